@@ -1,0 +1,1 @@
+"""What pd-launch does: read, check, render, launch."""

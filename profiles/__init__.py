@@ -1,0 +1,1 @@
+"""The profiles that come with pd-launch, as YAML files beside this one."""

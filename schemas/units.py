@@ -1,0 +1,70 @@
+"""Byte sizes as people write them, exactly: ``"16GiB"`` is 17179869184, and back.
+
+KiB/MiB/GiB/TiB, Kubernetes' Ki/Mi/Gi/Ti and Docker's k/m/g/t are powers of 1024; KB/MB/GB/TB are powers of 1000; a bare
+integer is bytes. Anything else, and whatever is not a whole number of bytes, is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+
+KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
+
+
+class SizeError(ValueError):
+    """A size that cannot be read; the message says what would be right."""
+
+
+def parse_size(value: object) -> int:
+    """Return the bytes that ``value`` (an int, or text such as ``"16GiB"``, ``"128Gi"``, ``"1g"``, ``"500MB"``) means.
+
+    Raises:
+        SizeError: it is no size, has an unknown unit, is negative, or is not a whole number of bytes.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise SizeError(f"{value!r} is not a size: write bytes as an integer, or a text such as 16GiB")
+    if isinstance(value, int):
+        if value < 0:
+            raise SizeError(f"{value} is negative: a size is zero or more")
+        return value
+    match = _SIZE.fullmatch(value)
+    if not match:
+        raise SizeError(f"{value!r} is not a size: write a number and a unit, such as 16GiB")
+    number, unit = match.groups()
+    exact = Fraction(number) * _factor(unit, value)
+    if exact.denominator != 1:
+        raise SizeError(f"{value!r} is not a whole number of bytes")
+    return int(exact)
+
+
+def _factor(unit: str, value: str) -> int:
+    if unit in ("", "B", "b"):
+        return 1
+    lower = unit.lower()
+    power = _BINARY.get(lower[0])
+    if power is not None:
+        if lower[1:] in ("", "i", "ib"):  # docker's g, Kubernetes' Gi, GiB
+            return int(1024**power)
+        if lower[1:] == "b":
+            return int(1000**power)
+    raise SizeError(f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)")
+
+
+def format_size(size: int) -> str:
+    """Return ``size`` in bytes as the shortest exact text that :func:`parse_size` reads back: ``"16GiB"``, ``"1500"``."""
+    for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return str(size)
+
+
+def human_size(size: int) -> str:
+    """Return ``size`` in bytes for reading: two decimals at most, never exact text for a machine."""
+    for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if size >= factor:
+            return f"{size / factor:.2f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{size} bytes"
