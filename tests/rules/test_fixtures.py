@@ -1,9 +1,9 @@
 """Every rule fires on the inputs it is for, and is silent on their nearest correct neighbours.
 
-A fixture is a file ``CODE/CLAUSE.fires.EXT`` or ``CODE/CLAUSE.silent.EXT``, or a folder of that name (without EXT) whose
-files form one deployment. A line ``pd-test: target=X severity=S line=N`` anywhere in a file fixes the release, the
-severity that must be reported, and the line of that file where the finding must be. Host facts stand in ``host.json`` in
-the folder, or in ``CLAUSE.fires.host.json`` beside the file.
+A fixture is a file ``CODE/CLAUSE.fires.EXT`` or ``CODE/CLAUSE.silent.EXT``, or a folder of that name (without EXT)
+whose files form one deployment. A line ``pd-test: target=X severity=S line=N`` anywhere in a file fixes the release,
+the severity that must be reported, and the line of that file where the finding must be. Host facts stand in
+``host.json`` in the folder, or in ``CLAUSE.fires.host.json`` beside the file.
 """
 
 from __future__ import annotations
