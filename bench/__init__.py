@@ -1,0 +1,1 @@
+"""Measurements, and the instruments they and the demo load into a running engine."""

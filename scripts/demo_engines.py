@@ -1,0 +1,151 @@
+"""Starting and stopping the engines of the demo, so that none outlives it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+
+import psutil
+
+PR_SET_PDEATHSIG = 1
+START_SECONDS = 420.0
+GRACE_SECONDS = 20.0
+STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class DemoError(Exception):
+    """Why the demo cannot go on, in words for the user."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ``count`` different TCP ports of 127.0.0.1 that nothing listens on now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def _end_with_parent() -> None:
+    # Also when this program is killed outright, its engines get a SIGTERM from the kernel.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+class Engine:
+    """One ``vllm serve`` and its children: started at once, healthy after :meth:`wait`, gone after :meth:`stop`."""
+
+    def __init__(self, name: str, command: Sequence[str], env: dict[str, str], port: int, log: pathlib.Path) -> None:
+        self.name = name
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command,
+                env=os.environ | env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=sys.platform == "linux",  # Ctrl-C reaches us alone, and we stop them in order
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            )
+
+    def check(self) -> None:
+        """Raise DemoError, with the end of the log, when the engine has ended."""
+        status = self._process.poll()
+        if status is not None:
+            lines = self.log.read_text(errors="replace").strip().splitlines()[-25:]
+            text = "\n".join(f"  | {line[:300]}" for line in lines)
+            raise DemoError(
+                f"the {self.name} engine ended by itself (exit status {status}); end of {self.log}:\n{text}"
+            )
+
+    def is_healthy(self) -> bool:
+        """Return whether the engine answers on /health."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/health", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        # A second Ctrl-C must not leave an engine behind.
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in STOPPING_SIGNALS}
+        try:
+            self.stop()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def stop(self) -> None:
+        """End the engine and return when nothing of it is left.
+
+        Its own process gets the signal and ends its children, which a signal to all of them would disturb. What does
+        not end by itself is killed.
+        """
+        tree = self._tree()
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            tree = self._tree()
+            self._process.kill()
+            self._process.wait()
+        _, left = psutil.wait_procs(tree, timeout=5)
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=5)
+
+    def _tree(self) -> list[psutil.Process]:
+        """Every process of the engine's session: also those whose own parent is gone."""
+        session = self._process.pid
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.pid != session and os.getsid(process.pid) == session:
+                    found.append(process)
+            except (OSError, psutil.Error):
+                continue
+        return found
+
+
+def wait_until_healthy(engines: Sequence[Engine], tell: Callable[[str], None]) -> None:
+    """Wait until every engine answers.
+
+    Raises:
+        DemoError: one ended, or they took longer than seven minutes.
+    """
+    waiting = list(engines)
+    start = told = time.monotonic()
+    while waiting:
+        for engine in list(waiting):
+            engine.check()
+            if engine.is_healthy():
+                waiting.remove(engine)
+                tell(f"the {engine.name} engine is up")
+        now = time.monotonic()
+        names = ", ".join(engine.name for engine in waiting)
+        if waiting and now - start > START_SECONDS:
+            logs = ", ".join(str(engine.log) for engine in waiting)
+            raise DemoError(f"not up after {START_SECONDS:.0f} s: {names}; see {logs}")
+        if waiting and now - told >= 15:
+            told = now
+            tell(f"… starting: {names}")
+        time.sleep(0.5)
