@@ -1,0 +1,240 @@
+"""The class that vLLM loads. Thin: the scheduler side is :mod:`scheduler`, the worker side :mod:`worker`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vllm.distributed.kv_transfer.kv_connector.v1.base import (
+    KVConnectorBase_V1,
+    KVConnectorMetadata,
+    KVConnectorRole,
+    SupportsHMA,
+)
+from vllm.logger import init_logger
+from vllm.platforms import current_platform
+
+from pd_launch.connector.ledger import Step
+from pd_launch.connector.metadata import StepMetadata, WorkerReport
+from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
+from pd_launch.connector.options import Options, parse_options
+from pd_launch.connector.scheduler import OffloadScheduler
+from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
+from pd_launch.connector.wording import WORDING
+from pd_launch.connector.worker import OffloadWorker
+from pd_launch.schemas.budget import NEW_NAME, OLD_NAME, host_blocks
+from pd_launch.schemas.units import human_size
+
+logger = init_logger(f"vllm.{__name__}")
+
+
+class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ignore[misc]
+    """Keeps the KV of preempted requests in host memory and restores it when they are scheduled again."""
+
+    default_name = OLD_NAME
+
+    def __init__(self, vllm_config: Any, role: KVConnectorRole, kv_cache_config: Any = None) -> None:
+        super().__init__(vllm_config, role, kv_cache_config)
+        self.scheduler: OffloadScheduler | None = None
+        self.worker: OffloadWorker | None = None
+        self._step: Step | None = None
+        transfer = vllm_config.kv_transfer_config
+        if not self._active(transfer.kv_role, role):
+            return
+        groups = read_groups(kv_cache_config, vllm_config)
+        size = block_bytes(kv_cache_config)
+        options = self._options(transfer, vllm_config.parallel_config, size * kv_cache_config.num_blocks, role)
+        budget = options.budget.per_rank_bytes or 0
+        words = WORDING[self.default_name]
+        if role == KVConnectorRole.WORKER:
+            self.worker = self.make_worker(budget, kv_cache_config.num_blocks, options)
+            return
+        blocks = host_blocks(budget, size)
+        if not blocks:
+            raise UnsupportedError(
+                f"{self.default_name}: a budget of {human_size(budget)} per rank holds no block of {human_size(size)}; "
+                "raise cpu_bytes_to_use_per_rank"
+            )
+        self.scheduler = OffloadScheduler(
+            groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
+        )
+        logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
+
+    def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
+        """Return the worker side."""
+        return OffloadWorker(budget, num_blocks, WORDING[self.default_name], options.pin_host_memory)
+
+    def _active(self, kv_role: str, role: KVConnectorRole) -> bool:
+        """Whether this role is served. vllm-ascend calls the hook for consumers only; else it is inert or refused."""
+        if current_platform.device_type == "npu":
+            if kv_role == "kv_consumer":
+                return True
+            if role == KVConnectorRole.SCHEDULER:
+                logger.warning(
+                    "%s does nothing with kv_role %s: preempted requests are recomputed. Set kv_role to kv_consumer on "
+                    "decode nodes, and remove the connector elsewhere",
+                    self.default_name,
+                    kv_role,
+                )
+            return False
+        if kv_role == "kv_producer":
+            raise UnsupportedError(
+                f"{self.default_name} works on nodes that decode, so kv_role kv_producer makes no sense for it: set "
+                "kv_role to kv_consumer (or kv_both), or remove the connector from the prefill node"
+            )
+        return True
+
+    def _options(self, transfer: Any, parallel: Any, device_cache_bytes: int, role: KVConnectorRole) -> Options:
+        world_size = (
+            parallel.tensor_parallel_size
+            * parallel.pipeline_parallel_size
+            * getattr(parallel, "prefill_context_parallel_size", 1)
+        )
+        options = parse_options(
+            transfer.kv_connector_extra_config or {}, world_size, self.default_name, device_cache_bytes
+        )
+        per_rank = options.budget.per_rank_bytes or 0
+        if self.default_name == NEW_NAME:
+            text = f"per_rank_bytes={per_rank} world_size={world_size} host_memory_ratio={options.budget.ratio}"
+        else:
+            text = f"per_rank={per_rank / 2**30:.2f} GB world_size={world_size}"
+        logger.info(
+            "%s: role=%s %s kv_role=%s enable_offload_prefix_caching=%s",
+            self.default_name,
+            role.name,
+            text,
+            transfer.kv_role,
+            options.prefix_caching,
+        )
+        return options
+
+    def _hash_block_size(self, vllm_config: Any) -> int:
+        size = getattr(self._kv_cache_config, "hash_block_size", None)
+        size = size or getattr(vllm_config.cache_config, "hash_block_size", None)
+        return int(size or vllm_config.cache_config.block_size)
+
+    @property
+    def requires_kv_delivery(self) -> bool:
+        """A lost save is only a recomputation, so a victim's output in flight need not be dropped."""
+        return False
+
+    # Scheduler side
+
+    def bind_gpu_block_pool(self, gpu_block_pool: Any) -> None:
+        """Watch resets of the prefix cache."""
+        if self.scheduler:
+            self.scheduler.wrap_reset(gpu_block_pool)
+
+    def reset_cache(self) -> bool:
+        """Forget what is parked."""
+        return self.scheduler.reset() if self.scheduler else True
+
+    def get_loaded_kv_cache_group_ids(self, request: Any) -> tuple[int, ...]:
+        """Return all groups: a restore brings back the request's own blocks."""
+        return tuple(range(len(self._kv_cache_config.kv_cache_groups)))
+
+    def get_num_new_matched_tokens(self, request: Any, num_computed_tokens: int) -> tuple[int, bool]:
+        """Return how many tokens can be restored; a question without side effects."""
+        return self.scheduler.matched(request, num_computed_tokens) if self.scheduler else (0, False)
+
+    def update_state_after_alloc(self, request: Any, blocks: Any, num_external_tokens: int) -> None:
+        """Plan the restore of an admitted request."""
+        if self.scheduler:
+            self.scheduler.allocated(request, blocks.get_block_ids(), num_external_tokens)
+
+    def update_state_before_preempt(self, request: Any, block_ids: Any, num_computed_tokens: int) -> bool:
+        """vllm-ascend's hook: whether the victim's KV will be saved."""
+        return self.scheduler.before_preempt(request, block_ids, num_computed_tokens) if self.scheduler else False
+
+    def has_preempted_request(self, req_id: str) -> bool:
+        """vllm-ascend's question: whether the request is parked."""
+        return self.scheduler is not None and req_id in self.scheduler.ledger.copies
+
+    def build_connector_meta(self, scheduler_output: Any) -> KVConnectorMetadata:
+        """Return what the workers do in this step."""
+        return StepMetadata(self.scheduler.step(scheduler_output) if self.scheduler else Step(0))
+
+    def update_connector_output(self, connector_output: Any) -> None:
+        """Take in what the workers report."""
+        if self.scheduler:
+            self.scheduler.worker_output(connector_output)
+
+    def request_finished(self, request: Any, block_ids: list[int]) -> tuple[bool, None]:
+        """Forget a request; its blocks may be freed at once."""
+        if self.scheduler:
+            self.scheduler.finished(request.request_id)
+        return False, None
+
+    def request_finished_all_groups(self, request: Any, block_ids: tuple[list[int], ...]) -> tuple[bool, None]:
+        """Forget a request of a hybrid model."""
+        return self.request_finished(request, [])
+
+    # Worker side
+
+    def register_kv_caches(self, kv_caches: Any) -> None:
+        """Take in the device cache and allocate the host pool."""
+        if self.worker:
+            self.worker.register(kv_caches)
+
+    def handle_preemptions(self, kv_connector_metadata: Any) -> None:
+        """Run the step's saves, before anything else of the step touches the freed blocks."""
+        if self.worker and isinstance(kv_connector_metadata, StepMetadata):
+            self.worker.save(kv_connector_metadata.step)
+
+    def bind_connector_metadata(self, connector_metadata: KVConnectorMetadata) -> None:
+        """Keep the step for the calls that follow."""
+        super().bind_connector_metadata(connector_metadata)
+        self._step = connector_metadata.step if isinstance(connector_metadata, StepMetadata) else None
+
+    def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
+        """Run the step's loads."""
+        if self.worker and self._step:
+            self.worker.load(self._step)
+
+    def wait_for_layer_load(self, layer_name: str) -> None:
+        """Nothing to wait for: loads are over when :meth:`start_load_kv` returns."""
+
+    def save_kv_layer(self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any) -> None:
+        """Nothing is saved layer by layer."""
+
+    def wait_for_save(self) -> None:
+        """Nothing to wait for: saves are over when :meth:`handle_preemptions` returns."""
+
+    def get_block_ids_with_load_errors(self) -> set[int]:
+        """Return the device blocks whose restore failed."""
+        return self.worker.take_invalid() if self.worker else set()
+
+    def build_connector_worker_meta(self) -> WorkerReport | None:
+        """Report what is over, when the step asks for it."""
+        return self.worker.report(self._step) if self.worker and self._step else None
+
+    def shutdown(self) -> None:
+        """Give the host memory back."""
+        if self.worker:
+            self.worker.close()
+
+    # Statistics, both sides
+
+    def get_kv_connector_stats(self) -> OffloadStats | None:
+        """Return what was counted since the last call."""
+        if self.scheduler:
+            return self.scheduler.stats()
+        counts = self.worker.counts.take() if self.worker else None
+        return OffloadStats(data={"counts": counts, "gauges": {}}) if counts else None
+
+    @classmethod
+    def build_kv_connector_stats(cls, data: dict[str, Any] | None = None) -> OffloadStats:
+        """Rebuild statistics that travelled as a dict."""
+        return OffloadStats(data=data) if data is not None else OffloadStats()
+
+    @classmethod
+    def build_prom_metrics(
+        cls, vllm_config: Any, metric_types: Any, labelnames: list[str], per_engine_labelvalues: Any
+    ) -> OffloadPromMetrics:
+        """Return the Prometheus side."""
+        return OffloadPromMetrics(vllm_config, metric_types, labelnames, per_engine_labelvalues)
+
+
+class PreemptOffloadConnector(RecomputeCPUOffloadConnector):
+    """The same under the later upstream name, whose default budget is as large as the device's KV cache."""
+
+    default_name = NEW_NAME

@@ -1,0 +1,65 @@
+"""The connector's options: its ``kv_connector_extra_config``, checked at start. Pure Python."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, Budget, parse_ratio, resolve_budget
+
+PIN = "pin_host_memory"
+KNOWN = (PER_RANK, TOTAL, RATIO, PREFIX_CACHING, PIN)
+
+
+class OptionError(ValueError):
+    """An option that cannot be used; the message says what to write instead."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The checked options.
+
+    Attributes:
+        budget: host memory per rank.
+        prefix_caching: requests that start alike share host blocks.
+        pin_host_memory: register the host pool with CUDA. Never run on a device so far, hence off by default.
+    """
+
+    budget: Budget
+    prefix_caching: bool
+    pin_host_memory: bool
+
+
+def parse_options(extra: Mapping[str, object], world_size: int, name: str, device_cache_bytes: int) -> Options:
+    """Check ``kv_connector_extra_config`` and resolve the budget.
+
+    Args:
+        extra: the options as written.
+        world_size: TP × PP × PCP of one engine.
+        name: the connector's name, which decides the default budget.
+        device_cache_bytes: bytes of one rank's device KV cache.
+
+    Raises:
+        ValueError: a key is unknown or a value cannot be used.
+    """
+    for key in extra:
+        if key not in KNOWN:
+            raise OptionError(_unknown(key, name))
+    if extra.get(RATIO) is not None:
+        parse_ratio(extra[RATIO])  # a wrong ratio is an error even where a byte option wins
+    budget = resolve_budget(extra, world_size, name, device_cache_bytes)
+    return Options(budget, _boolean(extra, PREFIX_CACHING), _boolean(extra, PIN))
+
+
+def _boolean(extra: Mapping[str, object], key: str) -> bool:
+    value = extra.get(key, False)
+    if not isinstance(value, bool):
+        raise OptionError(f"{key} must be a boolean, true or false without quotes; got {value!r}")
+    return value
+
+
+def _unknown(key: str, name: str) -> str:
+    near = difflib.get_close_matches(key, KNOWN, n=1, cutoff=0.5)
+    hint = f"write {near[0]!r} instead" if near else f"known options are {', '.join(KNOWN)}"
+    return f"{name}: kv_connector_extra_config has the unknown option {key!r}; {hint}"

@@ -1,0 +1,228 @@
+"""Scheduler side: translates what vLLM's scheduler does into the ledger's terms, and tells people about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vllm.logger import init_logger
+
+from pd_launch.connector.groups import Group
+from pd_launch.connector.ledger import Hashes, Ledger, Parked, Rows, Step
+from pd_launch.connector.metadata import WorkerReport
+from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
+from pd_launch.connector.wording import Wording
+
+logger = init_logger(f"vllm.{__name__}")
+
+
+class OffloadScheduler:
+    """Follows block tables from SchedulerOutput, parks victims and restores them.
+
+    Args:
+        groups: the KV cache groups.
+        host_blocks: host blocks per rank.
+        words: how this connector calls itself in logs.
+        hash_block_size: tokens per prefix hash, where requests that start alike are to share host blocks; else None.
+    """
+
+    def __init__(
+        self, groups: Sequence[Group], host_blocks: int, words: Wording, hash_block_size: int | None = None
+    ) -> None:
+        self.ledger = Ledger(groups, host_blocks)
+        self._words = words
+        self._hash_block_size = hash_block_size
+        self._requests: dict[str, Any] = {}  # admitted and not finished
+        self._reset_seen = False
+        self._reset_missing_told = False
+        self._gauges: dict[str, float] = {}
+        self.counts = Counts()
+
+    # Resets: a weight update makes all KV stale, and preempts everything through the same path as pressure does
+
+    def wrap_reset(self, pool: Any) -> None:
+        """Make ``pool.reset_prefix_cache`` forget tables and copies first. Without that method nothing is saved."""
+        reset: Callable[..., Any] | None = getattr(pool, "reset_prefix_cache", None)
+        if reset is None:
+            return
+
+        def forget_then_reset(*args: Any, **kwargs: Any) -> Any:
+            self.reset()
+            return reset(*args, **kwargs)
+
+        pool.reset_prefix_cache = forget_then_reset
+        self._reset_seen = True
+
+    def reset(self) -> bool:
+        """Forget every table and every copy that is not being loaded."""
+        dropped = self.ledger.reset()
+        if dropped:
+            self.counts.add(FALLBACK + "reset", dropped)
+        return True
+
+    def _may_save(self) -> bool:
+        if not self._reset_seen and not self._reset_missing_told:
+            self._reset_missing_told = True
+            logger.warning(
+                "%s: this scheduler shows no block pool with reset_prefix_cache, so stale KV could not be told from "
+                "good: nothing is saved and preempted requests are recomputed",
+                self._words.connector,
+            )
+        return self._reset_seen
+
+    # Admission
+
+    def matched(self, request: Any, local: int) -> tuple[int, bool]:
+        """Answer ``get_num_new_matched_tokens``; asked in every step in which the request waits."""
+        return self.ledger.restorable(request.request_id, request.num_tokens, local), False
+
+    def allocated(self, request: Any, rows: Rows, external: int) -> None:
+        """Answer ``update_state_after_alloc``: plan the load, or drop a copy that nothing needs."""
+        request_id = request.request_id
+        self._requests[request_id] = request
+        transfer = self.ledger.plan_restore(request_id, rows, external)
+        if transfer is None:
+            return
+        self.counts.add("restored")
+        logger.info(
+            "Prepared %s offload H2D load for request %s: external_tokens=%d load_blocks=%d",
+            self._words.feature,
+            request_id,
+            external,
+            len(transfer.host),
+        )
+
+    def finished(self, request_id: str) -> None:
+        """Take in the end of a request."""
+        self._requests.pop(request_id, None)
+        self.ledger.finish(request_id)
+
+    # Preemption
+
+    def before_preempt(self, request: Any, rows: Rows, computed: int) -> bool:
+        """Answer vllm-ascend's hook, which knows the exact table of a victim while it still holds its blocks."""
+        request_id = request.request_id
+        self._requests.setdefault(request_id, request)
+        if self.ledger.parked_in(request_id):
+            return True
+        self.ledger.forget(request_id)
+        return self._park(request_id, rows, computed)
+
+    def step(self, output: Any) -> Step:
+        """Take in one SchedulerOutput and return what the workers do in that step."""
+        for request_id in output.preempted_req_ids or ():
+            self._preempted(request_id, output)
+        for request_id in output.finished_req_ids:
+            self.finished(request_id)
+        scheduled = output.num_scheduled_tokens
+        for new in output.scheduled_new_reqs:
+            self._track(new.req_id, new.block_ids, new.num_computed_tokens + scheduled[new.req_id])
+        cached = output.scheduled_cached_reqs
+        for request_id, rows, start in zip(
+            cached.req_ids, cached.new_block_ids, cached.num_computed_tokens, strict=True
+        ):
+            computed = start + scheduled[request_id]
+            if request_id in cached.resumed_req_ids:
+                self._track(request_id, rows, computed)
+            else:
+                self.ledger.extend(request_id, rows, computed)
+        return self.ledger.advance()
+
+    def _track(self, request_id: str, rows: Rows, computed: int) -> None:
+        if not self._resumable(request_id):
+            self.ledger.track(request_id, rows, computed)
+
+    def _resumable(self, request_id: str) -> bool:
+        """Whether later input may replace tokens of the request, which makes what was saved stale."""
+        return bool(getattr(self._requests.get(request_id), "resumable", False))
+
+    def _preempted(self, request_id: str, output: Any) -> None:
+        table = self.ledger.forget(request_id)
+        if self.ledger.parked_in(request_id):
+            return  # the hook was there first
+        self.ledger.drop(request_id)
+        if request_id in output.finished_req_ids or request_id in output.num_scheduled_tokens:
+            return
+        if self._resumable(request_id):
+            self.counts.add(FALLBACK + "resumable")
+        elif table is None:
+            self.counts.add(FALLBACK + "untracked")
+        elif self._park(request_id, table.rows, table.computed):
+            logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
+
+    def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
+        if self._resumable(request_id) or not self._may_save():
+            return False
+        parked = self.ledger.park(request_id, rows, computed, self._hashes(request_id, computed))
+        if parked.tokens == 0:
+            self._tell_skipped(request_id, parked)
+            return False
+        self.counts.add("parked")
+        if parked.tokens < parked.computed:
+            self.counts.add(FALLBACK + "partial")
+        logger.info(
+            "Created %s offload state for request %s: computed_tokens=%d saved_tokens=%d cpu_blocks=%d store_blocks=%d "
+            "ready=%s",
+            self._words.feature,
+            request_id,
+            parked.computed,
+            parked.tokens,
+            parked.blocks,
+            parked.copied,
+            parked.copied == 0,
+        )
+        return True
+
+    def _tell_skipped(self, request_id: str, parked: Parked) -> None:
+        full = parked.needed > parked.free
+        self.counts.add(FALLBACK + ("pool_full" if full else "window"))
+        logger.warning(
+            "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; it will be recomputed. "
+            "Raise cpu_bytes_to_use_per_rank if this happens often",
+            self._words.feature,
+            request_id,
+            parked.free,
+            parked.needed,
+        )
+
+    def _hashes(self, request_id: str, computed: int) -> Hashes | None:
+        """Return per group the hashes of the full blocks whose KV is final: no draft may still be in them."""
+        request, size = self._requests.get(request_id), self._hash_block_size
+        if size is None or request is None:
+            return None
+        final = min(computed, request.num_tokens - 1)
+        out = []
+        for group in self.ledger.groups:
+            ratio, rest = divmod(group.block_size, size)
+            hashes = [] if rest else request.block_hashes[ratio - 1 :: ratio]
+            out.append(hashes[: final // group.block_size])
+        return out
+
+    # What the workers say
+
+    def worker_output(self, output: Any) -> None:
+        """Take in one KVConnectorOutput: reports, failed loads, ends of asynchronous loads."""
+        report = output.kv_connector_worker_meta
+        if isinstance(report, WorkerReport):
+            self.ledger.limit(report.capacity)
+            lost = self.ledger.report(report.done, report.failed)
+            if lost:
+                self.counts.add(FALLBACK + "save_failed", len(lost))
+        if output.invalid_block_ids:
+            self.ledger.truncate(set(output.invalid_block_ids))
+        for request_id in output.finished_recving or ():
+            self.ledger.loaded(request_id)
+
+    def stats(self) -> OffloadStats | None:
+        """Return counts and gauges, if there is anything new."""
+        host = self.ledger.host
+        gauges = {
+            "pool_blocks_used": host.total - host.free,
+            "pool_blocks_total": host.total,
+            "oldest_parked_seconds": round(self.ledger.oldest_parked_seconds(), 3),
+        }
+        counts = self.counts.take()
+        if not counts and gauges == self._gauges:
+            return None
+        self._gauges = gauges
+        return OffloadStats(data={"counts": counts, "gauges": gauges})

@@ -1,0 +1,295 @@
+"""One real vLLM engine per mode, in a fork: vLLM is imported once, counters are fed from SchedulerOutput.
+
+``recomputed`` is what the contracts say: tokens scheduled over all steps less the least possible, the sum over requests of
+prompt + output − 1. ``again`` counts positions that were scheduled again although their KV had been valid; it is the measure
+where drafts are scheduled too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_LOGGING_LEVEL": "INFO",
+}
+DEADLINE = 240
+BUNDLED = "pd_launch.connector"
+FAULTY = "tests.engine.faulty"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One engine and its workload. ``host_blocks`` is the budget, in blocks of the model at hand."""
+
+    model: str = "chaotic"
+    connector: str | None = "RecomputeCPUOffloadConnector"
+    module: str = BUNDLED
+    multi: bool = False
+    role: str = "kv_consumer"
+    host_blocks: int = 200
+    extra: dict[str, Any] = field(default_factory=dict)
+    blocks: int = 24
+    requests: int = 8
+    prompt: int = 100
+    output: int = 150
+    common: int = 0
+    repeat: int = 0
+    prefix_caching: bool = False
+    asynchronous: bool = False
+    drafts: int = 0
+    batched: int = 0
+    priority: bool = False
+    tensor_parallel: int = 1
+    action: str = ""  # what else to do while requests run, see ACTIONS
+
+
+def block_bytes(mode: Mode) -> int:
+    """Bytes of a block: float32 K and V of 2 heads × 32 in 4 layers; in the hybrid two layers share a block."""
+    layers = 2 if mode.model == "hybrid" else 4
+    return 32 * 2 * 2 * 32 * 4 * layers // mode.tensor_parallel
+
+
+def prepare() -> None:
+    """Set the environment and import vLLM, once for all forks."""
+    os.environ.update(ENVIRONMENT)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    version = importlib.import_module("importlib.metadata").version("vllm")
+    os.environ.setdefault("VLLM_CACHE_ROOT", str(Path(tempfile.gettempdir()) / f"pd-launch-test-vllm-{version}"))
+    importlib.import_module("vllm.entrypoints.llm")
+
+
+def run(mode: Mode, task: Callable[[Mode], dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Run a mode in a fork and return its result; a failed engine gives {"error": …, "log": …}."""
+    handle, path = tempfile.mkstemp(prefix="pd-launch-engine-", suffix=".json")
+    os.close(handle)
+    log = path + ".log"
+    pid = os.fork()
+    if pid == 0:
+        _child(mode, task or serve, path, log)
+    if not _wait(pid):
+        return {"error": f"no end in {DEADLINE} s", "log": Path(log).read_text()[-4000:]}
+    text = Path(path).read_text()
+    output = Path(log).read_text()
+    Path(path).unlink()
+    Path(log).unlink()
+    return {**json.loads(text or '{"error": "the engine died"}'), "log": output}
+
+
+def _child(mode: Mode, task: Callable[[Mode], dict[str, Any]], path: str, log: str) -> None:
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    try:
+        result = task(mode)
+    except BaseException as error:  # noqa: BLE001  whatever it is, it is the result
+        traceback.print_exc()
+        result = {"error": f"{type(error).__name__}: {error}"}
+    Path(path).write_text(json.dumps(result))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _wait(pid: int) -> bool:
+    deadline = time.monotonic() + DEADLINE
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def transfer_config(mode: Mode) -> dict[str, Any]:
+    """Return the kv_transfer_config of a mode."""
+    extra = {"cpu_bytes_to_use_per_rank": mode.host_blocks * block_bytes(mode), **mode.extra}
+    ours = {
+        "kv_connector": mode.connector,
+        "kv_role": mode.role,
+        "kv_connector_module_path": mode.module,
+        "kv_connector_extra_config": extra,
+    }
+    if not mode.multi:
+        return ours
+    other = {"kv_connector": "BystanderConnector", "kv_role": mode.role, "kv_connector_module_path": FAULTY}
+    return {
+        "kv_connector": "MultiConnector",
+        "kv_role": mode.role,
+        "kv_connector_extra_config": {"connectors": [other, ours]},
+    }
+
+
+def make_engine(mode: Mode) -> Any:
+    """Start the engine of a mode in this process."""
+    from vllm import LLM
+
+    from tests.engine.models import model
+
+    options: dict[str, Any] = {
+        "enforce_eager": True,
+        "max_model_len": 512,
+        "block_size": 32,
+        "num_gpu_blocks_override": mode.blocks,
+        "max_num_seqs": mode.requests,
+        "enable_prefix_caching": mode.prefix_caching,
+        "dtype": "float32",
+        "skip_tokenizer_init": True,
+        "disable_log_stats": False,
+        "async_scheduling": mode.asynchronous,
+        "tensor_parallel_size": mode.tensor_parallel,
+    }
+    if mode.batched:
+        options["max_num_batched_tokens"] = mode.batched
+    if mode.priority:
+        options["scheduling_policy"] = "priority"
+    if mode.drafts:
+        options["speculative_config"] = {
+            "method": "ngram",
+            "num_speculative_tokens": mode.drafts,
+            "prompt_lookup_max": 4,
+            "prompt_lookup_min": 1,
+        }
+    if mode.connector:
+        options["kv_transfer_config"] = transfer_config(mode)
+    return LLM(str(model(mode.model)), **options)
+
+
+def prompts(mode: Mode) -> list[dict[str, list[int]]]:
+    """Return the requests' prompts as token ids."""
+    source = random.Random(7)
+    common = [source.randint(3, 511) for _ in range(mode.common)]
+    out = []
+    for _ in range(mode.requests):
+        length = mode.prompt - mode.common
+        tokens = [source.randint(3, 511) for _ in range(mode.repeat or length)]
+        out.append({"prompt_token_ids": common + (tokens * (length // len(tokens) + 1))[:length]})
+    return out
+
+
+class Counters:
+    """Counts what the scheduler does. Install before the engine is made."""
+
+    def __init__(self) -> None:
+        self.values = {"steps": 0, "preempted": 0, "in_flight": 0, "scheduled": 0, "again": 0}
+        self._valid: dict[str, int] = {}
+        self.per_request: dict[str, int] = {}
+
+    def install(self) -> None:
+        from vllm.v1.core.sched.scheduler import Scheduler
+
+        preempt, schedule = Scheduler._preempt_request, Scheduler.schedule
+
+        def counted_preempt(scheduler: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+            self._preempted(request)
+            return preempt(scheduler, request, *args, **kwargs)
+
+        def counted_schedule(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+            output = schedule(scheduler, *args, **kwargs)
+            self._scheduled(output)
+            return output
+
+        Scheduler._preempt_request = counted_preempt
+        Scheduler.schedule = counted_schedule
+
+    def _preempted(self, request: Any) -> None:
+        rid, in_flight = request.request_id, getattr(request, "num_in_flight_tokens", 0)
+        self.values["preempted"] += 1
+        self.values["in_flight"] += in_flight > 0
+        self.per_request[rid] = self.per_request.get(rid, 0) + 1
+        valid = min(request.num_computed_tokens, request.num_tokens + in_flight)
+        self._valid[rid] = max(self._valid.get(rid, 0), valid)
+
+    def _scheduled(self, output: Any) -> None:
+        self.values["steps"] += 1
+        self.values["scheduled"] += sum(output.num_scheduled_tokens.values())
+        cached = output.scheduled_cached_reqs
+        starts = [(r.req_id, r.num_computed_tokens) for r in output.scheduled_new_reqs]
+        starts += zip(cached.req_ids, cached.num_computed_tokens, strict=True)
+        for rid, start in starts:
+            if rid in self._valid:
+                end = start + output.num_scheduled_tokens[rid]
+                self.values["again"] += max(0, min(end, self._valid[rid]) - start)
+                if end >= self._valid[rid]:
+                    del self._valid[rid]
+
+
+def serve(mode: Mode) -> dict[str, Any]:
+    """Answer the mode's requests and return tokens and counts."""
+    from vllm import SamplingParams
+
+    if mode.asynchronous:
+        importlib.import_module("tests.engine.async_cpu")
+    counters = Counters()
+    counters.install()
+    engine = make_engine(mode)
+    work = prompts(mode)
+    sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
+    extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
+    start = time.monotonic()
+    answers = engine.generate(work, sampling, use_tqdm=False, **extra)
+    seconds = time.monotonic() - start
+    tokens = [list(answer.outputs[0].token_ids) for answer in answers]
+    least = sum(len(w["prompt_token_ids"]) + len(t) - 1 for w, t in zip(work, tokens, strict=True))
+    result = {
+        **counters.values,
+        "tokens": tokens,
+        "seconds": round(seconds, 2),
+        "recomputed": counters.values["scheduled"] - least,
+        "distinct": sum(len(set(t)) for t in tokens) / len(tokens),
+        "most_preempted": max(counters.per_request.values(), default=0),
+        "metrics": metrics(engine),
+        "mode": asdict(mode),
+    }
+    engine.generate(work[:1], SamplingParams(temperature=0, max_tokens=2, detokenize=False), use_tqdm=False)
+    result["at_rest"] = at_rest(engine)
+    return result
+
+
+def metrics(engine: Any) -> dict[str, float]:
+    """Return the connector's Prometheus series as {name or name{reason}: value}."""
+    out: dict[str, float] = {}
+    for metric in engine.get_metrics():
+        if metric.name.startswith("pd_launch:"):
+            reason = metric.labels.get("reason")
+            out[f"{metric.name}{{{reason}}}" if reason else metric.name] = metric.value
+    return out
+
+
+def ledger(engine: Any) -> Any:
+    """Return the ledger of the engine's connector, or None without one."""
+    connector = engine.llm_engine.engine_core.engine_core.scheduler.connector
+    for child in getattr(connector, "_connectors", [connector]):
+        if getattr(child, "scheduler", None):
+            return child.scheduler.ledger
+    return None
+
+
+def at_rest(engine: Any) -> dict[str, int] | None:
+    """Return what the ledger still holds when nothing runs: everything should be zero."""
+    book = ledger(engine)
+    if book is None:
+        return None
+    return {"taken": book.host.total - book.host.free, "copies": len(book.copies), "tables": len(book.tables)}
