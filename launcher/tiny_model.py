@@ -88,7 +88,7 @@ def _put_in_place(made: pathlib.Path, target: pathlib.Path) -> None:
     made.chmod(0o755)
     if target.exists() and not _is_complete(target):
         # Moved away before it is removed, so that nobody ever sees a folder half of the old and half of the new.
-        with _scratch_folder(target) as discarded:
+        with _scratch_folder(target) as discarded, contextlib.suppress(FileNotFoundError):
             target.rename(discarded / target.name)
     try:
         made.rename(target)

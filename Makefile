@@ -1,0 +1,41 @@
+# Every target sets up what it needs and reuses what is there.
+#   make test          all tests, those with the real engine included
+#   make demo          a real prefill/decode pair on this machine's CPU
+#   make demo-control  the same with blocks restored in reversed order: must say "identical: no"
+#   make test-fast     the tests without the engine
+#   make lint          ruff and mypy
+#   make setup         only the environment
+
+PYTHON ?= python3
+ENGINE := 0.32.0
+VENV   := .venv
+RUN    := $(VENV)/bin/python
+
+.PHONY: setup python test test-fast lint demo demo-control
+
+setup: python
+	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
+
+python:
+	@command -v $(PYTHON) > /dev/null || { \
+	  echo "make: there is no $(PYTHON) here; install Python 3.11 to 3.13 or name yours: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $$($(PYTHON) --version 2>&1) is too old for vLLM's CPU builds; name a newer one: make PYTHON=python3.11 ..." >&2; exit 1; }
+
+test: setup
+	$(RUN) -m pytest
+
+test-fast: setup
+	$(RUN) -m pytest -m "not engine"
+
+lint: setup
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -m mypy --strict $(wildcard scripts/*.py) bench/step_counter.py bench/reversed_restore.py
+
+demo: setup
+	@$(RUN) scripts/demo.py
+
+demo-control: setup
+	@$(RUN) scripts/demo.py --control
