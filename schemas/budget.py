@@ -3,8 +3,8 @@
 Three ways to say it, the first that is given wins:
 
 1. ``cpu_bytes_to_use_per_rank``: bytes for each rank (card).
-2. ``cpu_bytes_to_use``: bytes for one engine (one DP rank), divided by its world size TP × PP × PCP. DP does not divide it:
-   each DP engine has its own total. The upstream guides say otherwise; the code does this.
+2. ``cpu_bytes_to_use``: bytes for one engine (one DP rank), divided by its world size TP × PP × PCP. DP does not
+   divide it: each DP engine has its own total. The upstream guides say otherwise; the code does this.
 3. ``offload_host_memory_ratio``: host blocks as a multiple of the device's blocks.
 
 With none of them: 8 GiB for the engine under the old connector name, ratio 1 under the new one.
@@ -71,7 +71,9 @@ def parse_bytes(key: str, value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"[0-9]+", value.strip()):
         value = int(value.strip())
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BudgetError(key, f"must be a number of bytes as an integer, such as 17179869184 for 16 GiB; got {value!r}")
+        raise BudgetError(
+            key, f"must be a number of bytes as an integer, such as 17179869184 for 16 GiB; got {value!r}"
+        )
     if value <= 0:
         raise BudgetError(key, f"must be more than 0 bytes; got {value}")
     return value

@@ -55,7 +55,7 @@ def _factor(unit: str, value: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Return ``size`` in bytes as the shortest exact text that :func:`parse_size` reads back: ``"16GiB"``, ``"1500"``."""
+    """Return ``size`` in bytes as short, exact text for :func:`parse_size`: ``"16GiB"``, ``"1500"``."""
     for unit, factor in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
         if size and size % factor == 0:
             return f"{size // factor}{unit}"

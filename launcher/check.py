@@ -1,0 +1,90 @@
+"""Run the rules over deployments: hits become findings, each once, in the order of their places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
+from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.values import Origin
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rules count. A code, a family (``PD3``) or a name selects; an empty ``select`` is all."""
+
+    select: Collection[str] = ()
+    ignore: Collection[str] = ()
+    severities: dict[str, Severity] = field(default_factory=dict)
+
+    def takes(self, rule: Rule) -> bool:
+        """Whether ``rule`` is selected and not ignored."""
+        return (not self.select or _named(rule, self.select)) and not _named(rule, self.ignore)
+
+
+def _named(rule: Rule, words: Collection[str]) -> bool:
+    return any(rule.code.startswith(word.upper()) or rule.name == word for word in words)
+
+
+def check(deployments: Iterable[Deployment], selection: Selection | None = None, lang: str = "en") -> list[Finding]:
+    """Return the findings of all selected rules, without repetitions, by file and place."""
+    selection = selection or Selection()
+    rules = [rule for rule in all_rules().values() if selection.takes(rule)]
+    found: dict[tuple[object, ...], Finding] = {}
+    for deployment in deployments:
+        for rule in rules:
+            for hit in rule.hits(deployment):
+                finding = _finding(rule, hit, lang, selection)
+                found.setdefault(_identity(finding), finding)
+    return sorted(found.values(), key=Finding.sort_key)
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    return (finding.code, finding.file, finding.line, finding.column, finding.message)
+
+
+def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
+    origin = hit.origin
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=selection.severities.get(rule.code) or hit.severity or rule.severity,
+        confidence=rule.confidence,
+        message=hit.message.text(lang),
+        why=rule.why.text(lang),
+        help=hit.help.text(lang),
+        file=origin.file,
+        line=origin.line,
+        column=origin.column,
+        end_line=origin.end_line,
+        end_column=origin.end_column,
+        related=[
+            Related(file=place.file, line=place.line, column=place.column, message=message.text(lang))
+            for place, message in hit.related
+        ],
+        fix=_fix(hit.fix, lang),
+    )
+
+
+def _fix(fix: FixEdits | None, lang: str) -> Fix | None:
+    if fix is None:
+        return None
+    return Fix(message=fix.message.text(lang), safe=fix.safe, edits=[_edit(place, text) for place, text in fix.edits])
+
+
+def _edit(place: Origin, text: str) -> Edit:
+    return Edit(
+        file=place.file,
+        line=place.line,
+        column=place.column,
+        end_line=place.end_line,
+        end_column=place.end_column,
+        text=text,
+    )
+
+
+def worst(findings: Iterable[Finding]) -> Severity | None:
+    """Return the highest severity among ``findings``, or None without any."""
+    return max((finding.severity for finding in findings), key=RANK.__getitem__, default=None)

@@ -1,0 +1,150 @@
+"""The command line. Commands import their work when they run, so that ``--help`` and ``--version`` stay instant."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from pd_launch import __version__
+
+USAGE = 2
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+
+
+@click.group(context_settings=_SETTINGS)
+@click.version_option(__version__, "-V", "--version", prog_name="pd-launch")
+def cli() -> None:
+    """Check, render and launch the vLLM engines of a prefill/decode deployment.
+
+    \b
+    pd-launch check decode.sh
+    pd-launch decode --profile a3-dp2tp8 --dry-run
+    """
+
+
+def _target_option(function: Any) -> Any:
+    return click.option(
+        "--target", metavar="RELEASE", help="Release to check against: vllm-ascend==0.25.1rc1 or vllm==0.32.0."
+    )(function)
+
+
+def _lang_option(function: Any) -> Any:
+    return click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of messages (default: the locale).")(
+        function
+    )
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="[FILE]... [-- COMMAND]", type=click.UNPROCESSED)
+@_target_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "concise", "json"]),
+    default="text",
+    show_default=True,
+    help="Output.",
+)
+@click.option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
+@click.option("--ignore", metavar="CODES", help="All rules but these.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    default="error",
+    show_default=True,
+    help="Exit 1 from this severity on.",
+)
+@click.option("--host", is_flag=True, help="Also check against this machine.")
+@click.option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
+@click.option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_lang_option
+@click.pass_context
+def check(context: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
+    """Find mistakes in profiles, scripts and manifests before an engine starts.
+
+    Several files are checked together as one deployment; - reads standard input; behind -- stands a command line.
+
+    \b
+    pd-launch check prefill.sh decode.sh
+    pd-launch check -- vllm serve /models/m --max-num-seqs 8
+    """
+    from pd_launch.launcher.commands import check_command
+
+    context.exit(check_command(files, **options))
+
+
+def _launch_options(function: Any) -> Any:
+    for option in (
+        click.option(
+            "--profile", required=True, metavar="FILE|NAME", help="Profile file, or the name of a shipped one."
+        ),
+        click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile."),
+        click.option("--dry-run", is_flag=True, help="Print the plan and start nothing."),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["json", "shell"]),
+            default="json",
+            show_default=True,
+            help="Form of the plan.",
+        ),
+        click.option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
+        click.option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
+        click.option("--host/--no-host", default=None, help="Whether to check against this machine."),
+        click.option("--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."),
+        _target_option,
+        _lang_option,
+        click.argument("extra", nargs=-1, metavar="[-- EXTRA VLLM ARGS]", type=click.UNPROCESSED),
+    ):
+        function = option(function)
+    return function
+
+
+@cli.command()
+@_launch_options
+@click.pass_context
+def decode(context: click.Context, /, **options: Any) -> None:
+    """Check, render and start this node's decode engine.
+
+    \b
+    pd-launch decode --profile a3-dp2tp8 --dry-run
+    pd-launch decode --profile my.yaml --set decode.port=8300 -- --seed 1
+    """
+    from pd_launch.launcher.commands import launch_command
+
+    context.exit(launch_command("decode", **options))
+
+
+@cli.command()
+@_launch_options
+@click.pass_context
+def prefill(context: click.Context, /, **options: Any) -> None:
+    """Check, render and start this node's prefill engine.
+
+    \b
+    pd-launch prefill --profile a3-dp2tp8 --dry-run
+    """
+    from pd_launch.launcher.commands import launch_command
+
+    context.exit(launch_command("prefill", **options))
+
+
+def main() -> None:
+    """Run the command line; an interrupted command exits with 130 and says nothing more."""
+    try:
+        cli.main(prog_name="pd-launch", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except click.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,193 @@
+"""From a profile to a launch: load, render, check, and hand over to the engine."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from pd_launch.launcher import host as host_module
+from pd_launch.launcher.check import check
+from pd_launch.launcher.plan import command_words, environment, make_plan, mask_words
+from pd_launch.launcher.render import BUILTIN_MODEL, ProfileSide, replace_arguments
+from pd_launch.launcher.run import Refused, changed_variables, check_model, exec_engine, find_program
+from pd_launch.launcher.sources.command_line import read_arguments
+from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.tiny_model import TinyModelError, ensure_tiny_model
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.plan import LaunchPlan
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node, SourceFile, Text, Unknown
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What ``decode`` and ``prefill`` were asked."""
+
+    side: ProfileSide
+    profile: str
+    settings: Sequence[str] = ()
+    extra: Sequence[str] = ()
+    dry_run: bool = False
+    node_rank: int | None = None
+    dp_rank: int | None = None
+    host: bool | None = None
+    force: Sequence[str] = ()
+    target: Target | None = None
+    lang: str = "en"
+
+
+@dataclass
+class Launch:
+    """A prepared launch. ``launches`` are this node's processes; ``blocking`` the errors that keep it from starting."""
+
+    options: LaunchOptions
+    loaded: LoadedProfile
+    deployment: Deployment
+    findings: list[Finding]
+    launches: list[NodeLaunch] = field(default_factory=list)
+    plan: LaunchPlan | None = None
+
+    @property
+    def blocking(self) -> list[Finding]:
+        """Errors whose code is not forced."""
+        forced = {code.upper() for code in self.options.force}
+        return [f for f in self.findings if f.severity == "error" and f.code not in forced]
+
+
+def prepare(options: LaunchOptions) -> Launch:
+    """Load, render and check a profile for one side.
+
+    Raises:
+        ProfileNotFound: there is no such profile.
+        SettingError: a ``--set`` cannot be applied.
+        Refused: the profile has no such side, or this node's rank is not known.
+    """
+    path = find_profile(options.profile)
+    try:
+        source = SourceFile(str(path), path.read_bytes().decode("utf-8", "replace"))
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from None
+    loaded = load_profile(source, options.settings)
+    use_host = (not options.dry_run) if options.host is None else options.host
+    facts = host_module.host_facts() if use_host else None
+    deployment = profile_deployment(loaded, options.target, facts)
+    _keep_side(deployment, options)
+    _add_extra(deployment, options)
+    if not options.dry_run:
+        _resolve(deployment)
+    launch = Launch(options, loaded, deployment, check([deployment], lang=options.lang))
+    if loaded.profile is None or not deployment.nodes:
+        return _without_launches(launch)
+    launch.launches = _this_node(deployment.nodes, options)
+    launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)
+    return launch
+
+
+def _without_launches(launch: Launch) -> Launch:
+    """Say why there is nothing to launch, where no finding does."""
+    if not any(finding.severity == "error" for finding in launch.findings):
+        raise Refused(f"{launch.loaded.source.path} has no section {launch.options.side}")
+    return launch
+
+
+def _keep_side(deployment: Deployment, options: LaunchOptions) -> None:
+    """Check this side alone against this host: the other side runs elsewhere, or is started by its own command."""
+    deployment.nodes = [node for node in deployment.nodes if node.side == options.side]
+
+
+def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
+    texts = []
+    for word in options.extra:
+        source = SourceFile(COMMAND_LINE, word)
+        texts.append(Text.verbatim(source, 0, len(word)))
+    for node in deployment.nodes if texts else ():
+        extra = NodeLaunch("command", texts[0].origin(), "extra", model=node.model)
+        faults = read_arguments(texts, extra)
+        deployment.faults += [fault for fault in faults if fault not in deployment.faults]
+        replace_arguments(node, extra.args)
+
+
+def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaunch]:
+    ranks = sorted({node.node_rank for node in nodes})
+    rank = options.node_rank if options.node_rank is not None else _own_rank(nodes, ranks)
+    if rank is None:
+        raise Refused(
+            f"this side has {len(ranks)} nodes and none has an address of this host: say which it is with --node-rank"
+        )
+    mine = [node for node in nodes if node.node_rank == rank]
+    if not mine:
+        raise Refused(f"--node-rank {rank}: this side has the nodes 0 to {ranks[-1]}")
+    if options.dp_rank is None:
+        return mine
+    chosen = [node for node in mine if node.number("data-parallel-rank", -1) == options.dp_rank]
+    if not chosen:
+        raise Refused(
+            f"--dp-rank {options.dp_rank}: this node starts no such rank (only external DP has one per process)"
+        )
+    return chosen
+
+
+def _own_rank(nodes: list[NodeLaunch], ranks: list[int]) -> int | None:
+    if len(ranks) == 1:
+        return ranks[0]
+    own = host_module.addresses()
+    return next((node.node_rank for node in nodes if node.host in own), None)
+
+
+def _resolve(deployment: Deployment) -> None:
+    """Fill in what ``auto`` stands for on this host."""
+    interface = host_module.default_interface()
+    address = next((a for a, name in host_module.addresses().items() if name == interface), None)
+    for node in deployment.nodes:
+        for name, variable in node.env.items():
+            if _is_auto(variable.value):
+                found = address if name == "HCCL_IF_IP" else interface
+                if found is None:
+                    raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
+                variable.value.value = found
+        master = node.value("data-parallel-address")
+        if master is not None and _is_auto(master):
+            if address is None or node.node_rank:
+                raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
+            master.value = address
+
+
+def _is_auto(node: Node) -> bool:
+    return isinstance(node.value, Unknown) and node.value.text == "auto"
+
+
+def start(launch: Launch) -> None:
+    """Start this node's engine; does not return where that works.
+
+    Raises:
+        Refused: something on this host is missing.
+    """
+    if len(launch.launches) != 1:
+        raise Refused(
+            f"this node has {len(launch.launches)} engines: start each with --dp-rank N, one command for each rank"
+        )
+    node = launch.launches[0]
+    program = find_program()
+    assert launch.loaded.profile is not None
+    if launch.loaded.profile.model == BUILTIN_MODEL:
+        try:
+            ensure_tiny_model()
+        except TinyModelError as error:
+            raise Refused(str(error)) from None
+    check_model(str(node.model.value) if node.model else "")
+    env = environment(node)
+    for name in changed_variables(env, os.environ):
+        click.echo(f"pd-launch: {name} is already set otherwise; the profile's value is used", err=True)
+    argv = [program, *(word for word, _ in command_words(node)[1:])]
+    click.echo(f"pd-launch: starting {_shown(argv)}", err=True)
+    exec_engine(argv, env)
+
+
+def _shown(argv: list[str]) -> str:
+    return shlex.join(mask_words(argv))

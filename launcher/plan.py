@@ -1,0 +1,134 @@
+"""The launch plan of one node: what would be executed, with the numbers and places behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pd_launch.launcher.render import ProfileSide, argument_words
+from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.schemas.budget import BudgetError, resolve_budget
+from pd_launch.schemas.finding import Finding, Summary, TargetInfo
+from pd_launch.schemas.host_memory import ring_bytes
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.parallel import device_range
+from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, ProcessPlan
+from pd_launch.schemas.ports import all_ports, first_rank
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Origin, Unknown
+
+PROGRAM = "vllm"
+
+
+def command_words(launch: NodeLaunch) -> list[tuple[str, Origin | None]]:
+    """Return the whole command, each word with the place that it came from."""
+    model = launch.model
+    words: list[tuple[str, Origin | None]] = [(PROGRAM, None), ("serve", None)]
+    if model is not None:
+        words.append((str(model.value), model.origin))
+    for word, arg in argument_words(launch.args):
+        origin = arg.origin if word == arg.written or arg.value is None else arg.value.origin
+        words.append((word, origin))
+    return words
+
+
+def environment(launch: NodeLaunch) -> dict[str, str]:
+    """Return the variables that the launch sets; an ``auto`` that is not resolved stays ``auto``."""
+    values = {name: variable.value.value for name, variable in launch.env.items()}
+    return {name: value.text if isinstance(value, Unknown) else str(value) for name, value in values.items()}
+
+
+def make_plan(
+    name: str,
+    side: ProfileSide,
+    target: Target,
+    launches: Sequence[NodeLaunch],
+    findings: list[Finding],
+    files: int = 1,
+) -> LaunchPlan:
+    """Return the plan for the launches of one node; at least one. Secrets are masked."""
+    processes = [_process(launch) for launch in launches]
+    first = processes[0]
+    return LaunchPlan(
+        role=side,
+        name=name,
+        target=TargetInfo.of(target),
+        argv=first.argv,
+        env=first.env,
+        kv_transfer_config=first.kv_transfer_config,
+        additional_config=first.additional_config,
+        budget=_budget(launches),
+        ports=first.ports,
+        devices=first.devices,
+        findings=findings,
+        summary=Summary.of(findings, files),
+        provenance=_provenance(launches[0]),
+        processes=processes,
+    )
+
+
+def _process(launch: NodeLaunch) -> ProcessPlan:
+    argv = mask_words([word for word, _ in command_words(launch)])
+    kv_transfer, additional = launch.kv_transfer, launch.additional
+    return ProcessPlan(
+        node=launch.node_rank,
+        dp_rank=first_rank(launch) if launch.external_dp else None,
+        argv=argv,
+        env={name: MASK if is_secret(name) else value for name, value in environment(launch).items()},
+        kv_transfer_config=kv_transfer.plain() if kv_transfer else None,
+        additional_config=additional.plain() if additional else None,
+        ports=[PortUse(port=p.first, count=p.count, use=p.use, binds=p.binds) for p in all_ports(launch)],
+        devices=_devices(launch),
+    )
+
+
+def mask_words(words: list[str]) -> list[str]:
+    """Return a command's words with the values of secret options masked."""
+    masked = list(words)
+    for index, word in enumerate(words[1:], 1):
+        if words[index - 1].startswith("--") and is_secret(words[index - 1]) and not word.startswith("--"):
+            masked[index] = MASK
+    return masked
+
+
+def _devices(launch: NodeLaunch) -> list[int] | None:
+    hardware, world, engines = launch.hardware, launch.world_size, launch.local_engines
+    if hardware is None or hardware.device_variable is None or world is None or engines is None:
+        return None
+    written = launch.env.get(hardware.device_variable)
+    if written is None:
+        return list(device_range(0, world * engines))
+    numbers = (launch.variable(hardware.device_variable) or "").split(",")
+    return [int(n) for n in numbers] if all(n.strip().isdigit() for n in numbers) else None
+
+
+def _budget(launches: Sequence[NodeLaunch]) -> BudgetPlan:
+    launch = launches[0]
+    world, data = launch.world_size, launch.data
+    local = [node.local_engines for node in launches]
+    engines = sum(n for n in local if n is not None) if None not in local else None
+    plan: dict[str, Any] = {"ranks_per_engine": world, "engines_on_node": engines}
+    if world is not None and data is not None and engines is not None:
+        cpu = launch.hardware is not None and launch.hardware.kind == "cpu"
+        plan["shm_bytes"] = ring_bytes(world, data, engines, cpu)
+    offload = next((c for c in connectors(launch.kv_transfer) if c.is_offload), None)
+    if offload is not None and world is not None:
+        try:
+            budget = resolve_budget(offload.extra.plain() if offload.extra else {}, world, offload.name or "")
+        except BudgetError:
+            return BudgetPlan(**plan)
+        plan["per_rank_bytes"] = budget.per_rank_bytes
+        plan["per_engine_bytes"] = budget.per_engine_bytes
+        plan["per_node_bytes"] = None if engines is None else budget.per_node_bytes(engines)
+        plan["decided_by"] = budget.source
+    return BudgetPlan(**plan)
+
+
+def _provenance(launch: NodeLaunch) -> dict[str, Place]:
+    places = {f"/argv/{i}": origin for i, (_, origin) in enumerate(command_words(launch)) if origin is not None}
+    places |= {f"/env/{name}": variable.value.origin for name, variable in launch.env.items()}
+    return {key: Place(file=o.file, line=o.line, column=o.column, via=o.via) for key, o in places.items()}
+
+
+Format = Literal["json", "shell"]

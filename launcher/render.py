@@ -1,0 +1,477 @@
+"""A profile becomes launches: for each side and node the arguments, JSON and environment that are checked and run.
+
+Every rendered value has the place of the key that it came from; a derived value that of its first input, with the
+others as related places; a default that of the nearest enclosing key.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pd_launch.launcher.sources.profile import LoadedProfile
+from pd_launch.launcher.tiny_model import tiny_model_path
+from pd_launch.schemas.additional import switched_on
+from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
+from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
+from pd_launch.schemas.launch import Arg, Container, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.parallel import device_range
+from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node, Origin, Unknown, plain_node
+
+ProfileSide = Literal["prefill", "decode"]
+BUILTIN_MODEL = "builtin:tiny"
+DERIVED = {
+    "model": "model",
+    "port": "port",
+    "tensor-parallel-size": "parallel.tensor",
+    "pipeline-parallel-size": "parallel.pipeline",
+    "prefill-context-parallel-size": "parallel.prefill_context",
+    "decode-context-parallel-size": "parallel.decode_context",
+    "data-parallel-size": "parallel.data",
+    "data-parallel-size-local": "nodes, or parallel.ranks",
+    "data-parallel-rank": "parallel.launch: external",
+    "data-parallel-start-rank": "nodes",
+    "data-parallel-address": "nodes",
+    "data-parallel-rpc-port": "rpc_port",
+    "data-parallel-hybrid-lb": "parallel.launch: hybrid",
+    "headless": "nodes",
+    "enable-expert-parallel": "parallel.expert",
+    "kv-transfer-config": "transfer and decode.offload",
+}
+"""Flags that follow from other keys of the profile; ``engine`` may not set them."""
+
+_PARALLEL_FLAGS = (
+    ("tensor", "tensor-parallel-size"),
+    ("pipeline", "pipeline-parallel-size"),
+    ("prefill_context", "prefill-context-parallel-size"),
+    ("decode_context", "decode-context-parallel-size"),
+)
+
+
+@dataclass
+class Rendered:
+    """The launches of one side, one for each process, and what kept the profile from being rendered."""
+
+    launches: list[NodeLaunch] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def render(loaded: LoadedProfile, side: ProfileSide, target: Target) -> Rendered:
+    """Return the launches of all nodes of ``side`` for ``target``; none where the profile has no such side."""
+    profile = loaded.profile
+    section = getattr(profile, side) if profile else None
+    if profile is None or section is None:
+        return Rendered()
+    return _Side(loaded, profile, side, section, target).render()
+
+
+@dataclass
+class _Side:
+    loaded: LoadedProfile
+    profile: Profile
+    side: ProfileSide
+    section: SideSection
+    target: Target
+    faults: list[Fault] = field(default_factory=list)
+
+    def render(self) -> Rendered:
+        layout = self.section.parallel.layout()
+        addresses = [node.address for node in getattr(self.profile.nodes, self.side)]
+        count = max(1, len(addresses))
+        ranks = self.section.parallel.ranks or self._equal_ranks(count)
+        if len(ranks) != count:
+            self._fault(
+                "parallel.ranks has one entry for each node", "parallel.ranks 每个节点一项", "parallel", "ranks"
+            )
+            return Rendered([], self.faults)
+        launches = []
+        first = 0
+        for number, local in enumerate(ranks):
+            external = self.section.parallel.launch == "external" and layout.data > 1
+            for index in range(local if external else 1):
+                launches.append(self._launch(number, count, first + index, local, index if external else None))
+            first += local
+        return Rendered(launches, self.faults)
+
+    def _equal_ranks(self, nodes: int) -> list[int]:
+        data = self.section.parallel.data
+        if data % nodes:
+            self._fault(
+                f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
+                f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点:请写 parallel.ranks",
+                "parallel",
+                "data",
+            )
+            return []
+        return [data // nodes] * nodes
+
+    def _fault(self, en: str, zh: str, *path: str) -> None:
+        self.faults.append(Fault("profile", self.at(*path).origin, en, zh))
+
+    def at(self, *path: str, shared: bool = False) -> Node:
+        """Return the node at a path of this side (or of the whole profile), or of the nearest key that is there.
+
+        A nearest enclosing key stands for a default, and its place says so.
+        """
+        steps = list(path) if shared else [self.side, *path]
+        found = self.loaded.tree.get(*steps)
+        if found is not None:
+            return found
+        while steps:
+            steps.pop()
+            found = self.loaded.tree.get(*steps)
+            if found is not None:
+                break
+        place = (found.key or found.origin) if found else self.loaded.tree.origin
+        origin = Origin(place.file, place.line, place.column, place.end_line, place.end_column, "default")
+        return Node(None, origin)
+
+    def _launch(self, number: int, nodes: int, first: int, local: int, index: int | None) -> NodeLaunch:
+        profile, side = self.profile, self.side
+        launch = NodeLaunch(
+            "profile",
+            self.at().key or self.at().origin,
+            f"{side} node {number}" if nodes > 1 else side,
+            side=side,
+            hardware=profile.hardware_kind(),
+            host=self._address(number) or (f"{side}-{number}" if nodes > 1 else None),
+            node_rank=number,
+            nodes=nodes,
+        )
+        builder = _Arguments(launch)
+        launch.model = self._model()
+        self._serving(builder, number, index)
+        self._parallel(builder, number, nodes, first, local, index)
+        self._engine_flags(builder)
+        self._json_arguments(builder)
+        self._environment(launch, number, index)
+        launch.container = self._container()
+        return launch
+
+    def _model(self) -> Node:
+        node = self.at("model", shared=True)
+        value = str(tiny_model_path()) if self.profile.model == BUILTIN_MODEL else self.profile.model
+        return Node(value, node.origin, key=node.key)
+
+    def _address(self, number: int) -> str | None:
+        nodes = getattr(self.profile.nodes, self.side)
+        return nodes[number].address if number < len(nodes) else None
+
+    def _serving(self, builder: _Arguments, number: int, index: int | None) -> None:
+        headless = self.section.parallel.launch == "internal" and number > 0
+        if not headless:
+            place = self.at("port")
+            builder.add("port", self.section.port + (index or 0), place)
+
+    def _parallel(
+        self, builder: _Arguments, number: int, nodes: int, first: int, local: int, index: int | None
+    ) -> None:
+        parallel = self.section.parallel
+        for key, flag in _PARALLEL_FLAGS:
+            size = getattr(parallel, key)
+            if size != 1 or key == "tensor":
+                builder.add(flag, size, self.at("parallel", key))
+        if parallel.expert:
+            builder.add("enable-expert-parallel", True, self.at("parallel", "expert"))
+        if parallel.data == 1:
+            return
+        place = self.at("parallel", "data")
+        builder.add("data-parallel-size", parallel.data, place)
+        master = self._address(0)
+        where = self.loaded.tree.get("nodes", self.side, 0, "address") or place
+        if index is not None:
+            builder.add("data-parallel-rank", first, place)
+        else:
+            builder.add("data-parallel-size-local", local, self.at("parallel", "ranks") if parallel.ranks else place)
+            if nodes > 1:
+                builder.add("data-parallel-start-rank", first, place)
+            if parallel.launch == "hybrid":
+                builder.add("data-parallel-hybrid-lb", True, self.at("parallel", "launch"))
+            elif number > 0:
+                builder.add("headless", True, where)
+        if master is not None and (nodes > 1 or master != "auto"):
+            builder.add("data-parallel-address", Unknown("auto") if master == "auto" else master, where)
+        builder.add("data-parallel-rpc-port", self.section.rpc_port, self.at("rpc_port"))
+
+    def _engine_flags(self, builder: _Arguments) -> None:
+        common = self.loaded.tree.get("engine")
+        own = self.loaded.tree.get(self.side, "engine")
+        merged: dict[str, Node] = {}
+        for section in (common, own):
+            for key, node in section.items() if section else ():
+                merged[key.replace("_", "-")] = node
+        for name, node in merged.items():
+            if name.startswith("-"):
+                self._refuse(node, f"write flags without dashes: {name.lstrip('-')}", f"不要写横线:{name.lstrip('-')}")
+            elif name in DERIVED:
+                en = f"{name} follows from {DERIVED[name]}; set it there"
+                self._refuse(node, en, f"{name} 由 {DERIVED[name]} 得出,请在那里设置")
+            elif name != "additional-config":
+                builder.add(name, node.plain(), node)
+
+    def _refuse(self, node: Node, en: str, zh: str) -> None:
+        fault = Fault("profile", node.key or node.origin, en, zh)
+        if fault not in self.faults:
+            self.faults.append(fault)
+
+    def _json_arguments(self, builder: _Arguments) -> None:
+        config = self._kv_transfer()
+        if config is not None:
+            builder.json("kv-transfer-config", config)
+        additional = self._additional()
+        if additional is not None:
+            builder.json("additional-config", additional)
+
+    def _additional(self) -> Node | None:
+        written = self.loaded.tree.get(self.side, "engine", "additional-config")
+        written = written or self.loaded.tree.get("engine", "additional-config")
+        offload = self.section.offload if isinstance(self.section, DecodeSection) else None
+        if offload is None or not self.target.is_ascend:
+            return written
+        if written is not None and not isinstance(written.value, dict):
+            self._refuse(written, "additional-config is a mapping", "additional-config 应当是映射")
+            return None
+        place = self.at("offload")
+        plain = written.plain() if written else {}
+        switched = plain_node(switched_on(plain, self.target), place.key or place.origin)
+        return _overlay(switched, written)
+
+    def _kv_transfer(self) -> Node | None:
+        role = "kv_consumer" if self.side == "decode" else "kv_producer"
+        transfer = self._transfer(role) if self.profile.transfer else None
+        offload = self._offload(role)
+        if offload is None or transfer is None:
+            return transfer or offload
+        place = self.at("transfer", "connector", shared=True)
+        policy = transfer.value.pop("kv_load_failure_policy", None)
+        extra: dict[str, Any] = {"connectors": Node([transfer, offload], place.origin)}
+        for sizes in ("prefill", "decode"):  # the platform's own checks look here, not into children
+            found = transfer.get("kv_connector_extra_config", sizes)
+            if found is not None:
+                extra[sizes] = found
+        tree: dict[str, Any] = {"kv_connector": MULTI, "kv_role": role}
+        if policy is not None:
+            tree["kv_load_failure_policy"] = policy
+        return plain_node({**tree, "kv_connector_extra_config": extra}, place.origin)
+
+    def _transfer(self, role: str) -> Node:
+        transfer = self.profile.transfer
+        assert transfer is not None
+        place = self.at("transfer", "connector", shared=True)
+        tree: dict[str, Any] = {"kv_connector": place, "kv_role": role}
+        extra: dict[str, Any] = {}
+        written = self.loaded.tree.get("transfer")
+        for key, node in written.items() if written else ():
+            if key == "connector":
+                continue
+            if key == "load_failure_policy":
+                tree["kv_load_failure_policy"] = node
+            elif key in TOP_LEVEL_FIELDS:
+                tree[key] = node
+            else:
+                extra[key] = node
+        if transfer.connector in SIZED_CONNECTORS:
+            extra = {**self._sizes(), **extra}
+        if extra:
+            tree["kv_connector_extra_config"] = extra
+        return plain_node(tree, place.origin)
+
+    def _sizes(self) -> dict[str, Any]:
+        sizes: dict[str, Any] = {}
+        for side in ("prefill", "decode"):
+            section = getattr(self.profile, side)
+            if section is not None:
+                data = self.at(side, "parallel", "data", shared=True)
+                tensor = self.at(side, "parallel", "tensor", shared=True)
+                parallel = section.parallel
+                sizes[side] = {
+                    "dp_size": Node(parallel.data, data.origin),
+                    "tp_size": Node(parallel.tensor, tensor.origin),
+                }
+                if parallel.pipeline > 1:
+                    pipeline = self.at(side, "parallel", "pipeline", shared=True)
+                    sizes[side]["pp_size"] = Node(parallel.pipeline, pipeline.origin)
+        return sizes
+
+    def _offload(self, role: str) -> Node | None:
+        offload = self.section.offload if isinstance(self.section, DecodeSection) else None
+        if offload is None:
+            return None
+        place = self.at("offload").key or self.at("offload").origin
+        tree: dict[str, Any] = {"kv_connector": offload_name(self.target), "kv_role": role}
+        if offload.connector == "bundled":
+            tree["kv_connector_module_path"] = BUNDLED_MODULE
+        extra: dict[str, Any] = {}
+        if offload.ratio is not None:
+            extra[RATIO] = Node(offload.ratio, self.at("offload", "ratio").origin)
+        elif offload.cpu_bytes_to_use is not None:
+            extra[TOTAL] = Node(offload.cpu_bytes_to_use, self.at("offload", "cpu_bytes_to_use").origin)
+        else:
+            extra[PER_RANK] = self._per_rank()
+        if offload.prefix_caching:
+            extra[PREFIX_CACHING] = Node(True, self.at("offload", "prefix_caching").origin)
+        return plain_node({**tree, "kv_connector_extra_config": extra}, place)
+
+    def _per_rank(self) -> Node:
+        """Return the bytes of one rank; a total for an engine or a node must divide evenly."""
+        assert isinstance(self.section, DecodeSection) and self.section.offload is not None
+        offload, parallel = self.section.offload, self.section.parallel
+        if offload.per_rank is not None:
+            return Node(offload.per_rank, self.at("offload", "per_rank").origin)
+        key = "per_engine" if offload.per_engine is not None else "per_node"
+        total = offload.per_engine if offload.per_engine is not None else offload.per_node
+        assert total is not None
+        ranks = parallel.layout().world_size
+        if key == "per_node":
+            nodes = max(1, len(self.profile.nodes.decode))
+            ranks *= max(parallel.ranks) if parallel.ranks else max(1, parallel.data // nodes)
+        place = self.at("offload", key)
+        if total % ranks or total < ranks:
+            self._refuse(
+                place,
+                f"{key}: {total} bytes do not divide evenly over {ranks} ranks; write per_rank",
+                f"{key}:{total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+            )
+        related = tuple(self.at("parallel", k).origin for k in ("tensor", "pipeline") if getattr(parallel, k) > 1)
+        return Node(max(1, total // ranks), place.origin, related=related)
+
+    def _environment(self, launch: NodeLaunch, number: int, index: int | None) -> None:
+        for section in (self.loaded.tree.get("env"), self.loaded.tree.get(self.side, "env")):
+            for name, node in section.items() if section else ():
+                launch.env[name] = EnvVar(name, _text_node(node), "profile")
+        self._network(launch, number)
+        variable = launch.hardware.device_variable if launch.hardware else None
+        if index is not None and variable:
+            self._visible(launch, variable, index)
+
+    def _visible(self, launch: NodeLaunch, variable: str, index: int) -> None:
+        """Give the ``index``-th engine of a node its own devices, out of those that the profile names, if any."""
+        span = device_range(index, self.section.parallel.layout().world_size)
+        named = launch.variable(variable)
+        numbers = [n.strip() for n in named.split(",")] if named else None
+        if numbers is not None and len(numbers) < span.stop:
+            return  # too few: PD401 says so
+        own = ",".join(numbers[i] if numbers else str(i) for i in span)
+        place = launch.env[variable].value.origin if named else self.at("parallel", "data").origin
+        launch.env[variable] = EnvVar(variable, Node(own, place), "profile")
+
+    def _network(self, launch: NodeLaunch, number: int) -> None:
+        if self.profile.network is not None:
+            place = self.at("network", "interface", shared=True)
+            value = self.profile.network.interface
+            for name in ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME"):
+                if name.startswith("HCCL") and not self.target.is_ascend:
+                    continue
+                launch.env.setdefault(name, EnvVar(name, _auto(value, place.origin), "profile"))
+        address = self._address(number)
+        if address is not None and self.target.is_ascend:
+            place = self.loaded.tree.get("nodes", self.side, number, "address") or self.at("nodes", shared=True)
+            launch.env.setdefault("HCCL_IF_IP", EnvVar("HCCL_IF_IP", _auto(address, place.origin), "profile"))
+
+    def _container(self) -> Container | None:
+        said = self.profile.container
+        if said is None:
+            return None
+        place = self.at("container", shared=True)
+        container = Container("profile", place.key or place.origin)
+        if said.image is not None:
+            container.image = self.at("container", "image", shared=True)
+        for key in ("shm_size", "memory"):
+            size = getattr(said, key)
+            if size is not None:
+                setattr(container, key, Node(size, self.at("container", key, shared=True).origin))
+        container.runtime = said.runtime
+        return container
+
+
+def _auto(value: str, origin: Origin) -> Node:
+    return Node(Unknown("auto") if value == "auto" else value, origin)
+
+
+def _text_node(node: Node) -> Node:
+    """Return an environment value as text, exactly as it is written."""
+    if isinstance(node.value, bool):
+        return Node(str(node.value).lower(), node.origin, key=node.key)
+    text = node.text.value if node.text is not None else node.value
+    return Node(str(text), node.origin, key=node.key)
+
+
+def _overlay(tree: Node, written: Node | None) -> Node:
+    """Return ``tree`` with the places of what ``written`` also has."""
+    if written is None or not isinstance(tree.value, dict) or not isinstance(written.value, dict):
+        return tree
+    for key, node in written.value.items():
+        mine = tree.value.get(key)
+        if mine is None or mine.plain() == node.plain():
+            tree.value[key] = node
+        else:
+            tree.value[key] = _overlay(mine, node)
+    return tree
+
+
+@dataclass
+class _Arguments:
+    """Collects a launch's arguments in the order of its command line."""
+
+    launch: NodeLaunch
+
+    def add(self, name: str, value: Any, place: Node) -> None:
+        """Add a flag: True is a bare flag, False its negation, None nothing, a list several words, a mapping JSON."""
+        origin = place.key or place.origin
+        if value is None:
+            return
+        if isinstance(value, bool):
+            self.launch.args.append(
+                Arg(name if value else f"no-{name}", f"--{name if value else f'no-{name}'}", origin)
+            )
+        elif isinstance(value, dict):
+            self.json(name, place)
+        elif isinstance(value, list):
+            nodes = [_word(part) for part in place.elements()]
+            self.launch.args.append(Arg(name, f"--{name}", origin, nodes[0] if nodes else None, tuple(nodes[1:])))
+        else:
+            written = place if place.plain() == value else Node(value, place.origin, related=place.related)
+            self.launch.args.append(Arg(name, f"--{name}", origin, _word(written)))
+
+    def json(self, name: str, tree: Node) -> None:
+        self.launch.args.append(Arg(name, f"--{name}", tree.key or tree.origin, tree))
+
+
+def _word(node: Node) -> Node:
+    """Return a scalar as the word that the command line gets, as it is written where it is written."""
+    value: Any = node.value
+    if not isinstance(value, (str, Unknown)):
+        value = node.text.value if node.text is not None else str(value)
+    return Node(value, node.origin, key=node.key, related=node.related, text=node.text)
+
+
+def argument_words(args: list[Arg]) -> list[tuple[str, Arg]]:
+    """Return the words of the command line behind the model, each with the argument that it belongs to."""
+    words: list[tuple[str, Arg]] = []
+    for arg in args:
+        if arg.name:
+            words.append((arg.written, arg))
+        for node in (arg.value, *arg.more) if arg.value is not None else ():
+            value = node.value
+            text = (
+                json.dumps(node.plain(), ensure_ascii=False, default=_unknown_text)
+                if isinstance(value, (dict, list))
+                else value
+            )
+            words.append((_unknown_text(text) if isinstance(text, Unknown) else str(text), arg))
+    return words
+
+
+def _unknown_text(value: object) -> str:
+    return value.text if isinstance(value, Unknown) else str(value)
+
+
+def replace_arguments(launch: NodeLaunch, extra: list[Arg]) -> None:
+    """Let extra arguments replace rendered ones of the same name, as words behind ``--`` do."""
+    names = {arg.name for arg in extra}
+    names |= {name.removeprefix("no-") for name in names} | {f"no-{name}" for name in names}
+    launch.args = [arg for arg in launch.args if arg.name not in names] + extra
+    launch.__dict__.pop("by_name", None)

@@ -1,0 +1,1 @@
+"""Reports in the forms that people and programs read."""

@@ -1,0 +1,133 @@
+"""Findings for a terminal: the place, the line with a mark under it, why, and what to write instead."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from pd_launch.schemas.finding import Finding, Summary
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import SourceFile
+
+_COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
+_LABELS = {
+    "en": {"why": "why", "help": "help", "error": "error", "warning": "warning", "info": "info"},
+    "zh": {"why": "原因", "help": "建议", "error": "错误", "warning": "警告", "info": "提示"},
+}
+_WIDTH = 110
+
+
+class TextReport:
+    """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none."""
+
+    def __init__(self, sources: Mapping[str, SourceFile], colour: bool, lang: str = "en") -> None:
+        self.sources = sources
+        self.colour = colour
+        self.labels = _LABELS[lang]
+        self.lang = lang
+
+    def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
+        """Return the whole report."""
+        parts = [self.finding(finding) for finding in findings]
+        return "\n".join([*parts, self.summary(summary, targets)])
+
+    def finding(self, finding: Finding) -> str:
+        """Return one finding with its place."""
+        severity = finding.severity
+        head = self.paint(f"{self.labels[severity]}[{finding.code}]", severity, "bold")
+        lines = [f"{head} {clean(finding.message)}", f"  --> {self.place(finding.file, finding.line, finding.column)}"]
+        lines += self.snippet(finding)
+        for related in finding.related:
+            lines.append(f"  ... {self.place(related.file, related.line, related.column)}: {clean(related.message)}")
+        if finding.why:
+            lines.append(self.paint(f"  {self.labels['why']}: ", "dim") + clean(finding.why))
+        if finding.help:
+            lines.append(self.paint(f"  {self.labels['help']}: ", "bold") + clean(finding.help))
+        return "\n".join(lines) + "\n"
+
+    def place(self, file: str, line: int, column: int) -> str:
+        """Return ``file:line:column``."""
+        return f"{clean(file)}:{line}:{column}"
+
+    def snippet(self, finding: Finding) -> list[str]:
+        """Return the finding's line with a mark under its place; nothing for what is not in a file."""
+        source = self.sources.get(finding.file)
+        if source is None or finding.line > len(source.starts) or not source.text:
+            return []
+        line = source.line(finding.line)
+        start = finding.column - 1
+        end = finding.end_column - 1 if finding.end_line == finding.line else len(line)
+        end = max(end, start + 1)
+        line, start, end = _window(line, start, end)
+        gutter = str(finding.line)
+        blank = " " * len(gutter)
+        mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)
+        return [f" {blank} |", f" {gutter} | {clean(line)}", f" {blank} | {mark}"]
+
+    def summary(self, summary: Summary, targets: Sequence[Target]) -> str:
+        """Return the last line: counts, and for which release the input was checked."""
+        names = " + ".join(dict.fromkeys(self.target(target) for target in targets))
+        total = summary.error + summary.warning + summary.info
+        if self.lang == "zh":
+            counts = (
+                f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示" if total else "没有发现问题"
+            )
+            return f"{counts}(检查目标:{names})" if names else counts
+        counts = ", ".join(
+            f"{count} {word}{'s' if count != 1 and word != 'info' else ''}"
+            for word, count in (("error", summary.error), ("warning", summary.warning), ("info", summary.info))
+            if count
+        )
+        text = counts or "nothing to report"
+        return f"{text} (checked for {names})" if names else text
+
+    def target(self, target: Target) -> str:
+        """Return a target with who decided it."""
+        en = {"newest": "the newest known; say --target for another", "installed": "installed here"}
+        zh = {"newest": "已知的最新版本,可用 --target 指定", "installed": "本机已安装"}
+        reason = (zh if self.lang == "zh" else en).get(target.decided_by, "")
+        return f"{target}, {reason}" if reason else str(target)
+
+    def paint(self, text: str, *styles: str) -> str:
+        """Return ``text`` in colours, where colours are wanted."""
+        if not self.colour:
+            return text
+        codes = ";".join(_COLOURS[style] for style in styles)
+        return f"\033[{codes}m{text}\033[0m"
+
+
+def concise(findings: Sequence[Finding]) -> str:
+    """Return one line for each finding: ``file:line:column: severity[code] message``."""
+    return "".join(
+        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}\n" for f in findings
+    )
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without anything that a terminal would act on: control and format characters become ``�``."""
+    if text.isprintable():
+        return text
+    return "".join(" " if c == "\t" else c if _shown(c) else "�" for c in text)
+
+
+def _shown(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal ``text`` takes: two for East Asian wide characters."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """Cut a long line to the part around its mark."""
+    start, end = min(start, len(line)), min(end, max(len(line), start + 1))
+    if len(line) <= _WIDTH:
+        return line, start, end
+    left = max(0, min(start - _WIDTH // 3, len(line) - _WIDTH))
+    cut = line[left : left + _WIDTH]
+    before, after = ("…" if left else ""), ("…" if left + _WIDTH < len(line) else "")
+    shift = len(before) - left
+    return f"{before}{cut}{after}", start + shift, min(end + shift, len(before) + len(cut))

@@ -1,0 +1,1 @@
+"""Family PD0: Reading the input."""

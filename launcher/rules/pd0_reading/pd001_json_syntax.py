@@ -1,0 +1,91 @@
+"""PD001 json-syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+
+ZH = r"""
+JSON 参数不是严格的 JSON
+
+## 作用
+
+检查 `--kv-transfer-config`、`--additional-config`、`--compilation-config` 等 JSON 参数的值:多余或缺失的逗号、留在值里的引号、
+多出来的反斜杠或反引号、Python 字典写法、对象结束后的内容、没有闭合的括号。
+
+## 为什么重要
+
+引擎在几十秒的导入之后才解析这些参数,并且只报告“不是 JSON”,不指出在您自己文件里的位置。官方指南自己的示例就多了一个逗号。
+
+## 示例
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vLLM 用严格的 JSON 解析这些参数;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+"""
+
+
+@rule("PD001", "json-syntax", "error", zh=ZH)
+def json_syntax(deployment: Deployment) -> Iterator[Hit]:
+    r"""A JSON argument is not strict JSON.
+
+    ## What it does
+
+    Reads the values of `--kv-transfer-config`, `--additional-config`, `--compilation-config` and the other JSON arguments,
+    and reports trailing, doubled and missing commas, quotes that became part of the value, stray backslashes and
+    backticks, Python dicts, text after the object, and braces that are never closed.
+
+    ## Why it matters
+
+    The engine parses these values only after half a minute of imports, and says that they are not JSON without saying
+    where in your file. The upstream guide's own example has a trailing comma.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0.
+    """
+    for fault in deployment.faults_of("json"):
+        message = Msg(fault.detail, fault.detail_zh)
+        fix = FixEdits(message, fault.fix, fault.fix_is_safe) if fault.fix else None
+        yield Hit(fault.origin, message, _help(fault.fix), fix=fix)
+
+
+def _help(edits: tuple[tuple[object, str], ...]) -> Msg:
+    if edits and all(not text for _, text in edits):
+        return Msg("remove it", "删掉它")
+    if edits:
+        texts = " ".join(text for _, text in edits if text)
+        return Msg(f"write {texts} here", f"这里写 {texts}")
+    return Msg("write strict JSON: double quotes, no trailing commas", "写成严格的 JSON:双引号,结尾没有多余逗号")

@@ -1,0 +1,1 @@
+"""Family PD1: Role and scheduler."""

@@ -1,0 +1,129 @@
+"""PD102 recompute-role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.additional import switch_of
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Node, Origin
+
+ZH = """
+重计算调度器开在了不支持它的角色上
+
+## 作用
+
+当 `recompute_scheduler_enable` 在目标版本里生效,而顶层 `kv_role` 不是 `kv_consumer` 时报告:`kv_both`、没有
+`--kv-transfer-config`,或 `kv_producer`。
+
+## 为什么重要
+
+重计算调度器只属于解码节点:其他角色会在启动时被拒绝,0.22 及更早版本在预填充节点上会真的运行它并破坏答案。从 0.23 起,
+预填充节点上的开关只被忽略并给出警告。
+
+## 示例
+
+```bash
+vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+```
+
+## 适用版本
+
+所有版本;`kv_producer` 从 0.23 起只是警告。
+
+## 来源
+
+vllm_ascend/platform.py(0.18.0 第 461 行,0.22.1rc1 第 677 行,0.23.0 第 689–710 行,0.25.1rc1 第 676–701 行)。
+"""
+
+
+@rule("PD102", "recompute-role", "error", zh=ZH, needs="C R")
+def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The recompute scheduler is switched on where the role does not take it.
+
+    ## What it does
+
+    Fires when `recompute_scheduler_enable` takes effect in the target release and the top-level `kv_role` is not
+    `kv_consumer`: `kv_both`, no `--kv-transfer-config` at all, or `kv_producer`.
+
+    ## Why it matters
+
+    The recompute scheduler belongs on decode nodes only: other roles are refused at start, and up to 0.22 it really runs
+    on prefill nodes and spoils answers. From 0.23 the switch is ignored on a prefill node, with a warning.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend; on `kv_producer` only a warning from 0.23.
+
+    ## Sources
+
+    vllm_ascend/platform.py at 0.18.0 (line 461), 0.22.1rc1 (677), 0.23.0 (689-710), 0.25.1rc1 (676-701).
+    """
+    target = deployment.target
+    if not target.is_ascend:
+        return
+    switch = switch_of(node.additional, target)
+    if not switch.on or switch.read is None:
+        return
+    tree = node.kv_transfer
+    role = tree.get("kv_role") if tree else None
+    if (tree is not None and not tree.known) or (role is not None and not role.known):
+        return
+    written = role.string() if role else None
+    if written == "kv_consumer" or (tree is not None and written not in (None, "kv_both", "kv_producer")):
+        return  # a wrong role is PD101's
+    if written == "kv_producer" and target.ascend_at_least("0.23.0rc1"):
+        yield Hit(
+            switch.read.origin,
+            Msg(
+                "the recompute scheduler is ignored on a prefill node (kv_role is kv_producer)",
+                "预填充节点(kv_role 为 kv_producer)会忽略重计算调度器",
+            ),
+            _remove(),
+            severity="warning",
+            related=_role_place(role),
+        )
+        return
+    have = f"kv_role is {written}" if written else "there is no --kv-transfer-config"
+    have_zh = f"这里 kv_role 是 {written}" if written else "这里没有 --kv-transfer-config"
+    yield Hit(
+        switch.read.origin,
+        Msg(
+            f"the recompute scheduler needs kv_role kv_consumer, but {have}",
+            f"重计算调度器需要 kv_role 为 kv_consumer,但{have_zh}",
+        ),
+        _remove(),
+        related=_role_place(role),
+    )
+
+
+def _remove() -> Msg:
+    return Msg(
+        "remove recompute_scheduler_enable here; it belongs on decode nodes (kv_consumer)",
+        "在这里删掉 recompute_scheduler_enable;它属于解码节点(kv_consumer)",
+    )
+
+
+def _role_place(role: Node | None) -> tuple[tuple[Origin, Msg], ...]:
+    return ((role.origin, Msg("the role is set here", "角色在这里设置")),) if role else ()

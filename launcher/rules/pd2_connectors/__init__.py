@@ -1,0 +1,1 @@
+"""Family PD2: Connectors."""

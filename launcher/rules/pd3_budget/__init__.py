@@ -1,0 +1,1 @@
+"""Family PD3: Budget and host memory."""

@@ -1,0 +1,167 @@
+"""How a rule is written down, and how all of them are found.
+
+A rule is one small generator function that is given a node (or the whole deployment) and yields hits. Its docstring
+is its page: a title, then ``## What it does``, ``## Why it matters``, ``## Example``, ``## Use instead``,
+``## Releases`` and ``## Sources``. The same page in Chinese is given to the decorator.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal, cast
+
+from pd_launch.schemas.finding import Confidence, Severity
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Origin
+
+SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
+SECTIONS_ZH = ("作用", "为什么重要", "示例", "应当这样写", "适用版本", "来源")
+FAMILIES = {
+    "PD0": ("Reading the input", "读取输入"),
+    "PD1": ("Role and scheduler", "角色与调度器"),
+    "PD2": ("Connectors", "连接器"),
+    "PD3": ("Budget and host memory", "预算与主机内存"),
+    "PD4": ("Topology, devices, ports", "拓扑、设备与端口"),
+    "PD5": ("Engine sizing", "引擎规格"),
+    "PD6": ("Both sides", "两侧一致性"),
+    "PD7": ("Environment", "环境变量"),
+    "PD8": ("Containers and clusters", "容器与集群"),
+    "PD9": ("Releases", "版本"),
+}
+
+
+@dataclass(frozen=True)
+class Msg:
+    """A text for users in both languages."""
+
+    en: str
+    zh: str
+
+    def text(self, lang: str) -> str:
+        """Return the text in ``lang`` (``en`` or ``zh``)."""
+        return self.zh if lang == "zh" else self.en
+
+
+NOTHING = Msg("", "")
+
+
+@dataclass(frozen=True)
+class FixEdits:
+    """Text splices that remove a finding: each place is replaced by its text. Empty places insert."""
+
+    message: Msg
+    edits: tuple[tuple[Origin, str], ...]
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One place where a rule fires. Without a severity of its own it has the rule's."""
+
+    origin: Origin
+    message: Msg
+    help: Msg = NOTHING
+    severity: Severity | None = None
+    related: tuple[tuple[Origin, Msg], ...] = ()
+    fix: FixEdits | None = None
+
+
+NodeRule = Callable[[NodeLaunch, Deployment], Iterator[Hit]]
+DeploymentRule = Callable[[Deployment], Iterator[Hit]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A registered rule. ``needs``: C one configuration, P both sides, H host facts, R the target release."""
+
+    code: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    needs: str
+    scope: Literal["node", "deployment"]
+    function: Callable[..., Iterator[Hit]]
+    zh: str
+
+    def hits(self, deployment: Deployment) -> Iterator[Hit]:
+        """Run the rule over a deployment."""
+        if self.scope == "deployment":
+            yield from cast("DeploymentRule", self.function)(deployment)
+        else:
+            for node in deployment.nodes:
+                yield from cast("NodeRule", self.function)(node, deployment)
+
+    @cached_property
+    def page(self) -> dict[str, str]:
+        """The rule's English page: ``title`` and one entry for each section."""
+        return _page(inspect.getdoc(self.function) or "", SECTIONS)
+
+    @cached_property
+    def page_zh(self) -> dict[str, str]:
+        """The rule's Chinese page, under the English section names."""
+        found = _page(inspect.cleandoc(self.zh), SECTIONS_ZH)
+        return {"title": found["title"], **{en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}}
+
+    @cached_property
+    def why(self) -> Msg:
+        """Why it matters, in one sentence."""
+        return Msg(
+            _first_sentence(self.page["Why it matters"], r"(?<=[.!?])\s"),
+            _first_sentence(self.page_zh["Why it matters"], r"(?<=[。!?])"),
+        )
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: Severity,
+    *,
+    zh: str,
+    confidence: Confidence = "high",
+    needs: str = "C",
+) -> Callable[[Callable[..., Iterator[Hit]]], Callable[..., Iterator[Hit]]]:
+    """Register a rule: a function of the deployment alone, or of a node and its deployment."""
+
+    def register(function: Callable[..., Iterator[Hit]]) -> Callable[..., Iterator[Hit]]:
+        if code in _RULES:
+            raise ValueError(f"{code} is registered twice")
+        scope: Literal["node", "deployment"] = "node" if function.__code__.co_argcount == 2 else "deployment"
+        _RULES[code] = Rule(code, name, severity, confidence, needs, scope, function, zh)
+        return function
+
+    return register
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Return every rule by code, in order of codes. The first call imports them."""
+    for family in pkgutil.iter_modules(importlib.import_module(__package__).__path__):
+        if family.ispkg:
+            package = importlib.import_module(f"{__package__}.{family.name}")
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{package.__name__}.{module.name}")
+    return dict(sorted(_RULES.items()))
+
+
+def _page(text: str, sections: tuple[str, ...]) -> dict[str, str]:
+    title, *parts = re.split(r"^## +", text, flags=re.MULTILINE)
+    page = dict.fromkeys(sections, "")
+    page["title"] = title.strip()
+    for part in parts:
+        head, _, body = part.partition("\n")
+        page[head.strip()] = body.strip()
+    return page
+
+
+def _first_sentence(text: str, end: str) -> str:
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    return re.split(end, paragraph, maxsplit=1)[0].strip()

@@ -1,0 +1,154 @@
+"""A ``vllm serve`` command line: words with their places become arguments of a node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES
+from pd_launch.schemas.values import HOLE, Node, Text, Unknown
+
+_NEGATIVE = re.compile(r"-\d+(\.\d+)?")
+_GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
+_OPTIMISATION = re.compile(r"-O\.?(\d?)")
+
+
+def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
+    """Fill ``node``'s model and arguments from the words behind ``vllm serve``; return faults met on the way."""
+    reader = _Words(list(words), node)
+    reader.read()
+    return reader.faults
+
+
+class _Words:
+    def __init__(self, words: list[Text], node: NodeLaunch) -> None:
+        self.words = words
+        self.node = node
+        self.at = 0
+        self.faults: list[Fault] = []
+        self.dotted: dict[str, list[tuple[list[str], Arg]]] = {}
+
+    def read(self) -> None:
+        while self.at < len(self.words):
+            word = self.words[self.at]
+            self.at += 1
+            if _is_flag(word):
+                self.flag(word)
+            elif self.node.model is None and word.value.strip():
+                self.node.model = word.node()
+            else:
+                self.stray(word)
+        self.merge_dotted()
+        model = self.node.value("model")
+        if model is not None and (self.node.model is None or self.node.program == "api_server"):
+            self.node.model = model
+
+    def stray(self, word: Text) -> None:
+        if not word.value.strip():
+            kind, en = "blank-word", "an argument of nothing but blanks is passed to the engine"
+            self.faults.append(Fault(kind, word.origin(), en, "向引擎传入了一个只含空白的参数"))
+        elif HOLE not in word.value:
+            self.node.args.append(Arg("", word.value, word.origin(), word.node()))
+
+    def flag(self, word: Text) -> None:
+        written, glued = _split(word)
+        name = _long_name(written)
+        base = name.partition(".")[0]
+        values = [glued] if glued is not None else self.values(base, name)
+        nodes = [self.value_node(base if base == name else "", value) for value in values]
+        arg = Arg(
+            base if base in JSON_ARGS else name,
+            written,
+            word.origin(0, len(written)),
+            nodes[0] if nodes else None,
+            tuple(nodes[1:]),
+        )
+        if base != name and base in JSON_ARGS:
+            self.dotted.setdefault(base, []).append((name.split(".")[1:], arg))
+        else:
+            self.node.args.append(arg)
+
+    def values(self, base: str, name: str) -> list[Text]:
+        if name in SWITCHES or (name.startswith("no-") and name[3:] in SWITCHES):
+            return []
+        most = len(self.words) if base in LISTS else 1
+        found: list[Text] = []
+        while len(found) < most and self.at < len(self.words) and not _is_flag(self.words[self.at]):
+            found.append(self.words[self.at])
+            self.at += 1
+        return found
+
+    def value_node(self, name: str, value: Text) -> Node:
+        if name not in JSON_ARGS or (
+            name == "additional-config" and value.value.strip()[:1] not in ("{", "[", "'", '"')
+        ):
+            return value.node()
+        if value.value.strip(HOLE + " ") == "" and HOLE in value.value:
+            return value.node()
+        tree, faults = parse_json(value)
+        self.faults += faults
+        tree.text = value
+        return tree
+
+    def merge_dotted(self) -> None:
+        """Put ``--kv-transfer-config.kv_role X`` and its like into the tree of their argument."""
+        for base, parts in self.dotted.items():
+            given = self.node.value(base)
+            first = parts[0][1]
+            tree = given if given is not None and isinstance(given.value, dict) else Node({}, first.origin)
+            for path, arg in parts:
+                _put(tree, path, arg)
+            if given is None:
+                self.node.args.append(Arg(base, first.written, first.origin, tree))
+
+
+def _put(tree: Node, path: list[str], arg: Arg) -> None:
+    for step in path[:-1]:
+        if not isinstance(tree.value, dict):
+            return
+        tree = tree.value.setdefault(step, Node({}, arg.origin, key=arg.origin))
+    if isinstance(tree.value, dict):
+        value = Node(True, arg.origin) if arg.value is None else _typed(arg.value)
+        value.key = arg.origin
+        tree.value[path[-1].rstrip("+")] = value
+
+
+def _typed(node: Node) -> Node:
+    """Read a dotted flag's value as JSON where it is JSON, as vLLM does; else it stays a string."""
+    if node.text is None or isinstance(node.value, Unknown):
+        return node
+    tree, faults = parse_json(node.text)
+    return node if faults else tree
+
+
+def _is_flag(word: Text) -> bool:
+    value = word.value
+    return (
+        value.startswith("-") and len(value) > 1 and not _NEGATIVE.fullmatch(value) and "\n" not in value.split("=")[0]
+    )
+
+
+def _split(word: Text) -> tuple[str, Text | None]:
+    """Split ``--flag=value``, ``-tp8`` and ``-O3`` into the flag and its value."""
+    value = word.value
+    if value.startswith("--"):
+        cut = value.find("=")
+        return (value, None) if cut < 0 else (value[:cut], word.part(cut + 1, len(value)))
+    if (match := _GLUED_SHORT.fullmatch(value)) and match[1] in SHORT:
+        return match[1], word.part(match.start(2), len(value))
+    if "=" in value:
+        cut = value.index("=")
+        return value[:cut], word.part(cut + 1, len(value))
+    if (match := _OPTIMISATION.fullmatch(value)) and match[1]:
+        return "-O", word.part(len(value) - 1, len(value))
+    return value, None
+
+
+def _long_name(written: str) -> str:
+    if written in SHORT:
+        return SHORT[written]
+    head, dot, rest = written.lstrip("-").partition(".")
+    head = SHORT.get(f"-{head}", head) if written.startswith("-") and not written.startswith("--") else head
+    return head.replace("_", "-") + dot + rest

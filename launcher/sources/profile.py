@@ -1,0 +1,229 @@
+"""A profile file: read, validated, with every fault at its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from pd_launch.launcher.sources.yaml_tree import parse_yaml
+from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.profile import Profile
+from pd_launch.schemas.target import TargetError
+from pd_launch.schemas.values import Node, Origin, SourceFile
+
+COMMAND_LINE = "<command line>"
+SHIPPED = Path(__file__).resolve().parent.parent.parent / "profiles"
+
+
+class ProfileNotFound(Exception):
+    """No such file and no shipped profile of that name; the message names the nearest."""
+
+
+class SettingError(Exception):
+    """A ``--set`` that cannot be applied."""
+
+
+@dataclass
+class LoadedProfile:
+    """A profile with its tree. ``profile`` is None where it is not valid; ``faults`` says why."""
+
+    source: SourceFile
+    tree: Node
+    profile: Profile | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the profiles that come with pd-launch."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def find_profile(name: str) -> Path:
+    """Return the path of a profile: an existing file, else the shipped one of that name with or without ``.yaml``.
+
+    Raises:
+        ProfileNotFound: there is neither.
+    """
+    path = Path(name)
+    if path.exists():
+        return path
+    if "/" not in name:
+        shipped = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
+        if shipped.exists():
+            return shipped
+    near = difflib.get_close_matches(name.removesuffix(".yaml"), shipped_names(), 1, 0.4)
+    hint = f"; did you mean the shipped profile {near[0]}?" if near else f"; shipped: {', '.join(shipped_names())}"
+    raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
+
+
+def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
+    """Read a profile's text, apply ``--set`` values, and validate it.
+
+    Raises:
+        SettingError: one of ``settings`` is not KEY=VALUE, or its key leads through something that is no mapping.
+    """
+    documents, faults = parse_yaml(source)
+    empty = Node({}, source.origin(0, 0))
+    if not documents:
+        if not faults:
+            faults = [Fault("profile", empty.origin, "the profile is empty", "配置文件是空的")]
+        return LoadedProfile(source, empty, None, faults)
+    tree = documents[0]
+    if not isinstance(tree.value, dict):
+        fault = Fault("profile", tree.origin, "a profile is a mapping of keys", "配置文件应当是一个映射")
+        return LoadedProfile(source, tree, None, [*faults, fault])
+    for setting in settings:
+        _apply(tree, setting)
+    return validate(source, tree, faults)
+
+
+def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
+    """Validate a profile's tree."""
+    loaded = LoadedProfile(source, tree, faults=list(faults))
+    try:
+        loaded.profile = Profile.model_validate(tree.plain())
+        loaded.profile.release()
+    except ValidationError as error:
+        loaded.profile = None
+        loaded.faults += _profile_faults(tree, error)
+    except TargetError as error:
+        loaded.profile = None
+        place = tree.get("target")
+        loaded.faults.append(Fault("profile", place.origin if place else tree.origin, str(error), str(error)))
+    return loaded
+
+
+def _apply(tree: Node, setting: str) -> None:
+    key, sign, text = setting.partition("=")
+    if not sign or not key.strip():
+        raise SettingError(f"--set {setting}: write KEY=VALUE, for example decode.parallel.data=4")
+    line = SourceFile(COMMAND_LINE, setting)
+    documents, faults = parse_yaml(SourceFile(COMMAND_LINE, text))
+    if faults:
+        raise SettingError(f"--set {setting}: the value is {faults[0].detail}")
+    value = documents[0] if documents else Node(None, line.origin(len(key) + 1, len(setting), "--set"))
+    _place(value, line.origin(len(key) + 1, len(setting), "--set"))
+    value.key = line.origin(0, len(key), "--set")
+    node = tree
+    *steps, last = key.strip().split(".")
+    for step in steps:
+        if not isinstance(node.value, dict):
+            raise SettingError(f"--set {setting}: {step!r} lies below something that is no mapping")
+        child = node.value.get(step)
+        if child is None or child.value is None:
+            child = node.value[step] = Node({}, value.origin, key=value.key)
+        node = child
+    if not isinstance(node.value, dict):
+        raise SettingError(f"--set {setting}: {last!r} lies below something that is no mapping")
+    node.value[last] = value
+
+
+def _place(node: Node, origin: Origin) -> None:
+    for part in node.walk():
+        part.origin = origin
+
+
+def _profile_faults(tree: Node, error: ValidationError) -> list[Fault]:
+    faults: list[Fault] = []
+    for problem in error.errors(include_url=False):
+        loc, kind = problem["loc"], problem["type"]
+        node, path = _follow(tree, loc)
+        if kind == "extra_forbidden":
+            fault = _unknown_key(tree, path)
+        elif kind == "missing":
+            fault = _missing_key(node, path, str(loc[-1]))
+        else:
+            fault = Fault("profile", node.origin, *_wrong_value(".".join(map(str, path)), problem))
+        if all((f.origin, f.detail) != (fault.origin, fault.detail) for f in faults):
+            faults.append(fault)
+    return _without_union_noise(faults)
+
+
+def _without_union_noise(faults: list[Fault]) -> list[Fault]:
+    """Keep one fault a place: pydantic reports every arm of a union."""
+    seen: set[Origin] = set()
+    kept = []
+    for fault in faults:
+        if fault.origin not in seen:
+            seen.add(fault.origin)
+            kept.append(fault)
+    return kept
+
+
+def _follow(tree: Node, loc: Sequence[int | str]) -> tuple[Node, list[str]]:
+    """Follow an error's location as far as the tree goes; names of union arms are stepped over."""
+    node, path = tree, []
+    for step in loc:
+        child = node.get(step)
+        if child is not None:
+            node = child
+            path.append(str(step))
+    return node, path
+
+
+def _unknown_key(tree: Node, path: list[str]) -> Fault:
+    node = tree.get(*path) or tree
+    known = _fields_at(path[:-1])
+    name = path[-1] if path else ""
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    place = node.key or node.origin
+    en = f"unknown key {'.'.join(path)}"
+    zh = f"未知的键 {'.'.join(path)}"
+    if near:
+        return Fault(
+            "profile",
+            place,
+            en,
+            zh,
+            fix=((place, near[0]),),
+            fix_is_safe=False,
+            help=f"did you mean {near[0]}?",
+            help_zh=f"是不是想写 {near[0]}?",
+        )
+    listed = ", ".join(known)
+    return Fault("profile", place, en, zh, help=f"known keys here: {listed}", help_zh=f"这里可用的键:{listed}")
+
+
+def _missing_key(node: Node, path: list[str], name: str) -> Fault:
+    where = ".".join([*path, name])
+    start = node.key or Origin(
+        node.origin.file, node.origin.line, node.origin.column, node.origin.line, node.origin.column + 1
+    )
+    return Fault("profile", start, f"the key {where} is missing", f"缺少键 {where}")
+
+
+def _wrong_value(where: str, problem: Any) -> tuple[str, str]:
+    message = str(problem["msg"])
+    message = message.removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if problem["type"] == "literal_error":
+        message = f"must be {problem['ctx']['expected']}, not {problem['input']!r}"
+    return f"{where}: {message}" if where else message, f"{where}:{message}" if where else message
+
+
+def _fields_at(path: list[str]) -> list[str]:
+    model: Any = Profile
+    for step in path:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return []
+        info = model.model_fields.get(step)
+        if info is None:
+            continue  # an index of a list
+        model = _section(info.annotation)
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+
+
+def _section(annotation: Any) -> Any:
+    """Return the section that an annotation such as ``X | None`` or ``list[X]`` names."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for part in get_args(annotation):
+        found = _section(part)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,313 @@
+"""Shell scripts as people write them: followed statement by statement, never executed.
+
+Every simple command is collected with its expanded words and the environment it would be given. Both branches of a
+condition are followed; loops over known values are unrolled, others are followed once with an unknown variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pd_launch.launcher.sources.shell_scan import scan
+from pd_launch.launcher.sources.shell_words import MAX_SEQUENCE, Scope, Words
+from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.values import HOLE, Origin, SourceFile, Text
+
+MAX_COMMANDS = 2000
+MAX_CALLS = 20
+_NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
+
+
+class ShellUnavailable(Exception):
+    """The parser for shell scripts is not installed; the message says how to get it."""
+
+
+@dataclass
+class Command:
+    """A simple command as it would run: words, environment, and where it stands."""
+
+    words: list[Text]
+    env: dict[str, tuple[Text, str]]
+    """Name to value and how it was set: ``export`` or ``inline``."""
+    origin: Origin
+    body: Text | None = None
+    """The here-document that it is given."""
+    target: str = ""
+    """The file that its output goes to."""
+
+
+@dataclass
+class Script:
+    """What a script would run, in order, and what is wrong with its text."""
+
+    commands: list[Command] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def read_shell(source: SourceFile, scope: Scope | None = None) -> Script:
+    """Follow a script from a scope (default: an empty one).
+
+    Raises:
+        ShellUnavailable: tree-sitter-bash is not installed.
+    """
+    parser = _parser()
+    tree = parser.parse(source.text.encode("utf-8", "surrogatepass"))
+    script = Script(faults=scan(source))
+    _Runner(source, script).statement(tree.root_node, scope or Scope())
+    return script
+
+
+def _parser() -> Any:
+    try:
+        import tree_sitter
+        import tree_sitter_bash
+    except ImportError:
+        raise ShellUnavailable(
+            "shell scripts need the parser that comes with: pip install 'pd-launch[scripts]'"
+        ) from None
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+class _Runner:
+    def __init__(self, source: SourceFile, script: Script) -> None:
+        self.source = source
+        self.script = script
+        self.words = Words(source)
+        self.calls = 0
+        self.depth = 0
+
+    def statement(self, node: Any, scope: Scope) -> None:
+        if len(self.script.commands) >= MAX_COMMANDS or self.depth > 200:
+            return
+        self.depth += 1
+        handler = getattr(self, f"on_{node.type}", None)
+        if handler is not None:
+            handler(node, scope)
+        elif node.type not in _NO_FLOW:
+            for child in node.children:
+                if child.is_named:
+                    self.statement(child, scope)
+        self.depth -= 1
+
+    def _children(self, node: Any, scope: Scope) -> None:
+        for child in node.children:
+            if child.is_named:
+                self.statement(child, scope)
+
+    def on_subshell(self, node: Any, scope: Scope) -> None:
+        inner = replace(scope, variables=dict(scope.variables), exported=set(scope.exported))
+        self._children(node, inner)
+
+    def on_variable_assignment(self, node: Any, scope: Scope) -> None:
+        name, value = self._assigned(node, scope)
+        if name and value is not None:
+            scope.variables[name] = value
+
+    def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
+        target = node.children[0] if node.children else None
+        if target is None or target.type != "variable_name":
+            return "", None
+        name = self.words.raw(target)
+        append = any(child.type == "+=" for child in node.children)
+        right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
+        old = scope.variables.get(name)
+        if right is not None and right.type == "array":
+            items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
+            return name, [*old, *items] if append and isinstance(old, list) else items
+        end = self.words.span(node)[1]
+        value = self.words.single(right, scope) if right is not None else Text("", self.source, [end])
+        if append and isinstance(old, Text):
+            joined = old.value + value.value
+            spots = [*old.spots[: len(old.value)], *value.spots]
+            return name, Text(joined, self.source, spots)
+        return name, value
+
+    def on_declaration_command(self, node: Any, scope: Scope) -> None:
+        exports = any(child.type == "export" for child in node.children)
+        flags = [self.words.raw(child) for child in node.children if child.type == "word"]
+        exports = exports or any(flag.startswith("-") and "x" in flag for flag in flags)
+        for child in node.children:
+            if child.type == "variable_assignment":
+                name, value = self._assigned(child, scope)
+                if name and value is not None:
+                    scope.variables[name] = value
+            elif child.type == "variable_name":
+                name = self.words.raw(child)
+            else:
+                continue
+            if exports and name:
+                scope.exported.add(name)
+
+    def on_unset_command(self, node: Any, scope: Scope) -> None:
+        for child in node.children:
+            if child.type == "variable_name":
+                scope.variables.pop(self.words.raw(child), None)
+
+    def on_function_definition(self, node: Any, scope: Scope) -> None:
+        name = next((self.words.raw(child) for child in node.children if child.type == "word"), "")
+        scope.functions[name] = node.children[-1]
+
+    def on_for_statement(self, node: Any, scope: Scope) -> None:
+        name = next((self.words.raw(child) for child in node.children if child.type == "variable_name"), "")
+        body = next((child for child in node.children if child.type == "do_group"), None)
+        seen_in = False
+        values: list[Text] = []
+        for child in node.children:
+            if child.type == "in":
+                seen_in = True
+            elif seen_in and child.type not in (";", "do_group", "\n"):
+                values += self._range(child) or self.words.expand(child, scope)
+        if body is None:
+            return
+        for value in values[:MAX_SEQUENCE] or [self._hole(node)]:
+            scope.variables[name] = value
+            self._children(body, scope)
+
+    def _range(self, node: Any) -> list[Text]:
+        """Return the words of ``{0..7}``."""
+        first, dots, last = self.words.raw(node).strip("{}").partition("..")
+        start, end = self.words.span(node)
+        if node.type != "brace_expression" or not dots or not (first.isdigit() and last.isdigit()):
+            return []
+        low, high = int(first[:9]), int(last[:9])
+        numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
+        return [Text(str(n), self.source, [start] * len(str(n)) + [end]) for n in numbers]
+
+    def on_c_style_for_statement(self, node: Any, scope: Scope) -> None:
+        body = next((child for child in node.children if child.type == "do_group"), None)
+        parts = [child for child in node.children if child.is_named and child.type != "do_group"]
+        if body is None:
+            return
+        if len(parts) != 3 or parts[0].type != "variable_assignment":
+            self._children(body, scope)
+            return
+        self.on_variable_assignment(parts[0], scope)
+        name = self.words.raw(parts[0].children[0])
+        for _ in range(MAX_SEQUENCE):
+            goes_on = self.words.arithmetic(parts[1], scope)
+            if goes_on is None:
+                scope.variables[name] = self._hole(node)
+                self._children(body, scope)
+                return
+            if not goes_on:
+                return
+            self._children(body, scope)
+            if not self._step(parts[2], name, scope):
+                return
+
+    def _step(self, node: Any, name: str, scope: Scope) -> bool:
+        text = self.words.raw(node).replace(" ", "")
+        value = scope.variables.get(name)
+        number = int(value.value) if isinstance(value, Text) and value.value.isdigit() else None
+        steps = {f"{name}++": 1, f"++{name}": 1, f"{name}--": -1}
+        amount = steps.get(text)
+        if amount is None and text.startswith(f"{name}+=") and text[len(name) + 2 :].isdigit():
+            amount = int(text[len(name) + 2 :][:9])
+        if number is None or amount is None:
+            return False
+        start, end = self.words.span(node)
+        after = str(number + amount)
+        scope.variables[name] = Text(after, self.source, [start] * len(after) + [end])
+        return True
+
+    def on_while_statement(self, node: Any, scope: Scope) -> None:
+        before = dict(scope.variables)
+        self._children(node, scope)
+        for name, value in scope.variables.items():
+            if before.get(name) is not value:
+                scope.variables[name] = self._hole(node)
+
+    def on_if_statement(self, node: Any, scope: Scope) -> None:
+        self._branches(node, scope, ("elif_clause", "else_clause"))
+
+    def on_case_statement(self, node: Any, scope: Scope) -> None:
+        self._branches(node, scope, ("case_item",))
+
+    def _branches(self, node: Any, scope: Scope, kinds: tuple[str, ...]) -> None:
+        """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
+        start = dict(scope.variables)
+        ends = []
+        groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
+        groups += [[c] for c in node.children if c.type in kinds]
+        for group in groups:
+            scope.variables = dict(start)
+            for child in group:
+                self.statement(child, scope)
+            ends.append(scope.variables)
+        if not any(child.type == "else_clause" for child in node.children):
+            ends.append(start)
+        scope.variables = dict(start)
+        for name in {name for end in ends for name in end}:
+            values = [end.get(name) for end in ends]
+            first = values[0]
+            same = all(_same(value, first) for value in values)
+            scope.variables[name] = first if same and first is not None else self._hole(node)
+
+    def _hole(self, node: Any) -> Text:
+        start, end = self.words.span(node)
+        return Text(HOLE, self.source, [start, end])
+
+    def on_redirected_statement(self, node: Any, scope: Scope) -> None:
+        before = len(self.script.commands)
+        for child in node.children:
+            if child.is_named and child.type not in _NO_FLOW:
+                self.statement(child, scope)
+        body = self._heredoc(node)
+        target = ""
+        for child in node.children:
+            if child.type == "file_redirect":
+                words = [w for part in child.children if part.is_named for w in self.words.expand(part, scope)]
+                target = words[-1].value if words else ""
+        for command in self.script.commands[before:]:
+            command.body = command.body or body
+            command.target = command.target or target
+
+    def _heredoc(self, node: Any) -> Text | None:
+        for child in node.children:
+            if child.type == "heredoc_redirect":
+                for part in child.children:
+                    if part.type == "heredoc_body":
+                        return Text.verbatim(self.source, *self.words.span(part))
+        return None
+
+    def on_command(self, node: Any, scope: Scope) -> None:
+        words: list[Text] = []
+        inline: dict[str, tuple[Text, str]] = {}
+        for child in node.children:
+            if child.type == "variable_assignment" and not words:
+                name, value = self._assigned(child, scope)
+                if name and isinstance(value, Text):
+                    inline[name] = (value, "inline")
+            elif child.is_named and child.type not in _NO_FLOW:
+                words += self.words.expand(child, scope)
+        if not words:
+            return
+        if words[0].value in scope.functions:
+            self._call(words, scope)
+            return
+        if words[0].value == "set" and any(w.value.startswith("-") and "a" in w.value for w in words[1:]):
+            scope.exported |= set(scope.variables)
+        env: dict[str, tuple[Text, str]] = {}
+        for name in scope.exported:
+            value = scope.variables.get(name)
+            if isinstance(value, Text):
+                env[name] = (value, "export")
+        start, end = self.words.span(node)
+        self.script.commands.append(Command(words, {**env, **inline}, self.source.origin(start, end)))
+
+    def _call(self, words: list[Text], scope: Scope) -> None:
+        if self.calls >= MAX_CALLS:
+            return
+        self.calls += 1
+        outer = scope.positional
+        scope.positional = dict(enumerate(words))
+        self.statement(scope.functions[words[0].value], scope)
+        scope.positional = outer
+        self.calls -= 1
+
+
+def _same(left: Text | list[Text] | None, right: Text | list[Text] | None) -> bool:
+    if isinstance(left, Text) and isinstance(right, Text):
+        return left.value == right.value and HOLE not in left.value
+    return left is right

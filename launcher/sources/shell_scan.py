@@ -1,0 +1,128 @@
+"""Faults of a shell script's text that change what the shell sees: found by one pass over quotes and line ends."""
+
+from __future__ import annotations
+
+import re
+
+from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.values import SourceFile
+
+_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
+_BLANK_END = re.compile(r"\\[ \t\r]+(?=\n|\Z)")
+_SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
+_DASHES = "–—−"
+
+
+def scan(source: SourceFile) -> list[Fault]:
+    """Return faults of kind ``shell``: an unclosed quote, blanks behind a continuing backslash, typographic signs."""
+    scanner = _Scanner(source)
+    scanner.run()
+    return scanner.faults
+
+
+class _Scanner:
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.text = source.text
+        self.faults: list[Fault] = []
+        self.pending: list[tuple[str, bool]] = []
+
+    def run(self) -> None:
+        at, size, text = 0, len(self.text), self.text
+        word_start = True
+        while at < size:
+            character = text[at]
+            if character == "'":
+                at = self.quoted(at, "'")
+                word_start = False
+                continue
+            if character == '"':
+                at = self.quoted(at, '"')
+                word_start = False
+                continue
+            if character == "\\":
+                at = self.backslash(at)
+                continue
+            if character == "#" and word_start:
+                end = text.find("\n", at)
+                at = size if end < 0 else end
+                continue
+            if character == "$" and text[at + 1 : at + 2] == "'":
+                at = self.quoted(at + 1, "'", escapes=True)
+                continue
+            if character == "<" and (match := _HEREDOC.match(text, at)) and text[at : at + 3] != "<<<":
+                self.pending.append((match[3], match[1] == "-"))
+                at = match.end()
+                continue
+            if character == "\n" and self.pending:
+                at = self.heredoc(at + 1)
+                word_start = True
+                continue
+            if (word_start and character in _SMART) or (word_start and character in _DASHES):
+                self.typographic(at)
+            word_start = character in " \t\n;&|("
+            at += 1
+
+    def quoted(self, start: int, quote: str, escapes: bool = False) -> int:
+        at = start + 1
+        while at < len(self.text):
+            character = self.text[at]
+            if character == quote:
+                return at + 1
+            at += 2 if character == "\\" and (quote == '"' or escapes) else 1
+        self.fault(
+            start,
+            start + 1,
+            f"this quote ({quote}) is never closed",
+            f"这个引号({quote})没有闭合",
+            "close it where the value ends",
+            "在值的结尾加上配对的引号",
+        )
+        return len(self.text)
+
+    def backslash(self, at: int) -> int:
+        match = _BLANK_END.match(self.text, at)
+        if match is None:
+            return at + 2
+        what, what_zh = ("a carriage return", "回车符(CRLF)") if "\r" in match.group() else ("blanks", "空白")
+        self.faults.append(
+            Fault(
+                "shell",
+                self.source.origin(at, match.end()),
+                f"{what} behind the backslash: the line does not go on, and a blank argument is passed",
+                f"反斜杠后面有{what_zh}:这一行没有续行,而且会传入一个空白参数",
+                fix=((self.source.origin(at + 1, match.end()), ""),),
+                fix_is_safe=True,
+                help="end the line with the backslash itself",
+                help_zh="让反斜杠成为行尾的最后一个字符",
+            )
+        )
+        return match.end()
+
+    def heredoc(self, at: int) -> int:
+        """Step over the bodies of the here-documents that the last line opened."""
+        for word, tabs in self.pending:
+            while at < len(self.text):
+                end = self.text.find("\n", at)
+                end = len(self.text) if end < 0 else end
+                line = self.text[at:end].rstrip("\r")
+                at = min(end + 1, len(self.text))
+                if (line.lstrip("\t") if tabs else line) == word:
+                    break
+        self.pending = []
+        return at
+
+    def typographic(self, at: int) -> None:
+        sign = self.text[at]
+        right = _SMART.get(sign, "--" if sign in "–—" else "-")
+        self.fault(
+            at,
+            at + 1,
+            f"the typographic sign {sign} is no quote or dash to the shell",
+            f"排版符号 {sign} 对 shell 来说不是引号或横线",
+            f"write {right}",
+            f"应写 {right}",
+        )
+
+    def fault(self, start: int, end: int, en: str, zh: str, help_en: str, help_zh: str) -> None:
+        self.faults.append(Fault("shell", self.source.origin(start, end), en, zh, help=help_en, help_zh=help_zh))

@@ -1,0 +1,324 @@
+"""Words of a shell script: quoting, variables and arrays, with the place of every character.
+
+Nothing is executed. What only a running shell could know becomes a hole in the text: command substitution, variables
+that the script does not set, files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
+
+_WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "0": "\0", "a": "\a", "e": "\x1b"}
+MAX_SEQUENCE = 256
+MAX_TEXT = 1_000_000
+
+
+@dataclass
+class Scope:
+    """Variables of a running script. A value is a list of texts for an array, one text otherwise."""
+
+    variables: dict[str, Text | list[Text]] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
+    positional: dict[int, Text] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+
+    def lookup(self, name: str) -> Text | list[Text] | None:
+        """Return a variable's or a positional parameter's value, or None where it is not known."""
+        if name.isdigit():
+            return self.positional.get(int(name))
+        if name in ("@", "*") and self.positional:
+            return [self.positional[i] for i in sorted(self.positional) if i > 0]
+        return self.variables.get(name)
+
+
+@dataclass
+class _Piece:
+    text: Text
+    quoted: bool
+    words: list[Text] | None = None
+    """The words of ``"${ARRAY[@]}"``, which stay apart although quoted."""
+
+
+class Words:
+    """Expands syntax nodes of one file in a scope."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self._ascii = source.text.isascii()
+        self._chars: list[int] | None = None
+
+    def char(self, byte: int) -> int:
+        """Return the character offset of a byte offset."""
+        if self._ascii:
+            return byte
+        if self._chars is None:
+            self._chars = [0] * (len(self.source.text.encode("utf-8", "surrogatepass")) + 1)
+            at = 0
+            for index, character in enumerate(self.source.text):
+                width = len(character.encode("utf-8", "surrogatepass"))
+                for offset in range(width):
+                    self._chars[at + offset] = index
+                at += width
+            self._chars[at] = len(self.source.text)
+        return self._chars[min(byte, len(self._chars) - 1)]
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """Return a syntax node's character offsets."""
+        return self.char(node.start_byte), self.char(node.end_byte)
+
+    def raw(self, node: Any) -> str:
+        """Return a syntax node's text as it stands."""
+        start, end = self.span(node)
+        return self.source.text[start:end]
+
+    def expand(self, node: Any, scope: Scope) -> list[Text]:
+        """Return the words that one syntax node expands to, split at blanks of unquoted expansions."""
+        return _join(self.pieces(node, scope, quoted=False), self.source, self.span(node)[0])
+
+    def single(self, node: Any, scope: Scope) -> Text:
+        """Return the one text that a node expands to where the shell does not split, as in an assignment."""
+        pieces = self.pieces(node, scope, quoted=True)
+        return _concat([p.text for p in pieces], self.source, self.span(node)[0])
+
+    def pieces(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
+        """Return what a syntax node expands to, before words are put together; ``quoted`` keeps blanks."""
+        kind = node.type
+        start, end = self.span(node)
+        if kind in ("concatenation", "command_name", "subscript"):
+            return self._adjacent(node, scope, quoted)
+        if kind == "string":
+            return self._string(node, scope)
+        if kind == "raw_string":
+            return [_Piece(Text.verbatim(self.source, start + 1, end - 1), True)]
+        if kind == "ansi_c_string":
+            return [_Piece(self._ansi(start + 2, end - 1), True)]
+        if kind == "translated_string":
+            return [p for child in node.children for p in self.pieces(child, scope, True)]
+        if kind in ("simple_expansion", "expansion"):
+            return self._expansion(node, scope, quoted)
+        if kind == "arithmetic_expansion":
+            value = self._arithmetic(node, scope)
+            return [_Piece(self._spread(HOLE if value is None else str(value), start, end), True)]
+        if kind == "command_substitution":
+            return self._substitution(node, scope, quoted)
+        if kind in ("process_substitution", "brace_expression"):
+            return [_Piece(self._spread(HOLE, start, end), True)]
+        return [_Piece(self._unescape(start, end, _WORD_ESCAPE), True)]
+
+    def _adjacent(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
+        found: list[_Piece] = []
+        for child in node.children:
+            found += self.pieces(child, scope, quoted)
+        return found
+
+    def _string(self, node: Any, scope: Scope) -> list[_Piece]:
+        """Expand a double-quoted string; text between its expansions is taken from the file, blanks included."""
+        start, end = self.span(node)
+        closed = node.children and node.children[-1].type == '"' and len(node.children) > 1
+        found: list[_Piece] = [_Piece(Text("", self.source, [start + 1]), True)]
+        at = start + 1
+        for child in node.children[1:]:
+            if child.type in ("string_content", '"'):
+                continue
+            begin, finish = self.span(child)
+            found.append(_Piece(self._unescape(at, begin, _STRING_ESCAPE), True))
+            found += self.pieces(child, scope, True)
+            at = finish
+        found.append(_Piece(self._unescape(at, end - 1 if closed else end, _STRING_ESCAPE), True))
+        return found
+
+    def _unescape(self, start: int, end: int, escape: re.Pattern[str]) -> Text:
+        raw = self.source.text[start:end]
+        if "\\" not in raw:
+            return Text.verbatim(self.source, start, end)
+        value: list[str] = []
+        spots: list[int] = []
+        at = 0
+        for match in escape.finditer(raw):
+            value.append(raw[at : match.start()])
+            spots += range(start + at, start + match.start())
+            if match[1] != "\n":
+                value.append(match[1])
+                spots.append(start + match.start(1))
+            at = match.end()
+        value.append(raw[at:])
+        spots += range(start + at, start + len(raw))
+        return Text("".join(value), self.source, [*spots, end])
+
+    def _ansi(self, start: int, end: int) -> Text:
+        value: list[str] = []
+        spots: list[int] = []
+        at = start
+        while at < end:
+            character = self.source.text[at]
+            spots.append(at)
+            if character == "\\" and at + 1 < end:
+                following = self.source.text[at + 1]
+                value.append(_ANSI.get(following, following))
+                at += 2
+            else:
+                value.append(character)
+                at += 1
+        return Text("".join(value), self.source, [*spots, end])
+
+    def _spread(self, value: str, start: int, end: int) -> Text:
+        """Return ``value`` with all its characters at the expansion that it came from."""
+        return Text(value, self.source, [start] * len(value) + [end])
+
+    def _expansion(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
+        start, end = self.span(node)
+        name, operator, default = self._parameter(node)
+        value = scope.lookup(name) if name else None
+        if operator.startswith("#") or operator == "!":
+            value = None
+        elif value is not None and operator in (":-", "-", ":=", "="):
+            if isinstance(value, Text) and not value.value and default is not None:
+                return self.pieces(default, scope, quoted)
+        elif value is None and operator in (":-", "-", ":=", "="):
+            if default is None:
+                return [_Piece(Text("", self.source, [start]), quoted)]
+            return self.pieces(default, scope, quoted)
+        elif operator:
+            value = None  # another operator: what it makes of the value is not followed
+        if value is None:
+            return [_Piece(self._spread(HOLE, start, end), quoted)]
+        if isinstance(value, list):
+            return [_Piece(self._spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
+        return [_Piece(self._local(value, start, end), quoted)]
+
+    def _local(self, value: Text, start: int, end: int) -> Text:
+        return value if value.source is self.source else self._spread(value.value, start, end)
+
+    def _parameter(self, node: Any) -> tuple[str | None, str, Any]:
+        """Return name, operator and default word of ``$NAME`` or ``${NAME…}``."""
+        name: str | None = None
+        operator = ""
+        default: Any = None
+        for child in node.children:
+            if child.type in ("variable_name", "special_variable_name") and name is None:
+                name = self.raw(child)
+            elif child.type == "subscript":
+                name, index = self.raw(child.children[0]), self.raw(child).partition("[")[2].rstrip("]")
+                if index not in ("@", "*"):
+                    operator = "[]"
+            elif child.type in ("${", "}", "$"):
+                continue
+            elif not operator and not child.is_named:
+                operator = child.type
+            elif default is None:
+                default = child
+        return name, operator, default
+
+    def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
+        """Follow ``$(seq …)`` and ``$(echo …)``; everything else would have to run."""
+        start, end = self.span(node)
+        commands = [child for child in node.children if child.type == "command"]
+        if len(commands) == 1:
+            words = [w.value for part in commands[0].children for w in self.expand(part, scope)]
+            numbers = [as_integer(word) for word in words[1:]]
+            if words and words[0] == "seq" and 1 <= len(numbers) <= 3 and None not in numbers:
+                values = _sequence([n for n in numbers if n is not None])
+                if values is not None:
+                    return [_Piece(self._spread(" ".join(map(str, values)), start, end), quoted)]
+        return [_Piece(self._spread(HOLE, start, end), quoted)]
+
+    def _arithmetic(self, node: Any, scope: Scope) -> int | None:
+        inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]
+        return self.arithmetic(inner[0], scope) if len(inner) == 1 else None
+
+    def arithmetic(self, node: Any, scope: Scope) -> int | None:
+        """Return the value of an arithmetic expression of known integers, or None."""
+        kind = node.type
+        if kind in ("number", "word", "variable_name"):
+            text = self.raw(node)
+            if text.isascii() and text.isdigit() and len(text) < 19:
+                return int(text)
+            value = scope.lookup(text)
+            return as_integer(value.value) if isinstance(value, Text) else None
+        if kind in ("simple_expansion", "expansion"):
+            return as_integer(self.single(node, scope).value)
+        if kind == "parenthesized_expression":
+            return self.arithmetic(node.children[1], scope) if len(node.children) == 3 else None
+        if kind == "binary_expression" and len(node.children) == 3:
+            left = self.arithmetic(node.children[0], scope)
+            right = self.arithmetic(node.children[2], scope)
+            return _operate(node.children[1].type, left, right)
+        return None
+
+
+def _operate(operator: str, left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return None
+    if operator in ("/", "%"):
+        if right == 0:
+            return None
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    results = {
+        "+": left + right,
+        "-": left - right,
+        "<": int(left < right),
+        "<=": int(left <= right),
+        ">": int(left > right),
+        ">=": int(left >= right),
+        "!=": int(left != right),
+        "==": int(left == right),
+    }
+    return left * right if operator == "*" else results.get(operator)
+
+
+def _sequence(numbers: list[int]) -> range | None:
+    first, step, last = {
+        1: (1, 1, numbers[0]),
+        2: (numbers[0], 1, numbers[-1]),
+        3: (numbers[0], numbers[len(numbers) // 2], numbers[-1]),
+    }[len(numbers)]
+    if step == 0:
+        return None
+    values = range(first, last + (1 if step > 0 else -1), step)
+    return values if len(values) <= MAX_SEQUENCE else None
+
+
+def _concat(parts: list[Text], source: SourceFile, start: int) -> Text:
+    parts = [part for part in parts if part.value] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+    value = "".join(part.value for part in parts)[:MAX_TEXT]
+    spots: list[int] = []
+    for part in parts:
+        spots += part.spots[: len(part.value)]
+    return Text(value, source, [*spots[: len(value)], parts[-1].spots[-1] if parts else start])
+
+
+def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:
+    """Put pieces together to words: unquoted ones are split at blanks, arrays at their elements."""
+    words: list[list[Text]] = []
+    current: list[Text] | None = None
+    for piece in pieces:
+        if piece.words is not None:
+            for index, word in enumerate(piece.words):
+                if index and current is not None:
+                    words.append(current)
+                    current = None
+                current = [*(current or []), word]
+            continue
+        if piece.quoted:
+            current = [*(current or []), piece.text]
+            continue
+        value = piece.text.value
+        for match in re.finditer(r"[ \t\n]+|[^ \t\n]+", value):
+            if match.group()[0] in " \t\n":
+                if current is not None:
+                    words.append(current)
+                    current = None
+            else:
+                current = [*(current or []), piece.text.part(match.start(), match.end())]
+    if current is not None:
+        words.append(current)
+    return [_concat(word, source, start) for word in words]

@@ -1,0 +1,111 @@
+"""Findings and the report: the JSON contract of ``pd-launch check`` (format version 1)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pd_launch.schemas.target import Target
+
+FORMAT_VERSION = 1
+Severity = Literal["error", "warning", "info"]
+Confidence = Literal["high", "medium", "low"]
+RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
+
+
+class _Contract(BaseModel):
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class Edit(_Contract):
+    """Replace the text between two places of a file by ``text``. The end is exclusive; equal places insert."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class Fix(_Contract):
+    """A change of the input that removes the finding. A safe fix keeps what the input clearly meant."""
+
+    message: str
+    safe: bool
+    edits: list[Edit]
+
+
+class Related(_Contract):
+    """A further place that the finding speaks of."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+
+class Finding(_Contract):
+    """One thing that is wrong, or worth knowing, and where. Lines and columns count from 1."""
+
+    code: str = Field(description="Stable code of the rule, such as PD301")
+    name: str = Field(description="Stable name of the rule, such as budget-division")
+    severity: Severity
+    confidence: Confidence
+    message: str = Field(description="What is wrong, with the numbers")
+    why: str = Field(description="Why it matters, in one sentence")
+    help: str = Field(description="What to write instead")
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    related: list[Related] = Field(default_factory=list)
+    fix: Fix | None = None
+
+    def sort_key(self) -> tuple[str, int, int, str]:
+        """Order of a report: by file and place, then by code."""
+        return (self.file, self.line, self.column, self.code)
+
+
+class TargetInfo(_Contract):
+    """The release that the input was checked against, and who decided it."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True, populate_by_name=True)
+
+    vllm_ascend: str | None
+    vllm: str
+    decided_by: str = Field(alias="from")
+
+    @classmethod
+    def of(cls, target: Target) -> TargetInfo:
+        """Return the contract's form of ``target``."""
+        return cls.model_validate({"vllm_ascend": target.vllm_ascend, "vllm": target.vllm, "from": target.decided_by})
+
+
+class Summary(_Contract):
+    """Counts over a report."""
+
+    error: int = 0
+    warning: int = 0
+    info: int = 0
+    fixable: int = 0
+    suppressed: int = 0
+    files: int = 0
+
+    @classmethod
+    def of(cls, findings: list[Finding], files: int, suppressed: int = 0) -> Summary:
+        """Count ``findings``."""
+        counts = {severity: sum(f.severity == severity for f in findings) for severity in RANK}
+        fixable = sum(f.fix is not None for f in findings)
+        return cls(**counts, fixable=fixable, suppressed=suppressed, files=files)
+
+
+class Report(_Contract):
+    """What ``pd-launch check --format json`` prints."""
+
+    format_version: Literal[1] = 1
+    target: TargetInfo
+    findings: list[Finding]
+    summary: Summary

@@ -1,0 +1,237 @@
+"""The profile: one file that describes both sides of a deployment (format version 1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from pd_launch.schemas.budget import parse_bytes, parse_ratio
+from pd_launch.schemas.hardware import HARDWARE, Hardware
+from pd_launch.schemas.parallel import Parallel
+from pd_launch.schemas.target import Target, ascend_target, parse_target, vllm_target
+from pd_launch.schemas.units import parse_size
+
+Bytes = Annotated[int, BeforeValidator(parse_size)]
+PositiveBytes = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+Count = Annotated[int, Field(ge=1, strict=True)]
+EnvValue = str | int | float | bool
+FlagValue = Any
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", defer_build=True, use_attribute_docstrings=True)
+
+
+class HardwareSection(_Section):
+    """A kind of hardware with what differs from its usual node."""
+
+    kind: Literal["a2", "a3", "cuda", "cpu"]
+    """a2, a3 (Ascend), cuda or cpu."""
+    devices: Count | None = None
+    """Devices on one node."""
+    memory: Bytes | None = None
+    """Memory of one device, such as 32GiB."""
+
+
+class ParallelSection(_Section):
+    """How one side is spread over devices and nodes."""
+
+    tensor: Count = 1
+    """Tensor-parallel size (TP)."""
+    pipeline: Count = 1
+    """Pipeline-parallel size (PP)."""
+    prefill_context: Count = 1
+    """Prefill-context-parallel size (PCP)."""
+    decode_context: Count = 1
+    """Decode-context-parallel size (DCP); it lies inside TP."""
+    data: Count = 1
+    """Data-parallel ranks (DP) of the whole side, over all its nodes."""
+    expert: bool = False
+    """Whether experts are spread over the ranks (--enable-expert-parallel)."""
+    launch: Literal["internal", "external", "hybrid"] = "internal"
+    """How data-parallel ranks are started: by vLLM, one engine each, or a mix with a server on each node."""
+    ranks: list[Count] | None = None
+    """Data-parallel ranks on each node, where they are not equal."""
+
+    def layout(self) -> Parallel:
+        """Return the sizes for arithmetic."""
+        return Parallel(self.tensor, self.pipeline, self.prefill_context, self.decode_context, self.data)
+
+    @model_validator(mode="after")
+    def _ranks_add_up(self) -> ParallelSection:
+        if self.ranks is not None and sum(self.ranks) != self.data:
+            raise ValueError(f"ranks add up to {sum(self.ranks)}, but data is {self.data}")
+        return self
+
+
+class OffloadSection(_Section):
+    """Host memory for preempted requests: exactly one way to say how much."""
+
+    per_rank: PositiveBytes | None = None
+    """Bytes for each rank (card), such as 16GiB."""
+    per_engine: PositiveBytes | None = None
+    """Bytes for each engine (data-parallel rank); divided over its ranks, which must come out even."""
+    per_node: PositiveBytes | None = None
+    """Bytes for each node; divided over its ranks, which must come out even."""
+    cpu_bytes_to_use: Annotated[int, AfterValidator(lambda v: parse_bytes("cpu_bytes_to_use", v))] | None = None
+    """Passed on literally: the engine divides it by TP × PP × PCP."""
+    ratio: Annotated[float, BeforeValidator(parse_ratio)] | None = None
+    """Host blocks as a multiple of the device's blocks."""
+    prefix_caching: bool = False
+    """Share full blocks with the same prefix hash (experimental)."""
+    connector: Literal["bundled", "builtin"] = "bundled"
+    """The connector that comes with pd-launch, or vllm-ascend's own."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> OffloadSection:
+        ways = ("per_rank", "per_engine", "per_node", "cpu_bytes_to_use", "ratio")
+        given = [way for way in ways if getattr(self, way) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) if given else "none"
+            raise ValueError(f"give exactly one of {', '.join(ways)}; found {found}")
+        return self
+
+
+class TransferSection(BaseModel):
+    """The P/D connector. Fields of --kv-transfer-config go there; every other key is the connector's own option."""
+
+    model_config = ConfigDict(extra="allow", defer_build=True, use_attribute_docstrings=True)
+
+    connector: Annotated[str, Field(min_length=1)]
+    """Registered name, such as MooncakeConnectorV1 or NixlConnector."""
+    kv_port: Port | None = None
+    """First port of the KV transfer; each rank takes its own from there."""
+    load_failure_policy: Literal["fail", "recompute"] | None = None
+    """What happens to a request whose KV cannot be loaded."""
+
+
+class NetworkSection(_Section):
+    """Which network interface the nodes use."""
+
+    interface: str
+    """Name such as eth0, or auto."""
+
+
+class NodeSection(_Section):
+    """One node of a side."""
+
+    address: str
+    """Address by which the other nodes reach it, or auto."""
+
+
+class ContainerSection(_Section):
+    """The container that the engines run in."""
+
+    image: str | None = None
+    """Image with tag."""
+    shm_size: Bytes | None = None
+    """Size of /dev/shm, such as 64GiB."""
+    memory: Bytes | None = None
+    """Memory limit."""
+    mounts: list[str] = Field(default_factory=list)
+    """Further mounts, as HOST:CONTAINER."""
+    name: str | None = None
+    """Name of the container."""
+    runtime: str | None = None
+    """Container runtime, such as ascend."""
+
+
+class NodesSection(_Section):
+    """The nodes of each side, in the order of their ranks."""
+
+    prefill: list[NodeSection] = Field(default_factory=list)
+    """Nodes of the prefill side."""
+    decode: list[NodeSection] = Field(default_factory=list)
+    """Nodes of the decode side."""
+
+
+class SideSection(_Section):
+    """One side of the deployment."""
+
+    parallel: ParallelSection = Field(default_factory=ParallelSection)
+    """Parallel sizes."""
+    port: Port = 8000
+    """HTTP port of the first engine."""
+    rpc_port: Port = 13389
+    """Port of the data-parallel master."""
+    engine: dict[str, FlagValue] = Field(default_factory=dict)
+    """Flags of vllm serve by their long names, for this side."""
+    env: dict[str, EnvValue] = Field(default_factory=dict)
+    """Environment variables for this side."""
+
+
+class DecodeSection(SideSection):
+    """The decode side."""
+
+    offload: OffloadSection | None = None
+    """Host memory for preempted requests."""
+
+
+class Profile(_Section):
+    """A whole P/D deployment. Sizes that the engine wants repeated on both sides are derived, never typed twice."""
+
+    version: Literal[1]
+    """Version of this format."""
+    name: str = "profile"
+    """Name of the deployment."""
+    target: str | dict[Literal["vllm_ascend", "vllm"], str] | None = None
+    """Release, such as vllm-ascend==0.25.1rc1."""
+    hardware: Literal["a2", "a3", "cuda", "cpu"] | HardwareSection
+    """Kind of the nodes."""
+    model: str
+    """Path or hub name of the model."""
+    engine: dict[str, FlagValue] = Field(default_factory=dict)
+    """Flags of vllm serve by their long names, for both sides."""
+    env: dict[str, EnvValue] = Field(default_factory=dict)
+    """Environment variables for both sides."""
+    transfer: TransferSection | None = None
+    """The P/D connector."""
+    prefill: SideSection | None = None
+    """The prefill side."""
+    decode: DecodeSection | None = None
+    """The decode side."""
+    network: NetworkSection | None = None
+    """Network interface."""
+    container: ContainerSection | None = None
+    """Container that the engines run in."""
+    nodes: NodesSection = Field(default_factory=NodesSection)
+    """Nodes of each side; one node each where left out."""
+
+    @model_validator(mode="after")
+    def _has_a_side(self) -> Profile:
+        if self.prefill is None and self.decode is None:
+            raise ValueError("needs a section decode or prefill")
+        return self
+
+    def hardware_kind(self) -> Hardware:
+        """Return what is known of a node, with what the profile says about it."""
+        if isinstance(self.hardware, str):
+            return HARDWARE[self.hardware]
+        kind = HARDWARE[self.hardware.kind]
+        devices = self.hardware.devices or kind.devices
+        direct = range(20000, 20000 + 1000 * devices) if kind.ascend and devices else kind.direct_ports
+        return Hardware(
+            kind.kind,
+            kind.ascend,
+            devices,
+            self.hardware.memory or kind.device_bytes,
+            kind.device_variable,
+            direct,
+            kind.resources,
+        )
+
+    def release(self) -> Target | None:
+        """Return the target that the profile names, or None.
+
+        Raises:
+            TargetError: it names nonsense.
+        """
+        if self.target is None:
+            return None
+        if isinstance(self.target, str):
+            return parse_target(self.target, "profile")
+        if "vllm_ascend" in self.target:
+            return ascend_target(self.target["vllm_ascend"], "profile")
+        return vllm_target(self.target["vllm"], "profile")
