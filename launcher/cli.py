@@ -135,7 +135,8 @@ def prefill(context: click.Context, /, **options: Any) -> None:
 def main() -> None:
     """Run the command line; an interrupted command exits with 130 and says nothing more."""
     try:
-        cli.main(prog_name="pd-launch", standalone_mode=False)
+        status = cli.main(prog_name="pd-launch", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:

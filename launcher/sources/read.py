@@ -116,7 +116,7 @@ def _read_given_command(words: Sequence[str], collected: _Collected) -> None:
         texts.append(Text.verbatim(source, 0, len(word)))
     if texts:
         read_command(Command(texts, {}, texts[0].origin()), "command", COMMAND_LINE, collected.found)
-        collected.sources[COMMAND_LINE] = texts[0].source
+        collected.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
 
 
 def _deployment(collected: _Collected, inputs: Inputs) -> Deployment:
