@@ -1,0 +1,110 @@
+"""PD012 profile-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, Fault
+
+ZH = """
+配置文件的键未知、缺失或类型不对
+
+## 作用
+
+报告 pd-launch 配置文件里未知的键(并给出最接近的名字)、缺少的必填键、类型或取值不对的值,以及在 `engine` 里设置了由别的键
+得出的参数。
+
+## 为什么重要
+
+配置文件不完整时不会渲染任何一侧,其余检查也就无从进行。
+
+## 示例
+
+```yaml
+version: 1
+hardware: a3
+model: /models/m
+decode:
+  paralel: {tensor: 8}
+```
+
+## 应当这样写
+
+```yaml
+version: 1
+hardware: a3
+model: /models/m
+decode:
+  parallel: {tensor: 8}
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+pd-launch 的配置文件格式,版本 1。
+"""
+
+
+@rule("PD012", "profile-field", "error", zh=ZH)
+def profile_field(deployment: Deployment) -> Iterator[Hit]:
+    """An unknown, missing or wrongly typed key of a profile.
+
+    ## What it does
+
+    Reports keys that a profile does not have (with the nearest that it has), required keys that are missing, values of
+    the wrong type or out of range, and flags under `engine` that follow from another key.
+
+    ## Why it matters
+
+    A profile that is not valid is not rendered, so nothing else in it can be checked.
+
+    ## Example
+
+    ```yaml
+    version: 1
+    hardware: a3
+    model: /models/m
+    decode:
+      paralel: {tensor: 8}
+    ```
+
+    ## Use instead
+
+    ```yaml
+    version: 1
+    hardware: a3
+    model: /models/m
+    decode:
+      parallel: {tensor: 8}
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    The profile format of pd-launch, version 1.
+    """
+    for fault in deployment.faults_of("profile"):
+        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), _help(fault), fix=_fix(fault))
+
+
+def _help(fault: Fault) -> Msg:
+    if fault.help:
+        return Msg(fault.help, fault.help_zh or fault.help)
+    return Msg(
+        "correct this key; nothing is rendered before the profile is valid",
+        "改正这个键;配置文件有效之前不会渲染任何内容",
+    )
+
+
+def _fix(fault: Fault) -> FixEdits | None:
+    if not fault.fix:
+        return None
+    text = fault.fix[0][1]
+    return FixEdits(Msg(f"write {text}", f"改写为 {text}"), fault.fix, fault.fix_is_safe)

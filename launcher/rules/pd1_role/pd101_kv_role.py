@@ -1,0 +1,117 @@
+"""PD101 kv-role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.common import nearest, renamed
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import ROLES, Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Node
+
+_WORDS = {"prefill": "kv_producer", "producer": "kv_producer", "decode": "kv_consumer", "consumer": "kv_consumer"}
+
+ZH = """
+缺少 kv_role,或者它不是三个取值之一
+
+## 作用
+
+当 `--kv-transfer-config` 顶层有 `kv_connector` 而没有 `kv_role`,或者任何一层的 `kv_role` 不是 `kv_producer`、
+`kv_consumer`、`kv_both` 之一时报告。
+
+## 为什么重要
+
+vLLM 会拒绝这样的配置,引擎在启动时退出。
+
+## 示例
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector"}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+"""
+
+
+@rule("PD101", "kv-role", "error", zh=ZH)
+def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """There is no kv_role, or it is none of the three.
+
+    ## What it does
+
+    Fires when `--kv-transfer-config` names a `kv_connector` at the top level but no `kv_role`, and when a `kv_role`
+    on any level is not one of `kv_producer`, `kv_consumer` and `kv_both`.
+
+    ## Why it matters
+
+    vLLM refuses such a configuration, and the engine exits at start.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/kv_transfer.py; run on 0.23.0, 0.27.1 and 0.32.0.
+    """
+    for connector in connectors(node.kv_transfer):
+        role = connector.tree.get("kv_role")
+        if role is None or (role.known and role.value is None):
+            if connector.parent is None and connector.name is not None:  # a child without one is PD203's
+                yield _missing(node, connector)
+        elif role.known and role.value not in ROLES:
+            yield _wrong(role, deployment)
+
+
+def _missing(node: NodeLaunch, connector: Connector) -> Hit:
+    place = connector.tree.get("kv_connector")
+    likely = {"prefill": "kv_producer", "decode": "kv_consumer"}.get(node.side or "")
+    write = (
+        f'add "kv_role": "{likely}"' if likely else 'add "kv_role": "kv_producer" on prefill, "kv_consumer" on decode'
+    )
+    write_zh = f'加上 "kv_role": "{likely}"' if likely else '加上 "kv_role":预填充用 "kv_producer",解码用 "kv_consumer"'
+    return Hit(
+        place.origin if place else connector.tree.origin,
+        Msg(f"kv_connector {connector.name} has no kv_role", f"kv_connector {connector.name} 没有 kv_role"),
+        Msg(write, write_zh),
+    )
+
+
+def _wrong(role: Node, deployment: Deployment) -> Hit:
+    text = role.value if isinstance(role.value, str) else str(role.plain())
+    plain = text.strip().lower().replace("-", "_")
+    near = _WORDS.get(plain.removeprefix("kv_")) or nearest(plain, ROLES)
+    choice = ", ".join(ROLES)
+    return Hit(
+        role.origin,
+        Msg(f"{text!r} is no kv_role", f"{text!r} 不是 kv_role 的取值"),
+        Msg(f"did you mean {near}?", f"是不是想写 {near}?")
+        if near
+        else Msg(f"write one of {choice}", f"请写 {choice} 之一"),
+        fix=renamed(role.origin, text, near, deployment) if near else None,
+    )

@@ -1,0 +1,177 @@
+"""PD103 recompute-key-place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.common import written
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.additional import GROUP, SWITCH, Switch, switch_of
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Node, Origin
+
+ZH = """
+recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
+
+## 作用
+
+检查 `--additional-config` 里 `recompute_scheduler_enable` 的位置。0.24 及更早版本只读取顶层的键,
+嵌套在 `scheduler_config` 里的不会生效(error)。从 0.25 起应写在 `scheduler_config` 里:顶层的键仍然有效但已弃用(info);
+两处都写且不一致时,嵌套的生效(warning)。
+
+## 为什么重要
+
+写错位置时没有任何提示:调度器只是没有打开,被抢占的请求也就不会保存到 CPU 内存。
+
+## 示例
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+0.24 及更早:只读顶层。0.25.1rc1 起:先读嵌套,再读顶层。
+
+## 来源
+
+vllm_ascend/ascend_config.py(0.18.0 第 90 行,0.23.0 第 142 行,0.24.0rc1 第 129 行,0.25.1rc1 第 855–925 行)。
+"""
+
+
+@rule("PD103", "recompute-key-place", "error", zh=ZH, needs="C R")
+def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""recompute_scheduler_enable stands where the release does not read it, or in its deprecated place.
+
+    ## What it does
+
+    Looks where `recompute_scheduler_enable` stands in `--additional-config`. Up to 0.24 only the flat key is read,
+    and one nested in `scheduler_config` does nothing (error). From 0.25 it belongs into `scheduler_config`: a flat
+    key still works but is deprecated (info), and where both stand and differ, the nested one wins (warning).
+
+    ## Why it matters
+
+    Nothing is said about a switch in the wrong place: the scheduler just stays off, and preempted requests are not kept
+    in CPU memory.
+
+    ## Example
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    Up to 0.24: flat only. From 0.25.1rc1: nested, then flat.
+
+    ## Sources
+
+    vllm_ascend/ascend_config.py at 0.18.0 (line 90), 0.23.0 (142), 0.24.0rc1 (129), 0.25.1rc1 (855-925).
+    """
+    if not deployment.target.is_ascend:
+        return
+    switch = switch_of(node.additional, deployment.target)
+    flat, nested = switch.flat, switch.nested
+    if flat is not None and nested is not None and _differ(flat, nested):
+        yield _conflict(switch, flat, nested)
+    elif switch.place == "flat" and flat is None and nested is not None and nested.known and nested.value:
+        yield _not_read(node, nested, deployment)
+    elif switch.place == "nested" and flat is not None:
+        yield _deprecated(node, flat, nested, deployment)
+
+
+def _differ(flat: Node, nested: Node) -> bool:
+    return flat.known and nested.known and bool(flat.value) != bool(nested.value)
+
+
+def _conflict(switch: Switch, flat: Node, nested: Node) -> Hit:
+    wins, loses = (nested, flat) if switch.place == "nested" else (flat, nested)
+    name, name_zh = ("nested", "嵌套") if switch.place == "nested" else ("flat", "顶层")
+    state, state_zh = ("on", "打开") if switch.on else ("off", "关闭")
+    return Hit(
+        loses.key or loses.origin,
+        Msg(
+            f"{SWITCH} stands twice and differs: the {name} one wins, this one is ignored, the scheduler is {state}",
+            f"{SWITCH} 写了两处且不一致:这一处被忽略,{name_zh}的生效,因此调度器是{state_zh}的",
+        ),
+        Msg("keep only the one that counts", "只保留生效的那一处"),
+        severity="warning",
+        related=((wins.key or wins.origin, Msg("this one counts", "生效的是这里")),),
+    )
+
+
+def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
+    target = deployment.target
+    help_ = Msg(
+        f'write it on the top level: {{"{SWITCH}": true}}',
+        f'写在顶层:{{"{SWITCH}": true}}',
+    )
+    return Hit(
+        nested.key or nested.origin,
+        Msg(
+            f"{target} does not read {GROUP}.{SWITCH}: the recompute scheduler stays off",
+            f"{target} 不读取 {GROUP}.{SWITCH}:重计算调度器没有打开",
+        ),
+        help_,
+        fix=_flattened(node, nested, help_, deployment),
+    )
+
+
+def _deprecated(node: NodeLaunch, flat: Node, nested: Node | None, deployment: Deployment) -> Hit:
+    help_ = Msg(
+        f'write {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "remove it; the nested one counts",
+        f'改写为 {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "删掉它;生效的是嵌套的那一处",
+    )
+    group = node.additional.get(GROUP) if node.additional else None
+    return Hit(
+        flat.key or flat.origin,
+        Msg(
+            f"from 0.25 the flat {SWITCH} is deprecated; its place is {GROUP}",
+            f"从 0.25 起顶层的 {SWITCH} 已弃用,应写在 {GROUP} 里",
+        ),
+        help_,
+        severity="info",
+        fix=_nested(flat, help_, deployment) if group is None else None,
+    )
+
+
+def _flattened(node: NodeLaunch, nested: Node, message: Msg, deployment: Deployment) -> FixEdits | None:
+    group = node.additional.get(GROUP) if node.additional else None
+    if group is None or group.key is None or len(list(group.items())) != 1 or nested.key is None:
+        return None
+    if written(group.key, deployment) != f'"{GROUP}"' or not isinstance(nested.value, bool):
+        return None
+    whole = _joined(group.key, group.origin)
+    return FixEdits(message, ((whole, f'"{SWITCH}": {json.dumps(nested.value)}'),), safe=True)
+
+
+def _nested(flat: Node, message: Msg, deployment: Deployment) -> FixEdits | None:
+    if flat.key is None or written(flat.key, deployment) != f'"{SWITCH}"' or not isinstance(flat.value, bool):
+        return None
+    text = f'"{GROUP}": {{"{SWITCH}": {json.dumps(flat.value)}}}'
+    return FixEdits(message, ((_joined(flat.key, flat.origin), text),), safe=True)
+
+
+def _joined(first: Origin, last: Origin) -> Origin:
+    return Origin(first.file, first.line, first.column, last.end_line, last.end_column)

@@ -1,0 +1,125 @@
+"""PD104 offload-without-scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.additional import GROUP, SWITCH, switch_of
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.hooks import has_preemption_hook
+
+ZH = """
+配置了卸载连接器,却没有打开重计算调度器
+
+## 作用
+
+当解码节点在 vllm-ascend 上配置了卸载连接器,
+而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置连接器报 error,
+随 pd-launch 附带的连接器报 warning。
+
+## 为什么重要
+
+没有重计算调度器,内置连接器从不被调用,却仍然占用锁页内存;附带的连接器还能处理 vLLM 的普通抢占,
+但指南所说的工作模式没有打开。
+
+## 示例
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+vllm-ascend 0.23.0rc1 起;更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
+
+## 来源
+
+vllm_ascend/core/recompute_scheduler.py 与 recompute_cpu_offload/worker.py(`register_kv_caches`),0.23.0 到 0.26.0rc1。
+"""
+
+
+@rule("PD104", "offload-without-scheduler", "error", zh=ZH, needs="C R")
+def offload_without_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The offload connector is configured, but the recompute scheduler is not on.
+
+    ## What it does
+
+    Fires when a decode node on vllm-ascend has the offload connector and the target release reads no
+    `recompute_scheduler_enable` that is on from `--additional-config`. An error for the built-in connector, a warning
+    for the one that comes with pd-launch.
+
+    ## Why it matters
+
+    Without the recompute scheduler the built-in connector is never asked, yet its pinned memory is allocated; the
+    bundled one still serves vLLM's ordinary preemption, but the mode that the guides describe is off.
+
+    ## Example
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    vllm-ascend from 0.23.0rc1; PD112 speaks of older ones. Stock vLLM needs no recompute scheduler.
+
+    ## Sources
+
+    vllm_ascend/core/recompute_scheduler.py and recompute_cpu_offload/worker.py (`register_kv_caches`), 0.23.0 to
+    0.26.0rc1.
+    """
+    target = deployment.target
+    if not target.is_ascend or not has_preemption_hook(target) or node.role != "kv_consumer":
+        return  # on another role the scheduler cannot help: PD105
+    switch = switch_of(node.additional, target)
+    if switch.on is not False:
+        return
+    text = f'{{"{SWITCH}": true}}' if switch.place == "flat" else f'{{"{GROUP}": {{"{SWITCH}": true}}}}'
+    help_ = Msg(f"add --additional-config '{text}'", f"加上 --additional-config '{text}'")
+    off = ((switch.read.origin, Msg("it is switched off here", "在这里关闭")),) if switch.read else ()
+    for connector in connectors(node.kv_transfer):
+        if connector.is_offload:
+            place = connector.tree.get("kv_connector") or connector.tree
+            yield Hit(
+                place.origin,
+                _inert(connector.name) if connector.is_builtin_offload else _partly(),
+                help_,
+                severity="error" if connector.is_builtin_offload else "warning",
+                related=off,
+            )
+
+
+def _inert(name: str | None) -> Msg:
+    return Msg(
+        f"{name} does nothing without the recompute scheduler, but its host memory is allocated all the same",
+        f"没有重计算调度器,{name} 不起作用,但主机内存照样会分配",
+    )
+
+
+def _partly() -> Msg:
+    return Msg(
+        "the recompute scheduler is not on: the offload connector serves vLLM's ordinary preemption only",
+        "重计算调度器没有打开:卸载连接器只处理 vLLM 的普通抢占",
+    )

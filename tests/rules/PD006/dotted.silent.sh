@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: target=vllm==0.32.0
+vllm serve Qwen/Qwen3-8B \
+  --kv-transfer-config.kv_connector NixlConnector \
+  --kv-transfer-config.kv_role kv_both \
+  --kv-transfer-config.kv_port 5000
