@@ -20,6 +20,7 @@ import psutil
 PR_SET_PDEATHSIG = 1
 START_SECONDS = 420.0
 GRACE_SECONDS = 20.0
+CHILDREN_SECONDS = 5.0
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -107,11 +108,11 @@ class Engine:
             tree = self._tree()
             self._process.kill()
             self._process.wait()
-        _, left = psutil.wait_procs(tree, timeout=5)
+        _, left = psutil.wait_procs(tree, timeout=CHILDREN_SECONDS)
         for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(left, timeout=5)
+        psutil.wait_procs(left, timeout=CHILDREN_SECONDS)
 
     def _tree(self) -> list[psutil.Process]:
         """Every process of the engine's session: also those whose own parent is gone."""
