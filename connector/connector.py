@@ -212,14 +212,11 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         if self.worker:
             self.worker.close()
 
-    # Statistics, both sides
+    # Statistics
 
     def get_kv_connector_stats(self) -> OffloadStats | None:
         """Return what was counted since the last call."""
-        if self.scheduler:
-            return self.scheduler.stats()
-        counts = self.worker.counts.take() if self.worker else None
-        return OffloadStats(data={"counts": counts, "gauges": {}}) if counts else None
+        return self.scheduler.stats() if self.scheduler else None
 
     @classmethod
     def build_kv_connector_stats(cls, data: dict[str, Any] | None = None) -> OffloadStats:

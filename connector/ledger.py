@@ -183,8 +183,8 @@ class Ledger:
     def _fit(self, rows: Rows, weights: list[list[int]], computed: int) -> int:
         """Return the longest prefix that can be restored later and for which there are free host blocks."""
         size = max(group.block_size for group in self.groups)
-        shorter = range((computed - 1) // size * size, 0, -size)
-        for tokens in (computed, *shorter):
+        lengths: list[int] = [computed, *range((computed - 1) // size * size, 0, -size)]
+        for tokens in lengths:
             if not self._complete(rows, tokens, computed):
                 return 0
             if self._cost(weights, tokens, computed) <= self.host.free:

@@ -23,15 +23,23 @@ class WorkerReport(KVConnectorWorkerMetadata):  # type: ignore[misc]
     Attributes:
         done: the highest step all of whose copies, and those before it, are over.
         capacity: host blocks this worker has room for.
-        failed: host blocks whose save failed.
+        failed: host blocks that hold nothing because their save failed.
+        totals: what was counted since the start, summed over workers.
     """
 
     done: int
     capacity: int
     failed: set[int] = field(default_factory=set)
+    totals: dict[str, float] = field(default_factory=dict)
 
     def aggregate(self, other: KVConnectorWorkerMetadata) -> WorkerReport:
         """Combine the reports of two workers: what both have done, what both have room for."""
         if not isinstance(other, WorkerReport):
             raise TypeError(f"a report of {type(other).__name__} cannot be combined with one of the offload connector")
-        return WorkerReport(min(self.done, other.done), min(self.capacity, other.capacity), self.failed | other.failed)
+        names = self.totals.keys() | other.totals.keys()
+        return WorkerReport(
+            min(self.done, other.done),
+            min(self.capacity, other.capacity),
+            self.failed | other.failed,
+            {name: self.totals.get(name, 0) + other.totals.get(name, 0) for name in names},
+        )

@@ -1,7 +1,8 @@
 """What the connector counts, as vLLM's KVConnectorStats and as Prometheus series ``pd_launch:preempt_offload_*``.
 
-Counters are differences since the last collection and add up over ranks and time, so bytes and seconds are sums over
-the ranks of an engine. Gauges come from the scheduler side; the newest value holds.
+All of them leave on the scheduler side; workers send running totals there, so that a step whose output nobody reads
+loses nothing. Counters are differences since the last collection and add up; bytes and seconds are sums over the ranks
+of an engine. Of gauges the newest value holds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FALLBACKS = ("pool_full", "partial", "untracked", "resumable", "window", "save_f
 
 
 class Counts:
-    """Counts since they were last taken."""
+    """Named counters."""
 
     def __init__(self) -> None:
         self._values: dict[str, float] = {}
@@ -39,6 +40,10 @@ class Counts:
     def add(self, name: str, value: float = 1) -> None:
         """Add to one counter; ``fallback.REASON`` for a fallback."""
         self._values[name] = self._values.get(name, 0) + value
+
+    def totals(self) -> dict[str, float]:
+        """Return a copy of what was counted so far."""
+        return dict(self._values)
 
     def take(self) -> dict[str, float]:
         """Return what was counted and start from zero."""
@@ -55,6 +60,10 @@ class OffloadStats(KVConnectorStats):  # type: ignore[misc]
     def __post_init__(self) -> None:
         self.data.setdefault("counts", {})
         self.data.setdefault("gauges", {})
+
+    def __getitem__(self, key: str) -> Any:
+        """vLLM 0.27.1's MultiConnector subscripts what came from its own process as if it had been serialised."""
+        return getattr(self, key)
 
     def reset(self) -> None:
         """Forget everything."""

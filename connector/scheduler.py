@@ -36,6 +36,7 @@ class OffloadScheduler:
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
+        self._workers: dict[str, float] = {}  # their totals as last reported
         self.counts = Counts()
 
     # Resets: a weight update makes all KV stale, and preempts everything through the same path as pressure does
@@ -205,6 +206,7 @@ class OffloadScheduler:
         report = output.kv_connector_worker_meta
         if isinstance(report, WorkerReport):
             self.ledger.limit(report.capacity)
+            self._count_workers(report.totals)
             lost = self.ledger.report(report.done, report.failed)
             if lost:
                 self.counts.add(FALLBACK + "save_failed", len(lost))
@@ -212,6 +214,11 @@ class OffloadScheduler:
             self.ledger.truncate(set(output.invalid_block_ids))
         for request_id in output.finished_recving or ():
             self.ledger.loaded(request_id)
+
+    def _count_workers(self, totals: dict[str, float]) -> None:
+        for name, value in totals.items():
+            self.counts.add(name, value - self._workers.get(name, 0))
+        self._workers = totals
 
     def stats(self) -> OffloadStats | None:
         """Return counts and gauges, if there is anything new."""
@@ -225,4 +232,4 @@ class OffloadScheduler:
         if not counts and gauges == self._gauges:
             return None
         self._gauges = gauges
-        return OffloadStats(data={"counts": counts, "gauges": gauges})
+        return OffloadStats(data={"counts": counts, "gauges": dict(gauges)})

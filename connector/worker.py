@@ -11,7 +11,7 @@ from vllm.logger import init_logger
 from pd_launch.connector.copies import CopyBackend, make_copies
 from pd_launch.connector.ledger import Step, Transfer
 from pd_launch.connector.metadata import WorkerReport
-from pd_launch.connector.metrics import Counts
+from pd_launch.connector.metrics import FALLBACK, Counts
 from pd_launch.connector.pool import HostPool
 from pd_launch.connector.regions import Caches, block_regions
 from pd_launch.connector.wording import Wording
@@ -50,8 +50,7 @@ class OffloadWorker:
         self._pool: HostPool | None = None
         self._copies: CopyBackend | None = None
         self._done = 0
-        self._failed: set[int] = set()  # host blocks whose content is not what the ledger believes
-        self._unreported: set[int] = set()
+        self._failed: set[int] = set()  # host blocks that hold nothing because their save failed
         self._invalid: set[int] = set()
         self.counts = Counts()
 
@@ -102,7 +101,6 @@ class OffloadWorker:
         except (RuntimeError, ValueError) as error:  # the request recomputes; the engine goes on
             logger.warning("Saving request %s failed, it will be recomputed: %s", transfer.request_id, error)
             self._failed.update(transfer.host)
-            self._unreported.update(transfer.host)
             return
         self.counts.add("save_seconds", time.perf_counter() - begin)
         self.counts.add("saved_bytes", len(transfer.host) * pool.block_bytes)
@@ -122,6 +120,7 @@ class OffloadWorker:
         except (RuntimeError, ValueError) as error:
             logger.warning("Restoring request %s failed: %s", transfer.request_id, error)
             self._invalid.update(transfer.device)
+            self.counts.add(FALLBACK + "load_failed")
             return
         self.counts.add("restore_seconds", time.perf_counter() - begin)
         self.counts.add("restored_bytes", len(transfer.host) * pool.block_bytes)
@@ -132,12 +131,10 @@ class OffloadWorker:
         return self._copies, self._pool
 
     def report(self, step: Step) -> WorkerReport | None:
-        """Return what is over, if the scheduler asked for it or a save failed."""
-        if not step.report and not self._unreported:
+        """Return what is over, if the scheduler waits for it."""
+        if not step.report:
             return None
-        capacity = self._pool.blocks if self._pool else 0
-        failed, self._unreported = self._unreported, set()
-        return WorkerReport(self._done, capacity, failed)
+        return WorkerReport(self._done, self._pool.blocks if self._pool else 0, set(self._failed), self.counts.totals())
 
     def take_invalid(self) -> set[int]:
         """Return the device blocks whose load failed since the last call."""

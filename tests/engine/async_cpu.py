@@ -1,7 +1,7 @@
 """Importing this makes async scheduling real on the CPU, where vLLM switches it off without a word.
 
-The platform's check resets the option, so it is put back after it. The model runner stays synchronous: it finishes a step
-before the next one's SchedulerOutput, which the scheduler has made ahead by then.
+The platform's check resets the option, so it is put back after it. The model runner stays synchronous: it finishes a
+step before it starts on the next one's SchedulerOutput, which the scheduler has made ahead by then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One real vLLM engine per mode, in a fork: vLLM is imported once, counters are fed from SchedulerOutput.
 
-``recomputed`` is what the contracts say: tokens scheduled over all steps less the least possible, the sum over requests of
-prompt + output − 1. ``again`` counts positions that were scheduled again although their KV had been valid; it is the measure
-where drafts are scheduled too.
+``recomputed``: tokens scheduled over all steps less the least possible, the sum over requests of prompt + output − 1.
+``again``: positions that were scheduled again although their KV had been valid, which is the measure where drafts are
+scheduled too.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def make_engine(mode: Mode) -> Any:
 
     options: dict[str, Any] = {
         "enforce_eager": True,
-        "max_model_len": 512,
+        "max_model_len": 320,
         "block_size": 32,
         "num_gpu_blocks_override": mode.blocks,
         "max_num_seqs": mode.requests,
@@ -260,7 +260,7 @@ def serve(mode: Mode) -> dict[str, Any]:
         "recomputed": counters.values["scheduled"] - least,
         "distinct": sum(len(set(t)) for t in tokens) / len(tokens),
         "most_preempted": max(counters.per_request.values(), default=0),
-        "metrics": metrics(engine),
+        "metrics": metrics(),
         "mode": asdict(mode),
     }
     engine.generate(work[:1], SamplingParams(temperature=0, max_tokens=2, detokenize=False), use_tqdm=False)
@@ -268,13 +268,15 @@ def serve(mode: Mode) -> dict[str, Any]:
     return result
 
 
-def metrics(engine: Any) -> dict[str, float]:
+def metrics() -> dict[str, float]:
     """Return the connector's Prometheus series as {name or name{reason}: value}."""
+    from prometheus_client import REGISTRY
+
     out: dict[str, float] = {}
-    for metric in engine.get_metrics():
-        if metric.name.startswith("pd_launch:"):
-            reason = metric.labels.get("reason")
-            out[f"{metric.name}{{{reason}}}" if reason else metric.name] = metric.value
+    for sample in (sample for metric in REGISTRY.collect() for sample in metric.samples):
+        if sample.name.startswith("pd_launch:") and not sample.name.endswith("_created"):
+            reason = sample.labels.get("reason")
+            out[f"{sample.name}{{{reason}}}" if reason else sample.name] = sample.value
     return out
 
 

@@ -1,7 +1,7 @@
 """Tiny random models for the engine tests, made by script and kept in a cache folder.
 
-Random weights at the usual scale make a model repeat one token for ever, and then "the same tokens" proves nothing. Larger
-ones, float32 and untied embeddings make the output chaotic: one wrong KV block changes the tokens.
+Random weights at the usual scale make a model repeat one token for ever, and then "the same tokens" proves nothing.
+Larger ones, float32 and untied embeddings make the output chaotic: one wrong KV block changes the tokens.
 """
 
 from __future__ import annotations
