@@ -1,0 +1,250 @@
+"""The two sides with vLLM's classes but without an engine: what the scheduler says is played by hand."""
+
+from __future__ import annotations
+
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
+
+from pd_launch.connector.groups import Group  # noqa: E402
+from pd_launch.connector.ledger import Step, Transfer  # noqa: E402
+from pd_launch.connector.metadata import StepMetadata, WorkerReport  # noqa: E402
+from pd_launch.connector.metrics import OffloadStats  # noqa: E402
+from pd_launch.connector.scheduler import OffloadScheduler  # noqa: E402
+from pd_launch.connector.wording import WORDING  # noqa: E402
+from pd_launch.connector.worker import OffloadWorker  # noqa: E402
+
+WORDS = WORDING["RecomputeCPUOffloadConnector"]
+
+
+class Pool:
+    def __init__(self) -> None:
+        self.resets = 0
+
+    def reset_prefix_cache(self) -> bool:
+        self.resets += 1
+        return True
+
+
+def scheduler(host_blocks: int = 10, hash_block_size: int | None = None) -> OffloadScheduler:
+    made = OffloadScheduler([Group(4)], host_blocks, WORDS, hash_block_size)
+    made.wrap_reset(Pool())
+    return made
+
+
+def request(rid: str = "a", num_tokens: int = 20, **fields: Any) -> Any:
+    return SimpleNamespace(request_id=rid, num_tokens=num_tokens, **fields)
+
+
+def output(
+    new: dict[str, tuple[list[list[int]], int]] | None = None,
+    cached: dict[str, tuple[list[list[int]] | None, int]] | None = None,
+    scheduled: dict[str, int] | None = None,
+    preempted: set[str] | None = None,
+    finished: set[str] = frozenset(),  # type: ignore[assignment]
+    resumed: set[str] = frozenset(),  # type: ignore[assignment]
+) -> Any:
+    rows = cached or {}
+    return SimpleNamespace(
+        preempted_req_ids=preempted,
+        finished_req_ids=finished,
+        num_scheduled_tokens=scheduled or {},
+        scheduled_new_reqs=[
+            SimpleNamespace(req_id=r, block_ids=b, num_computed_tokens=n) for r, (b, n) in (new or {}).items()
+        ],
+        scheduled_cached_reqs=SimpleNamespace(
+            req_ids=list(rows),
+            new_block_ids=[b for b, _ in rows.values()],
+            num_computed_tokens=[n for _, n in rows.values()],
+            resumed_req_ids=resumed,
+        ),
+    )
+
+
+def running(made: OffloadScheduler, **fields: Any) -> None:
+    """Admit request a with 6 tokens in blocks 1, 2, then decode two more into block 2."""
+    made.allocated(request(**fields), [[1, 2]], 0)
+    made.step(output(new={"a": ([[1, 2]], 0)}, scheduled={"a": 6}))
+    made.step(output(cached={"a": (None, 6)}, scheduled={"a": 1}))
+    made.step(output(cached={"a": ([[3]], 7)}, scheduled={"a": 2}))
+
+
+def counts(made: OffloadScheduler) -> dict[str, float]:
+    return made.counts.take()
+
+
+def test_the_stock_path_saves_what_was_tracked() -> None:
+    made = scheduler()
+    running(made)
+    step = made.step(output(preempted={"a"}))
+    assert [t.device for t in step.saves] == [[1, 2, 3]]
+    assert counts(made) == {"parked": 1}
+    assert made.matched(request(num_tokens=10), 0) == (9, False)
+    made.allocated(request(), [[7, 8, 9]], 9)
+    step = made.step(output(cached={"a": ([[7, 8, 9]], 9)}, scheduled={"a": 1}, resumed={"a"}))
+    assert [t.device for t in step.loads] == [[7, 8, 9]]
+    assert counts(made) == {"restored": 1}
+    step = made.step(output(preempted={"a"}))
+    assert [t.device for t in step.saves] == [[7, 8, 9]]
+
+
+def test_the_hook_saves_the_exact_table_once() -> None:
+    made = scheduler()
+    running(made)
+    assert made.before_preempt(request(), ([1, 2, 3],), 8)
+    assert made.before_preempt(request(), ([1, 2, 3],), 8)
+    step = made.step(output(preempted={"a"}))
+    assert [t.device for t in step.saves] == [[1, 2]]
+    assert counts(made) == {"parked": 1}
+
+
+def test_the_hook_says_no_when_the_pool_is_full(caplog: pytest.LogCaptureFixture) -> None:
+    made = scheduler(host_blocks=2)
+    assert made.before_preempt(request("b"), ([4, 5],), 8)
+    assert not made.before_preempt(request("a"), ([1, 2, 3],), 9)
+    assert counts(made) == {"parked": 1, "fallback.pool_full": 1}
+
+
+@pytest.mark.parametrize("late", ["finished", "scheduled"])
+def test_a_victim_that_ended_or_runs_again_is_not_saved(late: str) -> None:
+    made = scheduler()
+    running(made)
+    if late == "finished":
+        step = made.step(output(preempted={"a"}, finished={"a"}))
+    else:
+        step = made.step(output(preempted={"a"}, cached={"a": ([[5, 6, 7]], 0)}, scheduled={"a": 9}, resumed={"a"}))
+    assert step.saves == []
+    assert counts(made) == {}
+
+
+def test_resumable_and_untracked_requests_are_refused() -> None:
+    made = scheduler()
+    running(made, resumable=True)
+    assert made.step(output(preempted={"a", "never seen"})).saves == []
+    assert counts(made) == {"fallback.resumable": 1, "fallback.untracked": 1}
+    assert not made.before_preempt(request(resumable=True), ([1],), 4)
+
+
+def test_a_reset_calls_the_wrap_and_nothing_stale_is_saved() -> None:
+    made, pool = OffloadScheduler([Group(4)], 10, WORDS), Pool()
+    made.wrap_reset(pool)
+    running(made)
+    made.before_preempt(request("b"), ([4],), 4)
+    assert pool.reset_prefix_cache()
+    assert pool.resets == 1
+    step = made.step(output(preempted={"a"}))
+    assert [t.request_id for t in step.saves] == ["b"]  # already planned: harmless, nobody restores it
+    assert made.matched(request("b"), 0) == (0, False)
+    assert counts(made)["fallback.reset"] == 1
+
+
+def test_without_a_reset_to_watch_nothing_is_saved() -> None:
+    made = OffloadScheduler([Group(4)], 10, WORDS)
+    made.wrap_reset(SimpleNamespace())
+    running(made)
+    assert made.step(output(preempted={"a"})).saves == []
+    assert not made.before_preempt(request("b"), ([4],), 4)
+
+
+def test_prefix_hashes_share_only_final_full_blocks() -> None:
+    made = scheduler(hash_block_size=2)
+    for rid, rows in (("a", [[1, 2, 3]]), ("b", [[4, 5, 6]])):
+        made.allocated(request(rid, num_tokens=9, block_hashes=[10, 11, 12, 13, 14]), rows, 0)
+        made.step(output(new={rid: (rows, 0)}, scheduled={rid: 12}))
+    step = made.step(output(preempted={"a", "b"}))
+    first, second = sorted(step.saves, key=lambda t: len(t.device), reverse=True)
+    assert len(first.device) == 3
+    assert len(second.device) == 1  # 12 tokens are computed, but of 9 known ones only two blocks are surely final
+
+
+def test_invalid_blocks_cut_what_is_saved() -> None:
+    made = scheduler()
+    running(made)
+    made.worker_output(SimpleNamespace(kv_connector_worker_meta=None, invalid_block_ids={2}, finished_recving=None))
+    assert [t.device for t in made.step(output(preempted={"a"})).saves] == [[1]]
+
+
+def test_reports_move_the_ledger_and_totals_become_counts() -> None:
+    made = scheduler()
+    running(made)
+    step = made.step(output(preempted={"a"}))
+    for total in (100.0, 150.0, 150.0):
+        report = WorkerReport(step.number, 8, set(), {"saved_bytes": total})
+        made.worker_output(
+            SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None)
+        )
+    assert made.ledger.host.total == 8
+    stats = made.stats()
+    assert stats is not None
+    assert stats.data["counts"] == {"parked": 1, "saved_bytes": 150.0}
+    assert stats.data["gauges"]["pool_blocks_used"] == 3
+    report = WorkerReport(step.number, 8, {0, 1, 2}, {})
+    made.worker_output(SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None))
+    assert made.matched(request(), 0) == (0, False)
+    stats = made.stats()
+    assert stats is not None
+    assert stats.data["counts"] == {"fallback.save_failed": 1}
+    assert made.stats() is None
+
+
+def test_reports_of_ranks_combine() -> None:
+    one = WorkerReport(4, 90, {1}, {"saved_bytes": 5})
+    both = one.aggregate(WorkerReport(3, 100, {2}, {"saved_bytes": 6, "x": 1}))
+    assert both == WorkerReport(3, 90, {1, 2}, {"saved_bytes": 11, "x": 1})
+    assert pickle.loads(pickle.dumps(StepMetadata(Step(3)))) == StepMetadata(Step(3))
+
+
+def test_statistics_add_up_and_travel_as_dicts() -> None:
+    stats = OffloadStats(data={"counts": {"parked": 1}, "gauges": {"pool_blocks_used": 5}})
+    stats.aggregate(OffloadStats(data={"counts": {"parked": 2, "restored": 1}, "gauges": {"pool_blocks_used": 3}}))
+    assert stats.reduce() == {"parked": 3, "restored": 1, "pool_blocks_used": 3}
+    assert not stats.is_empty()
+    assert stats["data"] is stats.data
+    stats.reset()
+    assert stats.is_empty()
+
+
+def worker(budget: int = 4096) -> tuple[OffloadWorker, Any]:
+    made = OffloadWorker(budget, 8, WORDS)
+    cache = torch.arange(8 * 256, dtype=torch.int32).view(8, 2, 8, 16)
+    made.register({"layer": cache})
+    return made, cache
+
+
+def test_a_worker_saves_before_it_loads_and_reports_when_asked() -> None:
+    made, cache = worker()
+    before = cache[3].clone()
+    step = Step(1, saves=[Transfer("a", [3], [0])], loads=[Transfer("a", [5], [0])], report=True)
+    made.save(step)
+    cache[3] = 0
+    made.save(step)  # some runners call twice: the second time would save what is there by now
+    made.load(step)
+    assert torch.equal(cache[5], before)
+    report = made.report(step)
+    assert report is not None
+    assert (report.done, report.capacity, report.failed) == (1, 4, set())
+    assert report.totals["saved_bytes"] == report.totals["restored_bytes"] == 1024
+    assert made.report(Step(2)) is None
+
+
+def test_a_save_that_fails_recomputes_and_the_engine_goes_on() -> None:
+    made, cache = worker()
+    made.save(Step(1, saves=[Transfer("a", [3], [9])]))  # no such host block
+    report = made.report(Step(1, report=True))
+    assert report is not None and report.failed == {9}
+    made.load(Step(2, loads=[Transfer("a", [5], [9])]))
+    assert made.take_invalid() == {5}
+    assert made.take_invalid() == set()
+    made.save(Step(3, saves=[Transfer("b", [3], [1])]))
+    made.load(Step(3, loads=[Transfer("b", [5], [1])]))
+    assert torch.equal(cache[5], cache[3])
+
+
+def test_a_budget_without_room_for_a_block_is_refused() -> None:
+    with pytest.raises(ValueError, match="holds no block of 1 KiB; raise cpu_bytes_to_use_per_rank"):
+        worker(budget=1000)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pd_launch.connector.groups import Group
+from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
+
+
+def spec(name: str, **fields: Any) -> Any:
+    return type(name, (), {"block_size": 32, **fields})()
+
+
+def config(*specs: Any, **fields: Any) -> Any:
+    return SimpleNamespace(kv_cache_groups=[SimpleNamespace(kv_cache_spec=s) for s in specs], **fields)
+
+
+def vllm_config(drafts: int = 0, **parallel: int) -> Any:
+    return SimpleNamespace(
+        parallel_config=SimpleNamespace(**parallel),
+        speculative_config=SimpleNamespace(num_speculative_tokens=drafts) if drafts else None,
+    )
+
+
+def test_full_and_windowed_groups_are_read() -> None:
+    groups = read_groups(
+        config(
+            spec("FullAttentionSpec", sliding_window=128),  # a window kept in full: nothing is given up
+            spec("MLAAttentionSpec"),
+            spec("SlidingWindowSpec", sliding_window=128, extra_retained_tokens=3),
+        ),
+        vllm_config(drafts=3),
+    )
+    assert groups == [Group(32, None, 0, 10), Group(32, None, 0, 10), Group(32, 128, 3, 10)]
+
+
+def test_a_uniform_group_is_as_its_layers() -> None:
+    uniform = spec(
+        "UniformTypeKVCacheSpecs", kv_cache_specs={"a": spec("MLAAttentionSpec"), "b": spec("MLAAttentionSpec")}
+    )
+    assert read_groups(config(uniform), vllm_config()) == [Group(32, None, 0, 4)]
+    mixed = spec("UniformTypeKVCacheSpecs", kv_cache_specs={"a": spec("FullAttentionSpec"), "b": spec("MambaSpec")})
+    with pytest.raises(UnsupportedError, match="type MambaSpec"):
+        read_groups(config(mixed), vllm_config())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MambaSpec",
+        "ChunkedLocalAttentionSpec",
+        "RSWASpec",
+        "CrossAttentionSpec",
+        "SinkFullAttentionSpec",
+        "SomethingNew",
+    ],
+)
+def test_other_groups_are_refused_with_what_to_do(name: str) -> None:
+    with pytest.raises(
+        UnsupportedError, match=f"type {name} cannot be offloaded.*serve this model without the connector"
+    ):
+        read_groups(config(spec("FullAttentionSpec"), spec(name)), vllm_config())
+
+
+@pytest.mark.parametrize("fields", [{"bounded_replay": True}, {"tokens_per_state": 4}])
+def test_compressed_and_replayed_kv_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(UnsupportedError, match="compressed or replayed"):
+        read_groups(config(spec("SlidingWindowMLASpec", sliding_window=8, **fields)), vllm_config())
+
+
+@pytest.mark.parametrize("name", ["decode_context_parallel_size", "prefill_context_parallel_size"])
+def test_context_parallelism_is_refused(name: str) -> None:
+    with pytest.raises(UnsupportedError, match="remove --" + name.replace("_", "-")):
+        read_groups(config(spec("FullAttentionSpec")), vllm_config(**{name: 2}))
+
+
+def test_host_groups_and_models_without_cache_are_refused() -> None:
+    hosted = config(spec("FullAttentionSpec"))
+    hosted.kv_cache_groups[0].host_resident = True
+    with pytest.raises(UnsupportedError, match="HiSparse"):
+        read_groups(hosted, vllm_config())
+    with pytest.raises(UnsupportedError, match="no KV cache"):
+        read_groups(config(), vllm_config())
+
+
+def test_mixed_precision_on_the_v2_runner_is_refused() -> None:
+    two = vllm_config()
+    two.use_v2_model_runner = True
+    with pytest.raises(UnsupportedError, match="VLLM_USE_V2_MODEL_RUNNER=0"):
+        read_groups(config(spec("FullAttentionSpec"), needs_kv_cache_zeroing=True), two)
+    assert read_groups(config(spec("FullAttentionSpec"), needs_kv_cache_zeroing=False), two)
+
+
+def test_bytes_of_a_block() -> None:
+    placed = [SimpleNamespace(size=4800, layers=["a"]), SimpleNamespace(size=4800, layers=["b"])]
+    assert block_bytes(SimpleNamespace(num_blocks=10, kv_cache_tensors=placed)) == 480
+    shared = [SimpleNamespace(size=1000, shared_by=["a", "b"]), SimpleNamespace(size=3000, shared_by=["c"])]
+    assert block_bytes(SimpleNamespace(num_blocks=10, kv_cache_tensors=shared)) == 400
+    packed = [SimpleNamespace(size=9000, shared_by=[n], block_stride=900, offset=o) for n, o in (("a", 0), ("b", 450))]
+    assert block_bytes(SimpleNamespace(num_blocks=10, kv_cache_tensors=packed)) == 900
