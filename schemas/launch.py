@@ -71,6 +71,9 @@ class Container:
     host_network: bool | None = None
     published: list[Node] = field(default_factory=list)
     resources: dict[str, Node] = field(default_factory=dict)
+    name: str | None = None
+    partial: bool = False
+    """Whether an unknown word may stand for further options: what is not said may still be there."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +246,8 @@ class Deployment:
     host: dict[str, Any] | None = None
     """Facts of the host (contracts: Host facts); None: nothing is known of it."""
     ascend: bool = True
-    names: dict[str, str] = field(default_factory=dict)
+    forms: set[str] = field(default_factory=set)
+    """Input forms that were recognised, with or without an engine."""
 
     def faults_of(self, kind: str) -> Iterator[Fault]:
         """Iterate over the faults of one kind."""

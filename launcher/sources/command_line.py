@@ -102,6 +102,7 @@ class _Words:
                 _put(tree, path, arg)
             if given is None:
                 self.node.args.append(Arg(base, first.written, first.origin, tree))
+                self.node.__dict__.pop("by_name", None)  # it was filled by looking for the whole argument
 
 
 def _put(tree: Node, path: list[str], arg: Arg) -> None:

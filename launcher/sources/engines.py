@@ -3,74 +3,99 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pd_launch.launcher.sources.command_line import read_arguments
+from pd_launch.launcher.sources.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.shell import Command
-from pd_launch.schemas.launch import EnvVar, Fault, Form, NodeLaunch, Proxy
-from pd_launch.schemas.values import Text
+from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
+Program = Literal["serve", "api_server"]
+Finish = Callable[[NodeLaunch], None]
+"""Completes a node that a form found: its container, side and host."""
+
+API_SERVER = "vllm.entrypoints.openai.api_server"
+ONLINE_DP = "launch_online_dp.py"
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
-API_SERVER = "vllm.entrypoints.openai.api_server"
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
-_PROXY = re.compile(r"(?:.*/)?(\w*proxy\w*\.py|toy_proxy\w*\.py|disagg_proxy\w*\.py)$")
+_PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
+_SHELLS = ("bash", "sh", "zsh", "dash")
 _WRAPPERS = {
-    "nohup": 0,
-    "exec": 0,
-    "sudo": 0,
-    "time": 0,
-    "setsid": 0,
-    "stdbuf": 0,
-    "command": 0,
-    "taskset": 1,
-    "timeout": 1,
-    "numactl": 0,
-    "nice": 0,
-    "env": 0,
-    "tee": 0,
-}
+    "nohup": 0, "exec": 0, "sudo": 0, "time": 0, "setsid": 0, "stdbuf": 0, "command": 0, "taskset": 1, "timeout": 1,
+    "numactl": 0, "nice": 0, "env": 0, "srun": 0, "catchsegv": 0, "ionice": 0, "tini": 0, "dumb-init": 0, "chrt": 1,
+}  # fmt: skip
 """Programs that run the command behind them, and how many operands of their own come first."""
 _VALUED_OPTIONS = {
     "numactl": ("-N", "-m", "-C", "-i", "-p"),
     "sudo": ("-u", "-g"),
     "env": ("-u", "-C"),
-    "taskset": ("-c",),
+    "taskset": (),
     "timeout": ("-k", "-s"),
     "nice": ("-n",),
+    "ionice": ("-c", "-n"),
     "stdbuf": ("-i", "-o", "-e"),
+    "srun": ("-n", "-N", "-w", "-p", "-c", "-J"),
 }
 
 
 @dataclass
 class Found:
-    """What a list of commands starts."""
+    """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
 
     nodes: list[NodeLaunch] = field(default_factory=list)
     proxies: list[Proxy] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    nested: list[tuple[Text, Finish]] = field(default_factory=list)
+    containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
+    online_dp: list[list[Text]] = field(default_factory=list)
+    profiles: list[Text] = field(default_factory=list)
+    forms: set[str] = field(default_factory=set)
+    """Forms that were recognised, with or without an engine."""
 
 
-def read_command(command: Command, form: Form, label: str, found: Found) -> bool:
-    """Add the engine or proxy that ``command`` starts to ``found``; return whether it starts one."""
+def keep(_: NodeLaunch) -> None:
+    """Complete nothing."""
+
+
+def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
+    """Add what ``command`` starts to ``found``; return whether it was recognised."""
     words, inline = unwrap(command.words)
     env = {name: EnvVar(name, value.node(), _how(how)) for name, (value, how) in command.env.items()}
     env.update({name: EnvVar(name, value.node(), "inline") for name, value in inline.items()})
-    start = engine_words(words)
-    if start is not None:
-        program, rest = start
-        node = NodeLaunch(form, command.origin, label, env=env, program=program)
-        found.faults += read_arguments(rest, node)
-        found.nodes.append(node)
+
+    def complete(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+        finish(node)
+
+    docker = read_docker(words, command.origin)
+    if docker is not None:
+        found.forms.add("docker")
+        _in_container(docker, command, label, found)
         return True
-    for index, word in enumerate(words[:4]):
-        if _PROXY.fullmatch(word.value):
-            rest_nodes = [w.node() for w in words[index + 1 :]]
-            found.proxies.append(Proxy(word.origin(), word.value.rpartition("/")[2], rest_nodes))
+    if add_engine(words, form, label, command.origin, found, complete):
+        return True
+    return _other(words, found)
+
+
+def _other(words: list[Text], found: Found) -> bool:
+    values = [word.value for word in words]
+    for index, value in enumerate(values[:4]):
+        if _PROXY.fullmatch(value):
+            name = value.rpartition("/")[2]
+            found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
             return True
-    if words and words[0].value.startswith("--"):
+        if value.rpartition("/")[2] == ONLINE_DP:
+            found.online_dp.append(words[index + 1 :])
+            return True
+    if values[1:2] and values[0].rpartition("/")[2] == "pd-launch" and values[1] in ("decode", "prefill"):
+        names = [words[i + 1] for i, value in enumerate(values[:-1]) if value == "--profile"]
+        found.profiles += names
+        return bool(names)
+    if values and values[0].startswith("--"):
         found.faults.append(_orphan(words[0]))
     return False
 
@@ -90,6 +115,61 @@ def _orphan(word: Text) -> Fault:
     )
 
 
+def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+    """Add the engine that ``words`` start, if they start one."""
+    rest, inline = unwrap(words)
+    start = engine_words(rest)
+    if start is None:
+        return False
+    program, arguments = start
+    env = {name: EnvVar(name, value.node(), "inline") for name, value in inline.items()}
+    node = NodeLaunch(form, origin, label, env=env, program=program)
+    found.faults += read_arguments(arguments, node)
+    finish(node)
+    found.nodes.append(node)
+    return True
+
+
+def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
+    """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
+    container = docker.container
+    env = {name: EnvVar(name, value.node(), "docker") for name, value in docker.env.items()}
+    if docker.executes_in is not None:
+        earlier = found.containers.get(docker.executes_in)
+        if earlier is not None:
+            container, env = earlier[0], {**earlier[1], **env}
+        else:
+            container = Container("docker", container.origin, partial=True)
+    elif container.name:
+        found.containers[container.name] = (container, env)
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = container
+        node.env = {**env, **node.env}
+        node.host = f"host of {command.origin.file}" if container.host_network else None
+
+    words = docker.words
+    if docker.entrypoint is not None:
+        words = [docker.entrypoint, *words]
+    words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
+    if not add_engine(words, "docker", label, command.origin, found, finish):
+        inner = Command(list(words), {}, command.origin, command.body)
+        found.nested += [(script, finish) for script in scripts_inside(inner)]
+
+
+def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:
+    """Return a container's command; where only arguments are given, the image's own entry point is the program."""
+    name = image.string() if image else None
+    if has_command or not words or not name or "vllm" not in name.lower():
+        return words
+    first = words[0]
+    bare_model = "vllm-openai" in name and engine_words(unwrap(words)[0]) is None and "/" in first.value
+    if not first.value.startswith("-") and not bare_model:
+        return words
+    made = [Text(word, first.source, [first.spots[0]] * (len(word) + 1)) for word in ("vllm", "serve")]
+    return [*made, *words]
+
+
 def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
     """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets."""
     rest = list(words)
@@ -97,63 +177,68 @@ def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
     while rest:
         name = rest[0].value.rpartition("/")[2]
         if _ASSIGNMENT.match(rest[0].value):
-            _assign(rest.pop(0), inline)
+            word = rest.pop(0)
+            cut = word.value.index("=")
+            inline[word.value[:cut]] = word.part(cut + 1, len(word.value))
             continue
         if name not in _WRAPPERS or len(rest) == 1:
             break
         rest.pop(0)
         valued = _VALUED_OPTIONS.get(name, ())
-        while rest and rest[0].value.startswith("-"):
+        while rest and rest[0].value.startswith("-") and rest[0].value != HOLE:
             option = rest.pop(0)
+            if option.value == "--":
+                break
             if option.value in valued and rest:
                 rest.pop(0)
-        operands = _WRAPPERS[name]
-        if name == "taskset" and "-c" in [w.value for w in words[:4]]:
-            operands = 0
-        del rest[:operands]
+        del rest[: _WRAPPERS[name]]
     return rest, inline
 
 
-def _assign(word: Text, inline: dict[str, Text]) -> None:
-    cut = word.value.index("=")
-    inline[word.value[:cut]] = word.part(cut + 1, len(word.value))
-
-
-def engine_words(words: Sequence[Text]) -> tuple[Literal["serve", "api_server"], list[Text]] | None:
+def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     """Return the program and the words behind it if ``words`` start a vLLM server, else None."""
     if not words:
         return None
-    values = [word.value for word in words[:4]]
-    name = values[0].rpartition("/")[2]
-    if name == "vllm" and values[1:2] == ["serve"]:
+    values = [word.value for word in words[:6]]
+    if values[0].rpartition("/")[2] == "vllm" and values[1:2] == ["serve"]:
         return "serve", list(words[2:])
-    if _PYTHON.fullmatch(values[0]):
-        at = 1
-        while at < len(words) and words[at].value in ("-u", "-O", "-B", "-I", "-s"):
-            at += 1
-        tail = [word.value for word in words[at : at + 3]]
-        if tail[:2] == ["-m", API_SERVER]:
-            return "api_server", list(words[at + 2 :])
-        if tail[:1] == ["-m"] and tail[1:2] and tail[1] in _SERVE_MODULES and tail[2:3] == ["serve"]:
-            return "serve", list(words[at + 3 :])
+    if not _PYTHON.fullmatch(values[0]):
+        return None
+    at = 1
+    while at < len(values) and values[at] in ("-u", "-O", "-B", "-I", "-s"):
+        at += 1
+    if values[at : at + 2] == ["-m", API_SERVER]:
+        return "api_server", list(words[at + 2 :])
+    if values[at : at + 1] == ["-m"] and values[at + 1 : at + 2] and values[at + 1] in _SERVE_MODULES:
+        return ("serve", list(words[at + 3 :])) if values[at + 2 : at + 3] == ["serve"] else None
+    if values[at : at + 1] and values[at].endswith("vllm/entrypoints/openai/api_server.py"):
+        return "api_server", list(words[at + 1 :])
     return None
 
 
+def scripts_of(words: Sequence[Text]) -> list[Text]:
+    """Return the script texts that ``bash -c '…'`` and its like run."""
+    rest, _ = unwrap(words)
+    if not rest or rest[0].value.rpartition("/")[2] not in _SHELLS:
+        return []
+    for index, word in enumerate(rest[1:4], 1):
+        if re.fullmatch(r"-\w*c", word.value) and index + 1 < len(rest):
+            return [rest[index + 1]]
+    return []
+
+
 def scripts_inside(command: Command) -> list[Text]:
-    """Return the scripts that a command runs itself: ``bash -c '…'`` or a here-document for a shell."""
+    """Return the scripts that a command runs or writes: ``bash -c``, ``ssh``, here-documents for a shell."""
     words, _ = unwrap(command.words)
     values = [word.value for word in words]
-    shells = [i for i, value in enumerate(values) if value.rpartition("/")[2] in ("bash", "sh")]
-    texts: list[Text] = []
-    for index in shells:
-        for at in range(index + 1, min(index + 4, len(words))):
-            if re.fullmatch(r"-\w*c", values[at]) and at + 1 < len(words):
-                texts.append(words[at + 1])
-                break
-    if command.body is not None and (
-        (shells and values[-1] in ("-s", "-", values[shells[-1]]))
-        or command.target.endswith(".sh")
-        or values[:1] == ["ssh"]
-    ):
+    texts = scripts_of(words)
+    remote = values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
+    for index, value in enumerate(values[1:] if remote else ()):
+        if value.rpartition("/")[2] in _SHELLS:
+            texts += scripts_of(words[index + 1 :])
+    if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
+        texts.append(words[-1])
+    shell_reads = bool(values) and (values[0].rpartition("/")[2] in _SHELLS or values[0] == "ssh") and not texts
+    if command.body is not None and (shell_reads or command.target.endswith(".sh")):
         texts.append(command.body)
     return texts

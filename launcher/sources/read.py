@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.render import render
-from pd_launch.launcher.sources.engines import Found, read_command, scripts_inside
-from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, validate
+from pd_launch.launcher.sources.compose import is_compose, read_compose
+from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
+from pd_launch.launcher.sources.engines import Finish, Found, keep, read_command, scripts_inside
+from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
+from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
+from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
+from pd_launch.launcher.sources.python_file import is_python, read_python
 from pd_launch.launcher.sources.shell import Command, read_shell
+from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
-from pd_launch.schemas.launch import Deployment, Fault
+from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.target import Target, newest, parse_target
 from pd_launch.schemas.values import Node, SourceFile, Text
 
@@ -40,97 +46,205 @@ def read_texts(
 
 
 def read(inputs: Inputs) -> list[Deployment]:
-    """Return the deployments of a call. A profile is one of its own; scripts together are one."""
-    deployments: list[Deployment] = []
-    together = _Collected()
-    for source in inputs.files:
-        collected = _Collected() if inputs.separate else together
-        own = _read_file(source, collected, inputs)
-        if own is not None:
-            deployments.append(own)
-        elif inputs.separate:
-            deployments.append(_deployment(collected, inputs))
-    if inputs.command:
-        _read_given_command(inputs.command, together)
-    if together.sources or together.found.nodes:
-        deployments.append(_deployment(together, inputs))
-    _report_empty(deployments)
-    return deployments
+    """Return the deployments of a call, as the contract says which files form one."""
+    return _Call(inputs).read()
 
 
 @dataclass
-class _Collected:
+class _Group:
+    """Files that are one deployment."""
+
     found: Found = field(default_factory=Found)
     sources: dict[str, SourceFile] = field(default_factory=dict)
 
 
-def _read_file(source: SourceFile, collected: _Collected, inputs: Inputs) -> Deployment | None:
-    """Read one file: into ``collected``, or as a deployment of its own."""
-    if _looks_like_yaml(source):
+class _Call:
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self.deployments: list[Deployment] = []
+        self.together = _Group()
+        self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
+
+    def read(self) -> list[Deployment]:
+        for source in self.inputs.files:
+            self.file(source)
+        if self.inputs.command:
+            self.given_command(self.inputs.command)
+        self.online_dp()
+        if self.together.sources:
+            self.deployments.append(self.deployment(self.together))
+        self.report_empty()
+        return self.deployments
+
+    def file(self, source: SourceFile) -> None:
+        group = _Group() if self.inputs.separate else self.together
+        if is_python(source):
+            group.sources[source.path] = source
+            group.found.forms.add("python")
+            read_python(source, group.found)
+        elif not self.yaml_file(source, group):
+            group.sources[source.path] = source
+            before = len(group.found.nodes)
+            self.script(Text.verbatim(source, 0, len(source.text)), group.found)
+            _same_host(group.found.nodes[before:], source.path)
+        if self.inputs.separate and group.sources:
+            self.deployments.append(self.deployment(group))
+
+    def yaml_file(self, source: SourceFile, group: _Group) -> bool:
+        """Read a YAML file of a known form; return whether the file is YAML at all."""
+        named = source.path.endswith((".yaml", ".yml", ".json"))
+        if not named and not _opens_like_yaml(source.text):
+            return False
         documents, faults = parse_yaml(source)
-        if documents and _is_profile(documents[0]):
-            return profile_deployment(validate(source, documents[0], faults), inputs.target, inputs.host)
-        if faults:
-            collected.sources[source.path] = source
-            collected.found.faults += faults
-            return None
-    collected.sources[source.path] = source
-    _read_script(source, collected.found)
-    return None
+        if not named and not any(isinstance(d.value, dict) for d in documents):
+            return False
+        tree = documents[0] if documents else None
+        if tree is not None and _is_profile(tree):
+            loaded = validate(source, tree, faults)
+            self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+            return True
+        own = _Group(sources={source.path: source})
+        own.found.faults += faults
+        whole = self.known_form(documents, source, own.found)
+        self.nested(own.found)
+        sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
+        if whole or len(sides) == 2 or self.inputs.separate:
+            self.deployments.append(self.deployment(own))
+        else:
+            group.sources.update(own.sources)
+            _extend(group.found, own.found)
+        return True
+
+    def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
+        """Read documents of a known form; return whether the file is a deployment of its own."""
+        whole = False
+        for tree in documents:
+            if is_compose(tree):
+                found.forms.add("compose")
+                read_compose(tree, source.path, found)
+                whole = True
+            elif is_e2e(tree):
+                found.forms.add("e2e")
+                read_e2e(tree, source.path, found)
+                whole = True
+            elif is_manifest(tree):
+                found.forms.add("manifest")
+                read_manifest(tree, source.path, found)
+        return whole
+
+    def nested(self, found: Found, depth: int = 1) -> None:
+        """Read the scripts that other forms hold; what they start is completed by the form."""
+        while found.nested and depth <= MAX_NESTED:
+            waiting, found.nested = found.nested, []
+            for text, finish in waiting:
+                self.script(text, found, finish=finish, depth=depth)
+            depth += 1
+
+    def script(
+        self, text: Text, found: Found, scope: Scope | None = None, finish: Finish = keep, depth: int = 0
+    ) -> None:
+        script = read_shell(text, scope)
+        found.faults += [fault for fault in script.faults if fault not in found.faults]
+        for command in script.commands:
+            if read_command(command, "shell", text.source.path, found, finish):
+                continue
+            for inner in scripts_inside(command) if depth < MAX_NESTED else ():
+                self.script(inner, found, finish=finish, depth=depth + 1)
+        if depth == 0:
+            self.nested(found)
+            self.profiles(found)
+
+    def profiles(self, found: Found) -> None:
+        """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
+        for name in found.profiles:
+            source = self.templates.get(name.value.rpartition("/")[2])
+            if source is None:
+                try:
+                    path = find_profile(name.value)
+                    source = SourceFile(str(path), path.read_text(encoding="utf-8", errors="replace"))
+                except (ProfileNotFound, OSError, ValueError):
+                    continue
+            documents, faults = parse_yaml(source)
+            if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
+                loaded = validate(source, documents[0], faults)
+                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+        found.forms |= {"profile"} if found.profiles else set()
+        found.profiles = []
+
+    def seen_profiles(self) -> set[str]:
+        return {path for deployment in self.deployments for path in deployment.sources}
+
+    def online_dp(self) -> None:
+        """Bind the options of launch_online_dp.py to its template, where the call has it."""
+        found = self.together.found
+        template = self.templates.get(TEMPLATE)
+        if not found.online_dp or template is None:
+            return
+        found.nodes = [node for node in found.nodes if node.origin.file != template.path]
+        for options in found.online_dp:
+            before = len(found.nodes)
+            read_online_dp(options, template, lambda text, scope: self.script(text, found, scope))
+            _same_host(found.nodes[before:], options[0].source.path if options else template.path)
+
+    def given_command(self, words: Sequence[str]) -> None:
+        """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
+        texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
+        command = Command(texts, {}, texts[0].origin())
+        found = self.together.found
+        if not read_command(command, "command", COMMAND_LINE, found):
+            for inner in scripts_inside(command):
+                self.script(inner, found)
+        self.nested(found)
+        self.together.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
+
+    def deployment(self, group: _Group) -> Deployment:
+        found = group.found
+        ascend = is_ascend(found.nodes)
+        target = decide(ascend, self.inputs.target, None, found.nodes)
+        return Deployment(
+            target, found.nodes, found.faults, group.sources, found.proxies, self.inputs.host, ascend, forms=found.forms
+        )
+
+    def report_empty(self) -> None:
+        """Say that no input of the call holds an engine, where nothing else explains it."""
+        if any(d.nodes or d.faults for d in self.deployments):
+            return
+        for deployment in self.deployments:
+            for source in deployment.sources.values():
+                deployment.faults.append(
+                    Fault(
+                        "unreadable",
+                        source.origin(0, 0),
+                        "no vLLM engine found: no profile, no known manifest, no command that starts vllm serve",
+                        "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
+                    )
+                )
 
 
-def _looks_like_yaml(source: SourceFile) -> bool:
-    return source.path.endswith((".yaml", ".yml", ".json")) or source.text.lstrip("\ufeff").startswith("version:")
+def _extend(found: Found, more: Found) -> None:
+    found.nodes += more.nodes
+    found.proxies += more.proxies
+    found.faults += more.faults
+    found.forms |= more.forms
+
+
+def _same_host(nodes: list[NodeLaunch], path: str) -> None:
+    """Engines that one script starts run on one host; HCCL_IF_IP names it where it is known."""
+    for node in nodes:
+        form: Form = node.form
+        if form == "shell" and node.host is None:
+            node.host = node.variable("HCCL_IF_IP") or f"host of {path}"
+
+
+def _opens_like_yaml(text: str) -> bool:
+    head = text.lstrip("\ufeff \n")[:200]
+    return head.startswith(
+        ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
+    )
 
 
 def _is_profile(tree: Node) -> bool:
     return isinstance(tree.value, dict) and "version" in tree.value and bool({"decode", "prefill"} & set(tree.value))
-
-
-def _read_script(source: SourceFile, found: Found, depth: int = 0) -> None:
-    script = read_shell(source)
-    found.faults += script.faults
-    for command in script.commands:
-        if read_command(command, "shell", source.path, found):
-            continue
-        for text in scripts_inside(command) if depth < MAX_NESTED else ():
-            _read_nested(text, found, depth + 1)
-
-
-def _read_nested(text: Text, found: Found, depth: int) -> None:
-    """Read a script inside a script; its places are those of the outer file."""
-    start = text.spots[0] if len(text.spots) else 0
-    verbatim = text.source.text[start : start + len(text.value)] == text.value
-    if not verbatim:
-        return
-    # Blank out what stands before, so that lines and columns stay those of the file.
-    before = "".join(c if c == "\n" else " " for c in text.source.text[:start])
-    _read_script(SourceFile(text.source.path, before + text.value), found, depth)
-
-
-def _read_given_command(words: Sequence[str], collected: _Collected) -> None:
-    """Read the command behind ``--``: each word is its own line of ``<command line>``."""
-    texts = []
-    for word in words:
-        source = SourceFile(COMMAND_LINE, word)
-        texts.append(Text.verbatim(source, 0, len(word)))
-    if texts:
-        read_command(Command(texts, {}, texts[0].origin()), "command", COMMAND_LINE, collected.found)
-        collected.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
-
-
-def _deployment(collected: _Collected, inputs: Inputs) -> Deployment:
-    found = collected.found
-    ascend = is_ascend(found.nodes)
-    return Deployment(
-        decide(ascend, inputs.target, None, found.nodes),
-        found.nodes,
-        found.faults,
-        collected.sources,
-        found.proxies,
-        inputs.host,
-        ascend,
-    )
 
 
 def profile_deployment(loaded: LoadedProfile, given: Target | None, host: dict[str, Any] | None) -> Deployment:
@@ -160,19 +274,3 @@ def target_of(loaded: LoadedProfile, given: Target | None) -> Target:
     if written is not None and written.is_ascend != ascend:
         written = None
     return decide(ascend, given, written, [])
-
-
-def _report_empty(deployments: list[Deployment]) -> None:
-    """Say that no file holds an engine, where nothing else explains it."""
-    if any(d.nodes for d in deployments) or any(d.faults for d in deployments):
-        return
-    for deployment in deployments:
-        for source in deployment.sources.values():
-            deployment.faults.append(
-                Fault(
-                    "unreadable",
-                    source.origin(0, 0),
-                    "no vLLM engine found: it is no profile, and no command in it starts vllm serve",
-                    "没有找到 vLLM 引擎:它不是配置文件,其中也没有启动 vllm serve 的命令",
-                )
-            )

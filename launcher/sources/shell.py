@@ -12,7 +12,7 @@ from typing import Any
 from pd_launch.launcher.sources.shell_scan import scan
 from pd_launch.launcher.sources.shell_words import MAX_SEQUENCE, Scope, Words
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import HOLE, Origin, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Origin, Text
 
 MAX_COMMANDS = 2000
 MAX_CALLS = 20
@@ -45,16 +45,16 @@ class Script:
     faults: list[Fault] = field(default_factory=list)
 
 
-def read_shell(source: SourceFile, scope: Scope | None = None) -> Script:
+def read_shell(text: Text, scope: Scope | None = None) -> Script:
     """Follow a script from a scope (default: an empty one).
 
     Raises:
         ShellUnavailable: tree-sitter-bash is not installed.
     """
     parser = _parser()
-    tree = parser.parse(source.text.encode("utf-8", "surrogatepass"))
-    script = Script(faults=scan(source))
-    _Runner(source, script).statement(tree.root_node, scope or Scope())
+    tree = parser.parse(text.value.encode("utf-8", "surrogatepass"))
+    script = Script(faults=scan(text))
+    _Runner(text, script).statement(tree.root_node, scope or Scope())
     return script
 
 
@@ -70,10 +70,11 @@ def _parser() -> Any:
 
 
 class _Runner:
-    def __init__(self, source: SourceFile, script: Script) -> None:
-        self.source = source
+    def __init__(self, base: Text, script: Script) -> None:
+        self.base = base
+        self.source = base.source
         self.script = script
-        self.words = Words(source)
+        self.words = Words(base)
         self.calls = 0
         self.depth = 0
 
@@ -116,7 +117,7 @@ class _Runner:
             items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
             return name, [*old, *items] if append and isinstance(old, list) else items
         end = self.words.span(node)[1]
-        value = self.words.single(right, scope) if right is not None else Text("", self.source, [end])
+        value = self.words.single(right, scope) if right is not None else self._made("", end, end)
         if append and isinstance(old, Text):
             joined = old.value + value.value
             spots = [*old.spots[: len(old.value)], *value.spots]
@@ -172,7 +173,7 @@ class _Runner:
             return []
         low, high = int(first[:9]), int(last[:9])
         numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
-        return [Text(str(n), self.source, [start] * len(str(n)) + [end]) for n in numbers]
+        return [self._made(str(n), start, end) for n in numbers]
 
     def on_c_style_for_statement(self, node: Any, scope: Scope) -> None:
         body = next((child for child in node.children if child.type == "do_group"), None)
@@ -208,7 +209,7 @@ class _Runner:
             return False
         start, end = self.words.span(node)
         after = str(number + amount)
-        scope.variables[name] = Text(after, self.source, [start] * len(after) + [end])
+        scope.variables[name] = self._made(after, start, end)
         return True
 
     def on_while_statement(self, node: Any, scope: Scope) -> None:
@@ -244,9 +245,13 @@ class _Runner:
             same = all(_same(value, first) for value in values)
             scope.variables[name] = first if same and first is not None else self._hole(node)
 
+    def _made(self, value: str, start: int, end: int) -> Text:
+        """Return a text that is not written as such, at the place that it follows from."""
+        return Text(value, self.source, [self.base.spots[start]] * len(value) + [self.base.spots[end]])
+
     def _hole(self, node: Any) -> Text:
         start, end = self.words.span(node)
-        return Text(HOLE, self.source, [start, end])
+        return self._made(HOLE, start, end)
 
     def on_redirected_statement(self, node: Any, scope: Scope) -> None:
         before = len(self.script.commands)
@@ -268,7 +273,7 @@ class _Runner:
             if child.type == "heredoc_redirect":
                 for part in child.children:
                     if part.type == "heredoc_body":
-                        return Text.verbatim(self.source, *self.words.span(part))
+                        return self.base.part(*self.words.span(part))
         return None
 
     def on_command(self, node: Any, scope: Scope) -> None:
@@ -294,7 +299,7 @@ class _Runner:
             if isinstance(value, Text):
                 env[name] = (value, "export")
         start, end = self.words.span(node)
-        self.script.commands.append(Command(words, {**env, **inline}, self.source.origin(start, end)))
+        self.script.commands.append(Command(words, {**env, **inline}, self.base.origin(start, end)))
 
     def _call(self, words: list[Text], scope: Scope) -> None:
         if self.calls >= MAX_CALLS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.values import Text
 
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
 _BLANK_END = re.compile(r"\\[ \t\r]+(?=\n|\Z)")
@@ -13,17 +13,17 @@ _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _DASHES = "–—−"
 
 
-def scan(source: SourceFile) -> list[Fault]:
+def scan(base: Text) -> list[Fault]:
     """Return faults of kind ``shell``: an unclosed quote, blanks behind a continuing backslash, typographic signs."""
-    scanner = _Scanner(source)
+    scanner = _Scanner(base)
     scanner.run()
     return scanner.faults
 
 
 class _Scanner:
-    def __init__(self, source: SourceFile) -> None:
-        self.source = source
-        self.text = source.text
+    def __init__(self, base: Text) -> None:
+        self.base = base
+        self.text = base.value
         self.faults: list[Fault] = []
         self.pending: list[tuple[str, bool]] = []
 
@@ -88,10 +88,10 @@ class _Scanner:
         self.faults.append(
             Fault(
                 "shell",
-                self.source.origin(at, match.end()),
+                self.base.origin(at, match.end()),
                 f"{what} behind the backslash: the line does not go on, and a blank argument is passed",
                 f"反斜杠后面有{what_zh}:这一行没有续行,而且会传入一个空白参数",
-                fix=((self.source.origin(at + 1, match.end()), ""),),
+                fix=((self.base.origin(at + 1, match.end()), ""),),
                 fix_is_safe=True,
                 help="end the line with the backslash itself",
                 help_zh="让反斜杠成为行尾的最后一个字符",
@@ -125,4 +125,4 @@ class _Scanner:
         )
 
     def fault(self, start: int, end: int, en: str, zh: str, help_en: str, help_zh: str) -> None:
-        self.faults.append(Fault("shell", self.source.origin(start, end), en, zh, help=help_en, help_zh=help_zh))
+        self.faults.append(Fault("shell", self.base.origin(start, end), en, zh, help=help_en, help_zh=help_zh))

@@ -46,11 +46,12 @@ class _Piece:
 
 
 class Words:
-    """Expands syntax nodes of one file in a scope."""
+    """Expands syntax nodes of one script in a scope. ``base`` is the script's text with its places."""
 
-    def __init__(self, source: SourceFile) -> None:
-        self.source = source
-        self._ascii = source.text.isascii()
+    def __init__(self, base: Text) -> None:
+        self.base = base
+        self.source = base.source
+        self._ascii = base.value.isascii()
         self._chars: list[int] | None = None
 
     def char(self, byte: int) -> int:
@@ -58,14 +59,14 @@ class Words:
         if self._ascii:
             return byte
         if self._chars is None:
-            self._chars = [0] * (len(self.source.text.encode("utf-8", "surrogatepass")) + 1)
+            self._chars = [0] * (len(self.base.value.encode("utf-8", "surrogatepass")) + 1)
             at = 0
-            for index, character in enumerate(self.source.text):
+            for index, character in enumerate(self.base.value):
                 width = len(character.encode("utf-8", "surrogatepass"))
                 for offset in range(width):
                     self._chars[at + offset] = index
                 at += width
-            self._chars[at] = len(self.source.text)
+            self._chars[at] = len(self.base.value)
         return self._chars[min(byte, len(self._chars) - 1)]
 
     def span(self, node: Any) -> tuple[int, int]:
@@ -75,16 +76,16 @@ class Words:
     def raw(self, node: Any) -> str:
         """Return a syntax node's text as it stands."""
         start, end = self.span(node)
-        return self.source.text[start:end]
+        return self.base.value[start:end]
 
     def expand(self, node: Any, scope: Scope) -> list[Text]:
         """Return the words that one syntax node expands to, split at blanks of unquoted expansions."""
-        return _join(self.pieces(node, scope, quoted=False), self.source, self.span(node)[0])
+        return _join(self.pieces(node, scope, quoted=False), self.source, self.base.spots[self.span(node)[0]])
 
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""
         pieces = self.pieces(node, scope, quoted=True)
-        return _concat([p.text for p in pieces], self.source, self.span(node)[0])
+        return _concat([p.text for p in pieces], self.source, self.base.spots[self.span(node)[0]])
 
     def pieces(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
         """Return what a syntax node expands to, before words are put together; ``quoted`` keeps blanks."""
@@ -95,7 +96,7 @@ class Words:
         if kind == "string":
             return self._string(node, scope)
         if kind == "raw_string":
-            return [_Piece(Text.verbatim(self.source, start + 1, end - 1), True)]
+            return [_Piece(self.base.part(start + 1, end - 1), True)]
         if kind == "ansi_c_string":
             return [_Piece(self._ansi(start + 2, end - 1), True)]
         if kind == "translated_string":
@@ -121,7 +122,7 @@ class Words:
         """Expand a double-quoted string; text between its expansions is taken from the file, blanks included."""
         start, end = self.span(node)
         closed = node.children and node.children[-1].type == '"' and len(node.children) > 1
-        found: list[_Piece] = [_Piece(Text("", self.source, [start + 1]), True)]
+        found: list[_Piece] = [_Piece(self._spread("", start + 1, start + 1), True)]
         at = start + 1
         for child in node.children[1:]:
             if child.type in ("string_content", '"'):
@@ -134,42 +135,42 @@ class Words:
         return found
 
     def _unescape(self, start: int, end: int, escape: re.Pattern[str]) -> Text:
-        raw = self.source.text[start:end]
+        raw = self.base.value[start:end]
         if "\\" not in raw:
-            return Text.verbatim(self.source, start, end)
+            return self.base.part(start, end)
         value: list[str] = []
         spots: list[int] = []
         at = 0
         for match in escape.finditer(raw):
             value.append(raw[at : match.start()])
-            spots += range(start + at, start + match.start())
+            spots += self.base.spots[start + at : start + match.start()]
             if match[1] != "\n":
                 value.append(match[1])
-                spots.append(start + match.start(1))
+                spots.append(self.base.spots[start + match.start(1)])
             at = match.end()
         value.append(raw[at:])
-        spots += range(start + at, start + len(raw))
-        return Text("".join(value), self.source, [*spots, end])
+        spots += self.base.spots[start + at : start + len(raw)]
+        return Text("".join(value), self.source, [*spots, self.base.spots[end]])
 
     def _ansi(self, start: int, end: int) -> Text:
         value: list[str] = []
         spots: list[int] = []
         at = start
         while at < end:
-            character = self.source.text[at]
-            spots.append(at)
+            character = self.base.value[at]
+            spots.append(self.base.spots[at])
             if character == "\\" and at + 1 < end:
-                following = self.source.text[at + 1]
+                following = self.base.value[at + 1]
                 value.append(_ANSI.get(following, following))
                 at += 2
             else:
                 value.append(character)
                 at += 1
-        return Text("".join(value), self.source, [*spots, end])
+        return Text("".join(value), self.source, [*spots, self.base.spots[end]])
 
     def _spread(self, value: str, start: int, end: int) -> Text:
         """Return ``value`` with all its characters at the expansion that it came from."""
-        return Text(value, self.source, [start] * len(value) + [end])
+        return Text(value, self.source, [self.base.spots[start]] * len(value) + [self.base.spots[end]])
 
     def _expansion(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
         start, end = self.span(node)
@@ -182,7 +183,7 @@ class Words:
                 return self.pieces(default, scope, quoted)
         elif value is None and operator in (":-", "-", ":=", "="):
             if default is None:
-                return [_Piece(Text("", self.source, [start]), quoted)]
+                return [_Piece(self._spread("", start, start), quoted)]
             return self.pieces(default, scope, quoted)
         elif operator:
             value = None  # another operator: what it makes of the value is not followed

@@ -1,0 +1,150 @@
+"""Kubernetes manifests: any mapping with a list ``containers`` is a pod template, whatever the kind around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.sources.compose import side_of
+from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, scripts_of
+from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, substitute
+from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.values import Node, Text, Unknown
+
+_LABELS = ("name", "labels", "role", "matchLabels")
+
+
+def is_manifest(tree: Node) -> bool:
+    """Whether a document is a Kubernetes object."""
+    return tree.get("apiVersion") is not None and tree.get("kind") is not None
+
+
+def read_manifest(tree: Node, path: str, found: Found) -> None:
+    """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
+    for pod, names in _pods(tree, []):
+        for container in pod.get("containers").elements():  # type: ignore[union-attr]  # _pods yields only such
+            if isinstance(container.value, dict):
+                _container(pod, container, names, path, found)
+    kind = tree.get("kind")
+    if kind is not None and kind.value == "ConfigMap":
+        data = tree.get("data")
+        for name, text in data.items() if data else ():
+            if name.endswith(".sh") and text.text is not None:
+                found.nested.append((text.text, lambda node: None))
+
+
+def _pods(node: Node, names: list[str]) -> Iterator[tuple[Node, list[str]]]:
+    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last."""
+    if isinstance(node.value, dict):
+        names = [*names, *_names(node)]
+        listed = node.get("containers")
+        if listed is not None and isinstance(listed.value, list):
+            yield node, names
+            return
+        for key, child in node.items():
+            yield from _pods(child, [*names, key])
+    for child in node.elements():
+        yield from _pods(child, names)
+
+
+def _names(node: Node) -> list[str]:
+    found = [node.get("name"), node.get("role"), node.get("metadata", "name"), node.get("metadata", "generateName")]
+    labels = node.get("metadata", "labels")
+    found += [value for _, value in labels.items()] if labels else []
+    return [value.value for value in found if value is not None and isinstance(value.value, str)]
+
+
+def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
+    facts = _facts(pod, container)
+    env = _environment(container)
+
+    def lookup(name: str) -> str | None:
+        variable = env.get(name)
+        return variable.value.string() if variable else None
+
+    command = _words(container.get("command"), lookup)
+    words = [*command, *_words(container.get("args"), lookup)]
+    own = container.get("name")
+    side = side_of(*reversed([*names, str(own.value) if own else ""]))
+    label = next((name for name in reversed(names) if side and side in name.lower()), names[-1] if names else path)
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = facts
+        node.env = {**env, **node.env}
+        node.side = side
+
+    words = image_engine(words, facts.image, bool(command))
+    if not add_engine(words, "manifest", label, facts.origin, found, finish):
+        for script in scripts_of(words):
+            found.nested.append((script, finish))
+
+
+def _words(node: Node | None, lookup: object) -> list[Text]:
+    texts = [part.text for part in node.elements() if part.text is not None] if node else []
+    return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
+
+
+def _environment(container: Node) -> dict[str, EnvVar]:
+    env: dict[str, EnvVar] = {}
+    listed = container.get("env")
+    for entry in listed.elements() if listed else ():
+        name = entry.get("name")
+        if name is None or not isinstance(name.value, str):
+            continue
+        value = entry.get("value")
+        if value is not None and value.text is not None:
+            node = Node(value.text.value, value.origin, key=name.origin, text=value.text)
+        else:
+            node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
+        env[name.value] = EnvVar(name.value, node, "manifest")
+    return env
+
+
+def _facts(pod: Node, container: Node) -> Container:
+    origin = (container.get("name") or container).origin
+    facts = Container("manifest", origin)
+    facts.image = container.get("image")
+    facts.host_network = _true(pod.get("hostNetwork"))
+    if _true(pod.get("hostIPC")):
+        facts.shm_shared = pod.get("hostIPC").origin  # type: ignore[union-attr]
+    facts.privileged = _true(container.get("securityContext", "privileged"))
+    runtime = pod.get("runtimeClassName")
+    facts.runtime = runtime.string() if runtime else None
+    for section in ("requests", "limits"):
+        resources = container.get("resources", section)
+        for name, amount in resources.items() if resources else ():
+            if name == "memory":
+                facts.memory = amount if section == "limits" else facts.memory
+            else:
+                facts.resources[name] = amount
+    ports = container.get("ports")
+    facts.published = [p for entry in (ports.elements() if ports else ()) if (p := entry.get("containerPort"))]
+    _mounts(pod, container, facts)
+    return facts
+
+
+def _mounts(pod: Node, container: Node, facts: Container) -> None:
+    listed = pod.get("volumes")
+    volumes = {v.get("name").value: v for v in (listed.elements() if listed else ()) if v.get("name")}  # type: ignore[union-attr]
+    mounts = container.get("volumeMounts")
+    for mount in mounts.elements() if mounts else ():
+        target, name = mount.get("mountPath"), mount.get("name")
+        volume = volumes.get(name.value) if name and isinstance(name.value, str) else None
+        if target is None or not isinstance(target.value, str):
+            continue
+        source = volume.get("hostPath", "path") if volume else None
+        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}", target.origin))
+        if target.value.rstrip("/") == "/dev/shm":
+            _shared_memory(volume, target, facts)
+
+
+def _shared_memory(volume: Node | None, target: Node, facts: Container) -> None:
+    """A Memory emptyDir has the size that it names; without one, or as another volume, its size is not known here."""
+    limit = volume.get("emptyDir", "sizeLimit") if volume else None
+    if limit is not None:
+        facts.shm_size = limit
+    else:
+        facts.shm_shared = target.origin
+
+
+def _true(node: Node | None) -> bool:
+    return node is not None and node.value is True

@@ -1,0 +1,246 @@
+"""Python files: engines that are built from literals, read from the syntax tree and never executed."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from pd_launch.launcher.sources.engines import Found
+from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
+
+ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
+KV_CONFIG = "KVTransferConfig"
+_MAX_INTEGER_BITS = 256
+
+
+def is_python(source: SourceFile) -> bool:
+    """Whether a file is Python, by its name or its first line."""
+    return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
+
+
+def read_python(source: SourceFile, found: Found) -> None:
+    """Add the engines that a Python file builds to ``found``."""
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
+        line = min(line, len(source.starts))
+        origin = Origin(source.path, line, column, line, column + 1)
+        message = getattr(error, "msg", None) or str(error)
+        found.faults.append(Fault("unreadable", origin, f"not valid Python: {message}", f"不是有效的 Python:{message}"))
+        return
+    try:
+        _Reader(source, tree, found).read()
+    except RecursionError:
+        found.faults.append(Fault("unreadable", source.origin(0, 0), "nested too deep", "嵌套过深"))
+
+
+class _Reader:
+    def __init__(self, source: SourceFile, tree: ast.Module, found: Found) -> None:
+        self.source = source
+        self.tree = tree
+        self.found = found
+        self.assigned: dict[str, list[ast.expr]] = {}
+        self.used: set[int] = set()
+        self.env: dict[str, EnvVar] = {}
+        self.following: set[str] = set()
+
+    def read(self) -> None:
+        nodes = list(ast.walk(self.tree))
+        for node in nodes:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self.assign(target, node.value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self.assign(node.target, node.value)
+            elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
+                self.assigned.setdefault(node.target.id, []).append(node.target)
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        for call in calls:
+            if self.called(call) in ENGINES:
+                self.engine(call)
+        for call in calls:
+            if self.called(call) == KV_CONFIG and id(call) not in self.used:
+                launch = self.launch(call)
+                launch.args.append(self.argument("kv-transfer-config", call, call.func))
+                self.found.nodes.append(launch)
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.assigned.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in ("os.environ", "environ"):
+            name = self.node(target.slice).value
+            if isinstance(name, str):
+                self.env[name] = EnvVar(name, self.node(value), "python")
+
+    def called(self, call: ast.Call) -> str:
+        function = call.func
+        if isinstance(function, ast.Attribute):
+            if function.attr == "from_cli" and isinstance(function.value, ast.Name):
+                return function.value.id
+            return function.attr
+        return function.id if isinstance(function, ast.Name) else ""
+
+    def launch(self, call: ast.Call) -> NodeLaunch:
+        origin = self.origin(call.func)
+        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
+
+    def engine(self, call: ast.Call) -> None:
+        launch = self.launch(call)
+        if call.args and not isinstance(call.args[0], ast.Starred):
+            launch.model = self.node(call.args[0])
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                for name, node in self.node(keyword.value).items():
+                    self.add(launch, name, node, node.key or node.origin)
+            else:
+                start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
+                place = self.source.origin(start, start + len(keyword.arg))
+                self.add(launch, keyword.arg, self.node(keyword.value), place)
+        self.found.nodes.append(launch)
+
+    def add(self, launch: NodeLaunch, name: str, value: Node, place: Origin) -> None:
+        flag = name.replace("_", "-")
+        if flag == "model":
+            launch.model = value
+        elif value.value is True:
+            launch.args.append(Arg(flag, name, place))
+        elif value.value is False:
+            launch.args.append(Arg(f"no-{flag}", name, place))
+        elif value.value is not None:
+            launch.args.append(Arg(flag, name, place, value))
+
+    def argument(self, flag: str, value: ast.expr, place: ast.expr) -> Arg:
+        return Arg(flag, flag, self.origin(place), self.node(value))
+
+    def node(self, expression: ast.expr) -> Node:
+        """Return an expression's value as far as it is literal; the rest is Unknown."""
+        origin = self.origin(expression)
+        if isinstance(expression, ast.Constant):
+            text = self.string(expression) if isinstance(expression.value, str) else None
+            known = isinstance(expression.value, (str, int, float, bool, type(None)))
+            return Node(expression.value if known else Unknown(ast.unparse(expression)), origin, text=text)
+        if isinstance(expression, ast.Dict):
+            return Node(self.mapping(expression), origin)
+        if isinstance(expression, (ast.List, ast.Tuple)):
+            return Node([self.node(element) for element in expression.elts], origin)
+        if isinstance(expression, ast.Name):
+            return self.name(expression)
+        if isinstance(expression, ast.Call):
+            return self.call(expression)
+        value = _arithmetic(expression)
+        return Node(Unknown(ast.unparse(expression)) if value is None else value, origin)
+
+    def mapping(self, expression: ast.Dict) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        for key, value in zip(expression.keys, expression.values, strict=True):
+            if key is None:
+                found.update(self.node(value).items())
+            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                entry = self.node(value)
+                entry = Node(entry.value, entry.origin, key=self.origin(key), text=entry.text)
+                if key.value in found:
+                    entry.shadowed = [found[key.value]]
+                found[key.value] = entry
+        return found
+
+    def name(self, expression: ast.Name) -> Node:
+        values = self.assigned.get(expression.id, [])
+        if len(values) != 1 or expression.id in self.following:
+            return Node(Unknown(expression.id), self.origin(expression))
+        self.following.add(expression.id)
+        found = self.node(values[0])
+        self.following.discard(expression.id)
+        return found
+
+    def call(self, expression: ast.Call) -> Node:
+        name = self.called(expression)
+        if name == KV_CONFIG:
+            self.used.add(id(expression))
+            if expression.args:
+                return self.json(expression.args[0])
+            entries: dict[str, Node] = {}
+            for keyword in expression.keywords:
+                if keyword.arg is None:
+                    entries.update(self.node(keyword.value).items())
+                    continue
+                node = self.node(keyword.value)
+                start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
+                place = self.source.origin(start, start + len(keyword.arg))
+                entries[keyword.arg] = Node(node.value, node.origin, key=place, text=node.text)
+            return Node(entries, self.origin(expression))
+        if name == "loads" and expression.args:
+            return self.json(expression.args[0])
+        if name == "dict" and not expression.args and all(k.arg for k in expression.keywords):
+            return Node({str(k.arg): self.node(k.value) for k in expression.keywords}, self.origin(expression))
+        return Node(Unknown(f"{name}(…)"), self.origin(expression))
+
+    def json(self, expression: ast.expr) -> Node:
+        node = self.node(expression)
+        if node.text is None:
+            return node
+        tree, faults = parse_json(node.text)
+        self.found.faults += faults
+        return tree
+
+    def string(self, expression: ast.Constant) -> Text | None:
+        """Return a plain string literal's characters; None for one with escapes or put together of several."""
+        origin = self.origin(expression)
+        start = self.source.offset(origin.line, origin.column)
+        end = self.source.offset(origin.end_line, origin.end_column)
+        raw = self.source.text[start:end]
+        for quotes in ('"""', "'''", '"', "'"):
+            if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
+                return Text.verbatim(self.source, start + len(quotes), end - len(quotes))
+        return None
+
+    def origin(self, node: Any) -> Origin:
+        line, end_line = node.lineno, node.end_lineno or node.lineno
+        column = self.column(line, node.col_offset)
+        return Origin(self.source.path, line, column, end_line, self.column(end_line, node.end_col_offset or 0))
+
+    def column(self, line: int, byte: int) -> int:
+        """Turn Python's byte offset in a line into a column."""
+        text = self.source.line(line)
+        return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
+
+
+def _arithmetic(expression: ast.expr) -> int | float | None:
+    """Return the value of ``16 * 1024**3``, ``1 << 30`` and their like; None for anything else or too large."""
+    if isinstance(expression, ast.Constant):
+        value = expression.value
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        inner = _arithmetic(expression.operand)
+        return None if inner is None else -inner
+    if not isinstance(expression, ast.BinOp):
+        return None
+    left, right = _arithmetic(expression.left), _arithmetic(expression.right)
+    if left is None or right is None:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return _integers(expression.op, left, right)
+    operations: dict[type[ast.operator], Any] = {
+        ast.Add: lambda: left + right,
+        ast.Sub: lambda: left - right,
+        ast.Mult: lambda: left * right,
+    }
+    operation = operations.get(type(expression.op))
+    return operation() if operation else None
+
+
+def _integers(operator: ast.operator, left: int, right: int) -> int | None:
+    bits = left.bit_length()
+    if isinstance(operator, ast.Pow):
+        return left**right if 0 <= right <= 64 and bits * right <= _MAX_INTEGER_BITS else None
+    if isinstance(operator, ast.LShift):
+        return left << right if 0 <= right <= _MAX_INTEGER_BITS - bits else None
+    if isinstance(operator, ast.Mult):
+        return left * right if bits + right.bit_length() <= _MAX_INTEGER_BITS else None
+    if isinstance(operator, ast.FloorDiv):
+        return left // right if right else None
+    if isinstance(operator, ast.Add):
+        return left + right
+    return left - right if isinstance(operator, ast.Sub) else None
