@@ -132,6 +132,41 @@ def prefill(context: click.Context, /, **options: Any) -> None:
     context.exit(launch_command("prefill", **options))
 
 
+@cli.command()
+@click.argument("code")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
+@_lang_option
+@click.pass_context
+def explain(context: click.Context, /, code: str, form: str, lang: str | None) -> None:
+    """Explain a rule: what it does, why it matters, and what to write instead.
+
+    \b
+    pd-launch explain PD301
+    """
+    from pd_launch.launcher.commands import explain_command
+
+    context.exit(explain_command(code, form, lang))
+
+
+@cli.command()
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
+@_lang_option
+@click.pass_context
+def rules(context: click.Context, /, form: str, lang: str | None) -> None:
+    """List all rules.
+
+    \b
+    pd-launch rules --format json
+    """
+    from pd_launch.launcher.commands import rules_command
+
+    context.exit(rules_command(form, lang))
+
+
 def main() -> None:
     """Run the command line; an interrupted command exits with 130 and says nothing more."""
     try:

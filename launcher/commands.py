@@ -12,6 +12,7 @@ import click
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check, worst
+from pd_launch.launcher.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare, start
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.run import REFUSED, Refused
@@ -125,6 +126,24 @@ def _facts(host: bool, path: str | None) -> dict[str, Any] | None:
         except host_module.FactsError as error:
             raise click.ClickException(str(error)) from None
     return host_module.host_facts() if host else None
+
+
+def explain_command(code: str, form: str, lang: str | None) -> int:
+    """Print a rule's page."""
+    lang = lang or locale_language()
+    try:
+        rule = find_rule(code)
+    except UnknownCode as error:
+        raise click.ClickException(str(error)) from None
+    write(explain_json(rule, lang) + "\n" if form == "json" else explain_text(rule, lang))
+    return 0
+
+
+def rules_command(form: str, lang: str | None) -> int:
+    """Print the list of rules."""
+    lang = lang or locale_language()
+    write(rules_json(lang) + "\n" if form == "json" else rules_text(lang))
+    return 0
 
 
 def _codes(text: str | None) -> list[str]:

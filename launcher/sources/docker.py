@@ -9,12 +9,37 @@ from pd_launch.schemas.launch import Container
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
 _SWITCHES = frozenset(
-    {
-        "-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "-id", "-di", "-itd", "-dit", "-tid",
-        "-tdi", "-dti", "-idt", "--rm", "--privileged", "--init", "--read-only", "-P", "--publish-all", "--no-healthcheck",
-        "--oom-kill-disable", "--sig-proxy", "-q", "--quiet", "--disable-content-trust",
-    }
-)  # fmt: skip
+    [
+        "-d",
+        "--detach",
+        "-i",
+        "--interactive",
+        "-t",
+        "--tty",
+        "-it",
+        "-ti",
+        "-id",
+        "-di",
+        "-itd",
+        "-dit",
+        "-tid",
+        "-tdi",
+        "-dti",
+        "-idt",
+        "--rm",
+        "--privileged",
+        "--init",
+        "--read-only",
+        "-P",
+        "--publish-all",
+        "--no-healthcheck",
+        "--oom-kill-disable",
+        "--sig-proxy",
+        "-q",
+        "--quiet",
+        "--disable-content-trust",
+    ]
+)
 _ENGINES = ("docker", "podman", "nerdctl")
 
 

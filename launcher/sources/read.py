@@ -8,6 +8,7 @@ from typing import Any
 
 from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.compose import is_compose, read_compose
+from pd_launch.launcher.sources.config_file import read_config_file
 from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
 from pd_launch.launcher.sources.engines import Finish, Found, keep, read_command, scripts_inside
 from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
@@ -199,6 +200,11 @@ class _Call:
 
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
+        for node in found.nodes:
+            source, faults = read_config_file(node, self.templates)
+            if source is not None:
+                group.sources.setdefault(source.path, source)
+                found.faults += [fault for fault in faults if fault not in found.faults]
         ascend = is_ascend(found.nodes)
         target = decide(ascend, self.inputs.target, None, found.nodes)
         return Deployment(

@@ -1,0 +1,66 @@
+"""``--config FILE.yaml``: flags of ``vllm serve`` from a file; the command line wins over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pd_launch.launcher.sources.yaml_tree import parse_yaml
+from pd_launch.schemas.launch import Arg, Fault, NodeLaunch
+from pd_launch.schemas.values import Node, SourceFile
+
+MAX_SIZE = 1024 * 1024
+
+
+def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple[SourceFile | None, list[Fault]]:
+    """Add the flags of a node's ``--config`` file that its command line does not give.
+
+    Args:
+        node: the node to complete.
+        files: the files of the call by their base names; another file is looked for beside the script.
+
+    Returns:
+        The file that was read, if any, and what is wrong with it.
+    """
+    written = node.value("config")
+    name = written.string() if written else None
+    if name is None or not name.endswith((".yaml", ".yml")):
+        return None, []
+    source = files.get(name.rpartition("/")[2]) or _beside(name, node.origin.file)
+    if source is None:
+        return None, []
+    documents, faults = parse_yaml(source)
+    for key, value in documents[0].items() if documents else ():
+        _add(node, key.replace("_", "-"), value)
+    node.__dict__.pop("by_name", None)
+    return source, faults
+
+
+def _beside(name: str, script: str) -> SourceFile | None:
+    path = Path(script).parent / name
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_SIZE:
+            return None
+        return SourceFile(str(path), path.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return None
+
+
+def _add(node: NodeLaunch, name: str, value: Node) -> None:
+    if name == "model" and node.model is None:
+        node.model = value
+    if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:
+        return
+    place = value.key or value.origin
+    if isinstance(value.value, bool):
+        node.args.append(Arg(name if value.value else f"no-{name}", name, place))
+    elif isinstance(value.value, list):
+        words = [_word(part) for part in value.elements()]
+        node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:])))
+    else:
+        node.args.append(Arg(name, name, place, value if isinstance(value.value, dict) else _word(value)))
+
+
+def _word(node: Node) -> Node:
+    text = node.text.value if node.text is not None else str(node.value)
+    return Node(text, node.origin, key=node.key, text=node.text)
