@@ -12,7 +12,6 @@ With none of them: 8 GiB for the engine under the old connector name, ratio 1 un
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ TOTAL = "cpu_bytes_to_use"
 RATIO = "offload_host_memory_ratio"
 PREFIX_CACHING = "enable_offload_prefix_caching"
 DEFAULT_TOTAL = 8 * GIB
+MAX_RATIO = 10**12
+"""No host has so much more memory than a device; the bound keeps the product an exact size."""
 OLD_NAME = "RecomputeCPUOffloadConnector"
 NEW_NAME = "PreemptOffloadConnector"
 OFFLOAD_NAMES = (OLD_NAME, NEW_NAME)
@@ -68,7 +69,7 @@ def parse_bytes(key: str, value: object) -> int:
     Raises:
         BudgetError: booleans, floats, strings with units, zero and negative numbers.
     """
-    if isinstance(value, str) and re.fullmatch(r"[0-9]+", value.strip()):
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,30}", value.strip()):
         value = int(value.strip())
     if isinstance(value, bool) or not isinstance(value, int):
         raise BudgetError(
@@ -85,7 +86,7 @@ def parse_ratio(value: object) -> float:
     Raises:
         BudgetError: it is anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < MAX_RATIO:
         raise BudgetError(RATIO, f"must be a finite number above 0, such as 1.0; got {value!r}")
     return float(value)
 

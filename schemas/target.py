@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
@@ -31,9 +31,10 @@ def release(text: str) -> Version:
     """
     try:
         version = Version(text)
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number with more digits than Python converts
+        shown = text if len(text) <= 40 else f"{text[:40]}…"
         raise TargetError(
-            f"{text!r} is not a release: write for example vllm-ascend==0.25.1rc1 or vllm==0.32.0"
+            f"{shown!r} is not a release: write for example vllm-ascend==0.25.1rc1 or vllm==0.32.0"
         ) from None
     pre = "".join(map(str, version.pre)) if version.pre else ""
     return Version(f"{version.base_version}{pre}")
@@ -90,7 +91,7 @@ def vllm_target(text: str, decided_by: Decider) -> Target:
     return Target(None, row, decided_by, None if release(text) == release(row) else text)
 
 
-_NAMED = re.compile(r"(vllm[-_]ascend|vllm)(?:==|:|@)(.+)", re.IGNORECASE)
+_NAMED = re.compile(r"(vllm[-_]ascend|vllm)\s*(?:==|:|@)(.+)", re.IGNORECASE)
 
 
 def parse_target(text: str, decided_by: Decider = "--target") -> Target:

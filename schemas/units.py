@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)\s*", re.ASCII)
 
 KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 

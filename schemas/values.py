@@ -7,11 +7,13 @@ on it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,39}")
 HOLE = "\ue000"
 """Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
 
@@ -198,7 +200,7 @@ def as_integer(value: object) -> int | None:
         return value
     if isinstance(value, str):
         text = value.strip()
-        if text.lstrip("+-").isascii() and text.lstrip("+-").isdigit() and len(text) < 40:
+        if _INTEGER.fullmatch(text):
             return int(text)
     return None
 
