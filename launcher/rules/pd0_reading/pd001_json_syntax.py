@@ -12,12 +12,13 @@ JSON 参数不是严格的 JSON
 
 ## 作用
 
-检查 `--kv-transfer-config`、`--additional-config`、`--compilation-config` 等 JSON 参数的值:多余或缺失的逗号、留在值里的引号、
-多出来的反斜杠或反引号、Python 字典写法、对象结束后的内容、没有闭合的括号。
+检查 `--kv-transfer-config`、`--additional-config`、`--compilation-config` 等 JSON 参数的值:多余或缺失的逗号、
+留在值里的引号、多出来的反斜杠或反引号、Python 字典写法、对象结束后的内容、没有闭合的括号。
 
 ## 为什么重要
 
-引擎在几十秒的导入之后才解析这些参数,并且只报告“不是 JSON”,不指出在您自己文件里的位置。官方指南自己的示例就多了一个逗号。
+引擎在几十秒的导入之后才解析这些参数,并且只报告“不是 JSON”,不指出在您自己文件里的位置。
+官方指南自己的示例就多了一个逗号。
 
 ## 示例
 
@@ -47,9 +48,9 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Reads the values of `--kv-transfer-config`, `--additional-config`, `--compilation-config` and the other JSON arguments,
-    and reports trailing, doubled and missing commas, quotes that became part of the value, stray backslashes and
-    backticks, Python dicts, text after the object, and braces that are never closed.
+    Reads the values of `--kv-transfer-config`, `--additional-config`, `--compilation-config` and the other JSON
+    arguments, and reports trailing, doubled and missing commas, quotes that became part of the value, stray backslashes
+    and backticks, Python dicts, text after the object, and braces that are never closed.
 
     ## Why it matters
 

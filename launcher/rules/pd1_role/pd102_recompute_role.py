@@ -56,8 +56,8 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The recompute scheduler belongs on decode nodes only: other roles are refused at start, and up to 0.22 it really runs
-    on prefill nodes and spoils answers. From 0.23 the switch is ignored on a prefill node, with a warning.
+    The recompute scheduler belongs on decode nodes only: other roles are refused at start, and up to 0.22 it really
+    runs on prefill nodes and spoils answers. From 0.23 the switch is ignored on a prefill node, with a warning.
 
     ## Example
 
