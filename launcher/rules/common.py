@@ -20,9 +20,9 @@ def nearest(name: str, known: Collection[str], cutoff: float = 0.75) -> str | No
     return found[0] if found else None
 
 
-def knowable(name: object) -> bool:
+def knowable(name: str) -> bool:
     """Whether a key is known in full, with no part that is filled in at run time."""
-    return isinstance(name, str) and HOLE not in name and "$" not in name and "{" not in name
+    return HOLE not in name and "$" not in name and "{" not in name
 
 
 def written(origin: Origin, deployment: Deployment) -> str | None:

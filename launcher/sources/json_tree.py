@@ -186,7 +186,10 @@ class _Reader:
     def key(self) -> tuple[str, Origin]:
         character = self.peek()
         if character in ('"', "'", "\\") or character in _CURLY:
-            return self.string()
+            start = self.at
+            text, place = self.string()
+            known = not isinstance(text, Unknown)  # an unknown part stays in the name, where rules see it
+            return (text if known else self.value[start + 1 : self.at - 1]), place
         match = _BARE.match(self.value, self.at)
         if match is None:
             raise _Lost(f"a key in double quotes is expected, not {character!r}")

@@ -1,0 +1,95 @@
+"""PD002 json-duplicate-key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import JSON_ARGS, Deployment, NodeLaunch
+from pd_launch.schemas.values import Node
+
+ZH = """
+一个 JSON 对象里同一个键出现了两次
+
+## 作用
+
+检查每个 JSON 参数,看同一个对象里是否有键出现多于一次。
+
+## 为什么重要
+
+只有最后一个生效,前面的值悄悄丢失。
+
+## 示例
+
+```bash
+vllm serve /models/m --additional-config '{"enable_cpu_binding": false, "enable_cpu_binding": true}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+Python 的 `json` 对相同的键保留最后一个;在 vLLM 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+"""
+
+
+@rule("PD002", "json-duplicate-key", "warning", zh=ZH)
+def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """A key stands twice in one JSON object.
+
+    ## What it does
+
+    Looks into every JSON argument for an object in which the same key stands more than once.
+
+    ## Why it matters
+
+    The last one wins silently, so the earlier value is lost without a word.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --additional-config '{"enable_cpu_binding": false, "enable_cpu_binding": true}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    Python's `json` keeps the last of equal keys; run on vLLM 0.23.0, 0.27.1 and 0.32.0.
+    """
+    if node.form == "profile":  # a key that stands twice in YAML is PD011's
+        return
+    for arg in node.args:
+        if arg.name in JSON_ARGS and arg.value is not None:
+            for mapping in arg.value.walk():
+                for name, entry in mapping.items():
+                    if entry.shadowed:
+                        yield _hit(name, entry)
+
+
+def _hit(name: str, entry: Node) -> Hit:
+    first = entry.shadowed[0]
+    same = all(earlier.plain() == entry.plain() for earlier in entry.shadowed)
+    lost, lost_zh = ("", "") if same else (": the earlier value is lost", ":前面的值丢失")
+    return Hit(
+        entry.key or entry.origin,
+        Msg(f"the key {name} stands twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),
+        Msg("keep one of them; this last one counts", "只保留一个;生效的是最后这个"),
+        related=((first.key or first.origin, Msg("it stands here first", "第一次出现在这里")),),
+    )

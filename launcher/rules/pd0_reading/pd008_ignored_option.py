@@ -1,0 +1,100 @@
+"""PD008 ignored-option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.ignored_flags import SERVE_ONLY, reset_on_ascend
+
+ZH = r"""
+这个选项在这里不起作用
+
+## 作用
+
+`python -m vllm.entrypoints.openai.api_server` 带有 `--headless` 或 `--api-server-count` 时报告;
+vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
+
+## 为什么重要
+
+选项被解析后就被忽略,节点的实际行为与命令不一致。
+
+## 示例
+
+```bash
+python3 -m vllm.entrypoints.openai.api_server --model /models/m --headless \
+  --data-parallel-size 2 --data-parallel-start-rank 1
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --headless --data-parallel-size 2 --data-parallel-start-rank 1
+```
+
+## 适用版本
+
+所有版本;被重置的参数从相应版本起。
+
+## 来源
+
+vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理这两个参数);
+vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包。
+"""
+
+
+@rule("PD008", "ignored-option", "warning", zh=ZH, needs="C R")
+def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""An option that does nothing here.
+
+    ## What it does
+
+    Fires on `--headless` and `--api-server-count` with `python -m vllm.entrypoints.openai.api_server`, and on flags
+    that vllm-ascend resets at start because they belong to other hardware.
+
+    ## Why it matters
+
+    The option is parsed and then ignored, so the node does something else than the command says.
+
+    ## Example
+
+    ```bash
+    python3 -m vllm.entrypoints.openai.api_server --model /models/m --headless \
+      --data-parallel-size 2 --data-parallel-start-rank 1
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --headless --data-parallel-size 2 --data-parallel-start-rank 1
+    ```
+
+    ## Releases
+
+    All; each reset flag from the release that resets it.
+
+    ## Sources
+
+    vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the two);
+    vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1.
+    """
+    for arg in node.args:
+        if node.program == "api_server" and arg.name in SERVE_ONLY:
+            yield Hit(
+                arg.origin,
+                Msg(
+                    f"--{arg.name} is ignored by python -m vllm.entrypoints.openai.api_server",
+                    f"python -m vllm.entrypoints.openai.api_server 会忽略 --{arg.name}",
+                ),
+                Msg("start the engine with vllm serve", "用 vllm serve 启动引擎"),
+            )
+        elif deployment.target.is_ascend and reset_on_ascend(arg, deployment.target):
+            yield Hit(
+                arg.origin,
+                Msg(
+                    f"--{arg.name} does nothing on Ascend: it is reset at start",
+                    f"--{arg.name} 在昇腾上不起作用:启动时会被重置",
+                ),
+                Msg("remove it", "删掉它"),
+            )

@@ -1,0 +1,136 @@
+"""PD009 unknown-additional-key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.common import knowable, nearest, renamed
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.additional import GROUP, SWITCH
+from pd_launch.schemas.finding import Severity
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.additional_keys import GROUPS, KEYS, REFUSING_GROUPS, is_strict, known_keys
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node
+
+ZH = """
+--additional-config 里有目标版本不读取的键
+
+## 作用
+
+把 `--additional-config` 及其中各组的键与目标版本 vllm-ascend 读取的键比较。从 0.28 起未知的键是错误,之前是警告。
+
+## 为什么重要
+
+未知的键会被悄悄忽略,它所指的功能也就没有打开;选项有类型的版本会在启动时拒绝它。
+
+## 示例
+
+```bash
+# target: 0.28.0
+vllm serve /models/m --additional-config '{"enable_cpu_bindng": true}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.28.0
+vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本;从 0.28 起为错误。`eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
+
+## 来源
+
+vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,以及主分支的类型化选项(vllm_ascend/ascend_config.py)。
+"""
+
+
+@rule("PD009", "unknown-additional-key", "warning", zh=ZH, needs="C R")
+def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """A key of --additional-config that the release does not read.
+
+    ## What it does
+
+    Compares the keys of `--additional-config`, and of the groups in it, with those that the target release of
+    vllm-ascend reads. From 0.28 an unknown key is an error, before a warning.
+
+    ## Why it matters
+
+    An unknown key is ignored without a word, so the feature that it names stays off; releases with typed options
+    refuse it at start.
+
+    ## Example
+
+    ```bash
+    # target: 0.28.0
+    vllm serve /models/m --additional-config '{"enable_cpu_bindng": true}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.28.0
+    vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend; an error from 0.28. Unknown keys of `eplb_config` and `short_request_first_config` are refused
+    by every release.
+
+    ## Sources
+
+    Every read of the dict in the wheels of vllm-ascend 0.18.0 to 0.26.0rc1, and the typed options of its main branch
+    (vllm_ascend/ascend_config.py).
+    """
+    target, tree = deployment.target, node.additional
+    if tree is None or not target.is_ascend:
+        return
+    known = known_keys(target)
+    for name, entry in tree.items():
+        if not knowable(name) or _is_pd103(name, entry, target):
+            continue
+        if name not in known:
+            yield _hit(name, entry, known, deployment, "error" if is_strict(target) else "warning")
+        else:
+            yield from _group(name, entry, deployment)
+
+
+def _is_pd103(name: str, entry: Node, target: Target) -> bool:
+    """A group that this release does not know and that holds only the recompute switch: PD103 speaks of it."""
+    return name == GROUP and name not in known_keys(target) and {key for key, _ in entry.items()} <= {SWITCH}
+
+
+def _group(group: str, tree: Node, deployment: Deployment) -> Iterator[Hit]:
+    known = GROUPS.get(group)
+    refuses = is_strict(deployment.target) or group in REFUSING_GROUPS
+    for name, entry in tree.items() if known else ():
+        if knowable(name) and known is not None and name not in known:
+            yield _hit(name, entry, sorted(known), deployment, "error" if refuses else "warning", f"{group}.")
+        else:
+            yield from _group(name, entry, deployment)
+
+
+def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, severity: Severity, where: str = "") -> Hit:
+    target = deployment.target
+    place = entry.key or entry.origin
+    refused, refused_zh = (" and refuses it", ",并会拒绝它") if severity == "error" else ("", "")
+    message = Msg(f"{target} does not read {where}{name}{refused}", f"{target} 不读取 {where}{name}{refused_zh}")
+    near = nearest(name, known)
+    if near is not None and name not in KEYS:
+        fix = renamed(place, name, near, deployment)
+        return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=fix)
+    if name in KEYS and not where:
+        since, until = KEYS[name][0][0], KEYS[name][-1][1]
+        span = f"from {since}" if until is None else f"from {since} until {until}"
+        span_zh = f"从 {since} 起" if until is None else f"从 {since} 到 {until} 之前"
+        return Hit(
+            place,
+            message,
+            Msg(f"remove it; vllm-ascend reads it {span}", f"删掉它;vllm-ascend {span_zh}才读取它"),
+            severity,
+        )
+    return Hit(place, message, Msg("remove it", "删掉它"), severity)

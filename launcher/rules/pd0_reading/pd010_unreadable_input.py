@@ -1,0 +1,84 @@
+"""PD010 unreadable-input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+
+ZH = """
+输入不符合任何支持的形式
+
+## 作用
+
+文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
+
+## 为什么重要
+
+什么也没有检查,沉默会被误认为没有问题。
+
+## 示例
+
+```bash
+echo 'no engine is started here'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --tensor-parallel-size 8
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+pd-launch 支持读取的形式。
+"""
+
+
+@rule("PD010", "unreadable-input", "error", zh=ZH)
+def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
+    """The input fits no supported form.
+
+    ## What it does
+
+    Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
+    no file of the call holds an engine.
+
+    ## Why it matters
+
+    Nothing could be checked, so silence would look like a clean result.
+
+    ## Example
+
+    ```bash
+    echo 'no engine is started here'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --tensor-parallel-size 8
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    The forms that pd-launch reads.
+    """
+    for fault in deployment.faults_of("unreadable"):
+        help_ = Msg(fault.help, fault.help_zh or fault.help) if fault.help else _FORMS
+        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), help_)
+
+
+_FORMS = Msg(
+    "give a profile, a script with vllm serve, a docker command, a compose file, a manifest or an e2e file",
+    "请给出配置文件、含有 vllm serve 的脚本、docker 命令、compose 文件、清单或 e2e 文件",
+)

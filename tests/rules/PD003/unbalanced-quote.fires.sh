@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: severity=error
+vllm serve /models/m \
+  --additional-config '{"enable_cpu_binding": true} \
+  --port 8000

@@ -1,0 +1,5 @@
+#!/bin/bash
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --port $PORT \
+  --tensor-parallel-size ${TP} \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "'"$KV_PORT"'", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: severity=error
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --tensor-parallel-size \
+  --port 8000

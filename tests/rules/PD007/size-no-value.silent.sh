@@ -1,0 +1,4 @@
+#!/bin/bash
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --tensor-parallel-size 8 \
+  --port 8000

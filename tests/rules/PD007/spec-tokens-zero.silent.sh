@@ -1,0 +1,3 @@
+#!/bin/bash
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --speculative-config '{"method": "mtp", "num_speculative_tokens": 1}'

@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.23.0 severity=error
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --additional-config '{"eplb_config": {"dynamic_elpb": true}}'

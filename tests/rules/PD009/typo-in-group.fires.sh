@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1 severity=warning
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --additional-config '{"scheduler_config": {"recompute_scheduler_enabled": true}}'

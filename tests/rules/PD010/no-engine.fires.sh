@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: severity=error
+echo nothing is started here
