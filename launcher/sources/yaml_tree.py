@@ -5,11 +5,13 @@ Hostile input costs bounded time and memory: aliases are counted as if written o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
+from yaml.reader import Reader as _Reader
 
+from pd_launch.launcher.sources.yaml_scalar import Spots
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text
 
@@ -24,6 +26,7 @@ class _Open:
 
     node: Node
     size: int = 1
+    height: int = 1
     key: tuple[str, Origin] | None = None
     anchor: str | None = None
 
@@ -34,56 +37,59 @@ class _Builder:
     documents: list[Node] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
-    anchors: dict[str, tuple[Node, int]] = field(default_factory=dict)
+    anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
+    """Each anchor's node with its size and height, as if written out."""
+    mark: int = 0
+    """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
     def read(self) -> None:
-        for event in yaml.parse(self.source.text, Loader=_Loader):
+        for event in yaml.parse(self.source.text[self.mark :], Loader=_Loader):
             self.event(event)
 
     def event(self, event: Any) -> None:
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-            self.count(1, event)
-            if len(self.stack) >= MAX_DEPTH:
-                raise _TooMuch(f"nested more than {MAX_DEPTH} deep", self.origin(event))
+            self.count(1, 1, event)
             self.stack.append(_Open(Node(value, self.origin(event)), anchor=event.anchor))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             opened = self.stack.pop()
-            start: Origin = opened.node.origin
-            end: Any = event.end_mark
-            opened.node.origin = Origin(start.file, start.line, start.column, end.line + 1, end.column + 1)
+            first, last = opened.node.origin, self.origin(event)
+            opened.node.origin = replace(first, end_line=last.end_line, end_column=last.end_column)
             _merge(opened.node)
             if opened.anchor:
-                self.anchors[opened.anchor] = (opened.node, opened.size)
-            self.add(opened.node, opened.size, event)
+                self.anchors[opened.anchor] = (opened.node, opened.size, opened.height)
+            self.add(opened.node, opened.size, opened.height)
         elif isinstance(event, yaml.ScalarEvent):
             node = self.scalar(event)
             if event.anchor:
-                self.anchors[event.anchor] = (node, 1)
-            self.add(node, 1, event)
+                self.anchors[event.anchor] = (node, 1, 0)
+            self.add(node, 1, 0)
         elif isinstance(event, yaml.AliasEvent):
             found = self.anchors.get(str(event.anchor))
             if found is None:
                 raise _TooMuch(f"the alias *{event.anchor} names no finished anchor", self.origin(event))
-            self.count(found[1], event)
-            self.add(found[0], found[1], event)
+            node, size, height = found
+            self.count(size, height, event)
+            self.add(node, size, height)
         elif isinstance(event, yaml.DocumentStartEvent):
             self.anchors = {}
 
-    def count(self, more: int, event: Any) -> None:
+    def count(self, more: int, height: int, event: Any) -> None:
         self.total += more
         if self.total > MAX_NODES:
             raise _TooMuch(f"more than {MAX_NODES} values", self.origin(event))
+        if len(self.stack) + height > MAX_DEPTH:
+            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", self.origin(event))
 
     def origin(self, event: Any) -> Origin:
-        start, end = event.start_mark, event.end_mark
-        return Origin(self.source.path, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+        # By offset: a mark's own line also counts YAML's other line breaks, which an editor does not.
+        return self.source.origin(event.start_mark.index + self.mark, event.end_mark.index + self.mark)
 
     def scalar(self, event: Any) -> Node:
-        self.count(1, event)
+        self.count(1, 0, event)
         tag = event.tag or self.resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
         value: Any = event.value
         if tag != "tag:yaml.org,2002:str":
@@ -93,15 +99,16 @@ class _Builder:
                 value = event.value
         if not isinstance(value, (str, int, float, bool, type(None))):
             value = event.value  # dates and binary stay as they are written
-        text = _scalar_text(self.source, event) if isinstance(event.value, str) else None
+        text = _scalar_text(self.source, event, self.mark)
         return Node(value, self.origin(event), text=text)
 
-    def add(self, node: Node, size: int, event: Any) -> None:
+    def add(self, node: Node, size: int, height: int) -> None:
         if not self.stack:
             self.documents.append(node)
             return
         opened = self.stack[-1]
         opened.size += size
+        opened.height = max(opened.height, height + 1)
         container = opened.node.value
         if isinstance(container, list):
             container.append(node)
@@ -155,64 +162,38 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
 
     With a syntax error there are no documents.
     """
-    builder = _Builder(source)
+    builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
     except _TooMuch as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        mark: Any = error.problem_mark or error.context_mark
+        at = min(mark.index + builder.mark, len(source.text)) if mark else 0
         message = " ".join(filter(None, (error.context, error.problem)))
-        return [], [_fault(Origin(source.path, line, column, line, column + 1), message)]
+        return [], [_fault(_spot(source, at), message)]
     except (yaml.YAMLError, ValueError) as error:
-        line, column = 1, 1
-        position = getattr(error, "position", None)
-        if isinstance(position, int):
-            line, column = source.place(min(position, len(source.text)))
-        reason = getattr(error, "reason", None) or str(error)
-        return [], [_fault(Origin(source.path, line, column, line, column + 1), reason)]
+        wrong = _Reader.NON_PRINTABLE.search(source.text)
+        reason = getattr(error, "reason", None) or "characters that YAML does not allow"
+        return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
     return builder.documents, builder.faults
+
+
+def _spot(source: SourceFile, at: int) -> Origin:
+    line, column = source.place(at)
+    return Origin(source.path, line, column, line, column + 1)
 
 
 def _fault(origin: Origin, message: str) -> Fault:
     return Fault("yaml", origin, f"not valid YAML: {message}", f"不是有效的 YAML:{message}")
 
 
-def _scalar_text(source: SourceFile, event: Any) -> Text:
+def _scalar_text(source: SourceFile, event: Any, mark: int) -> Text:
     """Return a scalar's characters with the place of each, whatever its quoting."""
-    start = source.offset(event.start_mark.line + 1, event.start_mark.column + 1)
-    end = source.offset(event.end_mark.line + 1, event.end_mark.column + 1)
+    start, end = event.start_mark.index + mark, event.end_mark.index + mark
     raw, value = source.text[start:end], event.value
     if raw == value:
         return Text.verbatim(source, start, end)
     if event.style in ("'", '"') and raw[1:-1] == value:
         return Text.verbatim(source, start + 1, end - 1)
-    return Text(value, source, _align(raw, value, start, event.style))
-
-
-def _align(raw: str, value: str, start: int, style: str | None) -> list[int]:
-    """Return for each character of ``value`` where in ``raw`` it was written; an escape is its first character."""
-    position = raw.find("\n") + 1 if style in ("|", ">") else (1 if style in ("'", '"') else 0)
-    spots = []
-    for index, character in enumerate(value):
-        if character in " \n" and position < len(raw) and raw[position].isspace():
-            spots.append(start + position)
-            if character == "\n" or raw[position] == "\n":
-                position = raw.find("\n", position) + 1 or len(raw)
-                following = value[index + 1 : index + 2]
-                while position < len(raw) and raw[position] in " \t" and following not in (" ", "\t"):
-                    position += 1
-            else:
-                position += 1
-            continue
-        while position < len(raw) and raw[position].isspace() and raw[position] != character:
-            position += 1
-        spots.append(start + min(position, max(len(raw) - 1, 0)))
-        if style == '"' and raw[position : position + 1] == "\\" and character != "\\":
-            position += {"x": 4, "u": 6, "U": 10}.get(raw[position + 1 : position + 2], 2)
-        elif (style == "'" and character == "'") or (style == '"' and raw[position : position + 1] == "\\"):
-            position += 2
-        else:
-            position += 1
-    return [*spots, start + len(raw)]
+    return Text(value, source, Spots(raw, value, start, event.style))

@@ -1,0 +1,99 @@
+"""Where each character of a YAML scalar was written, whatever its style."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+_FOLD = re.compile(r"[ \t]*(?:\r\n|[\r\n\x85\u2028\u2029])(?:[ \t]|\r\n|[\r\n\x85\u2028\u2029])*")
+_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+_ESCAPE = {"x": 4, "u": 6, "U": 10}
+
+_Unit = int | list[int]
+"""A character's place, or the places of the line breaks of one run, of which the value keeps some."""
+
+
+class Spots(Sequence[int]):
+    """The places of a scalar's characters and of its end, found out only if somebody asks: most are never at fault."""
+
+    def __init__(self, raw: str, value: str, start: int, style: str | None) -> None:
+        self.written = (raw, value, start, style)
+        self.size = len(value) + 1
+
+    @cached_property
+    def found(self) -> list[int]:
+        """The places, in order."""
+        return _align(*self.written)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        return self.found[index]
+
+
+def _align(raw: str, value: str, start: int, style: str | None) -> list[int]:
+    units = _block(raw, value) if style in ("|", ">") else _flow(raw, style)
+    spots: list[int] = []
+    for unit in units:
+        at = len(spots)
+        if at >= len(value):
+            break
+        if isinstance(unit, int):
+            spots.append(unit)
+        elif value[at] == "\n" or len(unit) > 1:
+            kept = next((i for i in range(len(unit)) if value[at + i : at + i + 1] != "\n"), len(unit))
+            spots += unit[len(unit) - kept :]
+        elif unit:
+            spots += unit
+    rest = len(value) - len(spots)
+    spots = [start + spot for spot in spots] + [start + max(len(raw) - 1, 0)] * rest
+    return [*spots, start + len(raw)]
+
+
+def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
+    """Iterate over the characters of a plain or quoted scalar; line breaks fold."""
+    at, end = (1, len(raw) - 1) if style in ("'", '"') else (0, len(raw))
+    while at < end:
+        if fold := _FOLD.match(raw, at, end):
+            breaks = [match.start() for match in _BREAK.finditer(raw, at, fold.end())]
+            yield breaks[1:] or breaks
+            at = fold.end()
+        elif style == '"' and raw[at] == "\\" and _BREAK.match(raw, at + 1):
+            fold = _FOLD.match(raw, at + 1, end)  # an escaped line break is nothing; blank lines behind it count
+            at_end = fold.end() if fold else at + 2
+            yield from (match.start() for match in list(_BREAK.finditer(raw, at, at_end))[1:])
+            at = at_end
+        else:
+            yield at
+            escape = style == '"' and raw[at] == "\\"
+            at += _ESCAPE.get(raw[at + 1], 2) if escape else 2 if raw.startswith("''", at) and style == "'" else 1
+
+
+def _block(raw: str, value: str) -> Iterator[_Unit]:
+    """Iterate over the characters of a block scalar behind its header, without the indentation of its lines."""
+    header = _BREAK.search(raw)
+    at = header.end() if header else len(raw)
+    first = re.search(r"^( *)[^ \r\n]", raw[at:], re.MULTILINE)
+    indented = re.match(r"\n*( *)", value)
+    indent = len(first[1]) - len(indented[1]) if first and indented else 0
+    run: list[int] = []
+    while at < len(raw):
+        line_end = _BREAK.search(raw, at)
+        stop = line_end.start() if line_end else len(raw)
+        text = at + min(indent, len(raw[at:stop]) - len(raw[at:stop].lstrip(" ")))
+        if text < stop and run:
+            yield run
+            run = []
+        yield from range(text, stop)
+        if line_end:
+            run.append(stop)
+        at = line_end.end() if line_end else len(raw)
+    if run:
+        yield run
