@@ -2,43 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 
+from pd_launch.launcher.ignores import apply_ignores
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Origin
 
+IGNORES = "PD013"
+"""The rule about ignore comments: it is run behind all others, on what they suppressed."""
+
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rules count. A code, a family (``PD3``) or a name selects; an empty ``select`` is all."""
+    """Which rules count. A code, a family (``PD3``) or a name selects; an empty ``select`` is all.
+
+    ``per_file`` gives patterns of paths with rules that do not count there.
+    """
 
     select: Collection[str] = ()
     ignore: Collection[str] = ()
-    severities: dict[str, Severity] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    per_file: Sequence[tuple[str, Collection[str]]] = ()
 
     def takes(self, rule: Rule) -> bool:
         """Whether ``rule`` is selected and not ignored."""
         return (not self.select or _named(rule, self.select)) and not _named(rule, self.ignore)
+
+    def takes_in(self, rule: Rule, file: str) -> bool:
+        """Whether ``rule`` counts in ``file``."""
+        return not any(_named(rule, words) and _matches(file, pattern) for pattern, words in self.per_file)
 
 
 def _named(rule: Rule, words: Collection[str]) -> bool:
     return any(rule.code.startswith(word.upper()) or rule.name == word for word in words)
 
 
+def _matches(file: str, pattern: str) -> bool:
+    return fnmatch(file, pattern) or fnmatch(file.rpartition("/")[2], pattern)
+
+
+@dataclass
+class Checked:
+    """The findings of a call, and how many were left out by ignore comments."""
+
+    findings: list[Finding]
+    suppressed: int = 0
+
+
 def check(deployments: Iterable[Deployment], selection: Selection | None = None, lang: str = "en") -> list[Finding]:
     """Return the findings of all selected rules, without repetitions, by file and place."""
+    return run_checks(deployments, selection, lang).findings
+
+
+def run_checks(deployments: Iterable[Deployment], selection: Selection | None = None, lang: str = "en") -> Checked:
+    """Run all selected rules; ignore comments are obeyed, and those that do nothing are findings themselves."""
     selection = selection or Selection()
     rules = [rule for rule in all_rules().values() if selection.takes(rule)]
     found: dict[tuple[object, ...], Finding] = {}
+    suppressed = 0
     for deployment in deployments:
-        for rule in rules:
-            for hit in rule.hits(deployment):
+        findings = _findings(deployment, [rule for rule in rules if rule.code != IGNORES], selection, lang)
+        kept, count, faults = apply_ignores(findings, deployment, (rule.code for rule in rules))
+        suppressed += count
+        deployment.faults = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
+        kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang)
+        for finding in kept:
+            found.setdefault(_identity(finding), finding)
+    return Checked(sorted(found.values(), key=Finding.sort_key), suppressed)
+
+
+def _findings(deployment: Deployment, rules: Iterable[Rule], selection: Selection, lang: str) -> list[Finding]:
+    found: dict[tuple[object, ...], Finding] = {}
+    for rule in rules:
+        for hit in rule.hits(deployment):
+            if selection.takes_in(rule, hit.origin.file):
                 finding = _finding(rule, hit, lang, selection)
                 found.setdefault(_identity(finding), finding)
-    return sorted(found.values(), key=Finding.sort_key)
+    return list(found.values())
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:

@@ -1,0 +1,124 @@
+"""Ignore comments: ``# pd-launch: ignore[PD406] reason`` on a finding's line, or alone on the line above.
+
+A comment above a statement that goes on over several lines (a shell command, a JSON value, a block of YAML) covers all
+of them, since no comment can stand inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.launch import Deployment, Fault
+from pd_launch.schemas.values import Origin, SourceFile
+
+_COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
+_CODE = re.compile(r"PD\d{3}")
+
+
+@dataclass
+class Ignore:
+    """One comment: which codes it names, and the lines that it covers."""
+
+    origin: Origin
+    codes: tuple[str, ...]
+    first: int
+    last: int
+    used: set[str] = field(default_factory=set)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether ``finding`` stands on the comment's lines and has one of its codes."""
+        return (
+            finding.file == self.origin.file and self.first <= finding.line <= self.last and finding.code in self.codes
+        )
+
+
+def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[Ignore]:
+    """Return the ignore comments of a file.
+
+    Args:
+        source: the file.
+        spans: first and last line of each statement and value that may go on over several lines.
+    """
+    if "pd-launch:" not in source.text:
+        return []
+    ends: dict[int, int] = {}
+    for first, last in spans:
+        ends[first] = max(ends.get(first, 0), last)
+    found = []
+    for match in _COMMENT.finditer(source.text):
+        line, column = source.place(match.start())
+        before = source.line(line)[: column - 1]
+        codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
+        first = line if before.strip() else _next_code_line(source, line)
+        origin = source.origin(match.start(), match.end())
+        found.append(Ignore(origin, codes, first, max(first, ends.get(first, first)) if not before.strip() else line))
+    return found
+
+
+def _next_code_line(source: SourceFile, line: int) -> int:
+    for number in range(line + 1, len(source.starts) + 1):
+        text = source.line(number).strip()
+        if text and not text.startswith("#"):
+            return number
+    return line
+
+
+def spans_of(deployment: Deployment, file: str) -> list[tuple[int, int]]:
+    """Return first and last line of every statement and value of ``deployment`` in ``file``."""
+    spans = []
+    for node in deployment.nodes:
+        spans.append((node.origin, node.origin))
+        for arg in node.args:
+            spans.append((arg.origin, arg.value.origin if arg.value is not None else arg.origin))
+            if arg.value is not None:
+                spans += [(part.key or part.origin, part.origin) for part in arg.value.walk()]
+    return [(first.line, last.end_line) for first, last in spans if first.file == last.file == file]
+
+
+def apply_ignores(
+    findings: Sequence[Finding], deployment: Deployment, ran: Iterable[str]
+) -> tuple[list[Finding], int, list[Fault]]:
+    """Leave out what is ignored.
+
+    Args:
+        findings: all findings of ``deployment``.
+        deployment: the deployment, with its sources.
+        ran: codes of the rules that were run; a code that was not run is not called unused.
+
+    Returns:
+        The findings that stay, how many were left out, and faults of kind ``ignore`` for comments that did nothing.
+    """
+    ignores = [
+        ignore
+        for source in deployment.sources.values()
+        for ignore in find_ignores(source, spans_of(deployment, source.path))
+    ]
+    kept: list[Finding] = []
+    for finding in findings:
+        matching = [ignore for ignore in ignores if ignore.covers(finding)]
+        for ignore in matching:
+            ignore.used.add(finding.code)
+        if not matching:
+            kept.append(finding)
+    return kept, len(findings) - len(kept), _unused(ignores, set(ran))
+
+
+def _unused(ignores: Sequence[Ignore], ran: set[str]) -> list[Fault]:
+    faults = []
+    for ignore in ignores:
+        wrong = [code for code in ignore.codes if not _CODE.fullmatch(code)]
+        idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
+        if not ignore.codes:
+            en, zh = "this ignore names no code: it ignores nothing", "这个 ignore 没有写规则代码,什么也没有忽略"
+            faults.append(
+                Fault("ignore", ignore.origin, en, zh, help="name it: ignore[PD406]", help_zh="写明代码:ignore[PD406]")
+            )
+        elif wrong or idle:
+            names = ", ".join([*wrong, *idle])
+            en = f"this ignore of {names} suppresses nothing"
+            zh = f"这里忽略 {names} 没有作用"
+            faults.append(Fault("ignore", ignore.origin, en, zh, help="remove it", help_zh="删掉它"))
+    return faults

@@ -1,0 +1,78 @@
+"""PD013 unused-ignore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+
+ZH = """
+忽略注释没有作用
+
+## 作用
+
+当 `# pd-launch: ignore[…]` 注释没有写规则代码,或者它所写的规则在那里根本没有报告时提出。
+
+## 为什么重要
+
+没有作用的忽略注释会在以后悄悄盖住真正的问题。
+
+## 示例
+
+```bash
+# pd-launch: ignore[PD406] 端口已与运维确认
+vllm serve /models/m --port 8100
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --port 8100
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+pd-launch 自己的约定。
+"""
+
+
+@rule("PD013", "unused-ignore", "warning", zh=ZH)
+def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
+    """An ignore comment suppresses nothing.
+
+    ## What it does
+
+    Fires on a comment `# pd-launch: ignore[…]` that names no code, or whose codes are not reported at that place.
+
+    ## Why it matters
+
+    An ignore that does nothing today can hide a real fault tomorrow.
+
+    ## Example
+
+    ```bash
+    # pd-launch: ignore[PD406] agreed with operations
+    vllm serve /models/m --port 8100
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --port 8100
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    A convention of pd-launch itself.
+    """
+    for fault in deployment.faults_of("ignore"):
+        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh))
