@@ -12,7 +12,7 @@ from pd_launch.schemas.budget import (
     BudgetError,
     resolve_budget,
 )
-from pd_launch.schemas.kv_transfer import Connector, connectors
+from pd_launch.schemas.kv_transfer import Connector, connectors, offload_name
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
@@ -21,9 +21,22 @@ RATIO_SINCE = "0.28.0"
 """The first release of vllm-ascend whose built-in connector reads a ratio, and has no default in bytes."""
 
 
+BUILTIN_SINCE = "0.23.0rc1"
+"""The first release of vllm-ascend with a built-in offload connector."""
+
+
 def offloads(node: NodeLaunch) -> list[Connector]:
     """Return the node's offload connectors, built in or bundled; usually one or none."""
     return [connector for connector in connectors(node.kv_transfer) if connector.is_offload]
+
+
+def served(node: NodeLaunch, target: Target) -> list[Connector]:
+    """Return the node's offload connectors that ``target`` really has; the others read nothing."""
+    return [c for c in offloads(node) if c.is_bundled_offload or _builtin(c, target)]
+
+
+def _builtin(connector: Connector, target: Target) -> bool:
+    return target.ascend_at_least(BUILTIN_SINCE) and connector.name == offload_name(target)
 
 
 def reads_ratio(connector: Connector, target: Target) -> bool:

@@ -1,0 +1,126 @@
+"""PD204 load-failure-policy-place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import remove_entry, written
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Node, Origin
+
+KEY = "kv_load_failure_policy"
+
+ZH = """
+kv_load_failure_policy 写在了子连接器里
+
+## 作用
+
+当 MultiConnector 的某个子项里写了 `kv_load_failure_policy` 时报告。
+
+## 为什么重要
+
+只有顶层的 `kv_load_failure_policy` 会被调度器读取,子项里的没有任何人读,加载失败时仍按默认的 `fail` 结束请求。
+
+## 示例
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+  "kv_connector_extra_config": {"connectors": [
+    {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_load_failure_policy": "recompute"}]}}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+  "kv_load_failure_policy": "recompute", "kv_connector_extra_config": {"connectors": [
+    {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer"}]}}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vLLM 的 v1/core/sched/scheduler.py(0.27.1,第 147 行);在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+"""
+
+
+@rule("PD204", "load-failure-policy-place", "warning", zh=ZH)
+def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""kv_load_failure_policy stands inside a child connector.
+
+    ## What it does
+
+    Fires when a child of a MultiConnector sets `kv_load_failure_policy`.
+
+    ## Why it matters
+
+    Only the top level's `kv_load_failure_policy` is read by the scheduler; a child's is read by nobody, and a failed
+    load still ends the request, as the default `fail` says.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+      "kv_connector_extra_config": {"connectors": [
+        {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_load_failure_policy": "recompute"}]}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+      "kv_load_failure_policy": "recompute", "kv_connector_extra_config": {"connectors": [
+        {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer"}]}}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vLLM's v1/core/sched/scheduler.py (line 147 at 0.27.1); run on 0.23.0, 0.27.1 and 0.32.0.
+    """
+    top = node.kv_transfer.get(KEY) if node.kv_transfer else None
+    for connector in connectors(node.kv_transfer):
+        value = connector.tree.get(KEY)
+        if connector.parent is None or value is None:
+            continue
+        yield Hit(
+            value.key or value.origin,
+            Msg(
+                "kv_load_failure_policy inside a child is read by nobody; only the top level's counts",
+                "子项里的 kv_load_failure_policy 没有人读,只有顶层的生效",
+            ),
+            Msg(
+                f"move it to the top level of --kv-transfer-config, beside kv_role{_model_note(top)}",
+                "把它移到 --kv-transfer-config 的顶层,与 kv_role 并列",
+            ),
+            related=((top.origin, Msg("this one counts", "生效的是这个")),) if top else (),
+            fix=_move(deployment, node, value, top),
+        )
+
+
+def _model_note(top: Node | None) -> str:
+    return "" if top is None else ", or remove it: the top level has one already"
+
+
+def _move(deployment: Deployment, node: NodeLaunch, value: Node, top: Node | None) -> FixEdits | None:
+    """Return the edits that move the entry up, where the top level has none; None where the text cannot be spliced."""
+    tree, removed = node.kv_transfer, remove_entry(deployment, value, KEY)
+    role = tree.get("kv_role") if tree else None
+    key = written(deployment, value.key) if value.key else None
+    text = written(deployment, value.origin)
+    if top is not None or removed is None or role is None or key is None or text is None or "\n" in key + text:
+        return None
+    end = Origin(
+        role.origin.file, role.origin.end_line, role.origin.end_column, role.origin.end_line, role.origin.end_column
+    )
+    if role.origin.file != value.origin.file or role.origin.via:
+        return None
+    return FixEdits(Msg("move it to the top level", "移到顶层"), ((end, f", {key}: {text}"), *removed), False)

@@ -1,0 +1,151 @@
+"""PD301 budget-division."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import Edits, rename_key
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.budget import PER_RANK, TOTAL, Budget
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.offload import budget_of, served
+from pd_launch.schemas.units import format_size, human_size
+from pd_launch.schemas.values import Node
+
+ZH = """
+cpu_bytes_to_use 会被一个引擎的 rank 数整除
+
+## 作用
+
+当卸载连接器的预算写成 `cpu_bytes_to_use` 时报告:列出除以 TP×PP×PCP 的算式,每张卡、每个引擎和每个节点实际得到多少,
+以及应当改写成的 `cpu_bytes_to_use_per_rank`。
+
+## 为什么重要
+
+每张卡得到的只是总量除以 TP×PP×PCP,数据并行从不参与除法,因此往往比预想的小得多。官方指南说除以 DP,代码并不是这样:
+DP2×TP8 写 16 GiB 时,每张卡得到 2 GiB,而不是 8 GiB。
+
+## 示例
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 2147483648}}'
+```
+
+## 适用版本
+
+所有带卸载连接器的版本(vllm-ascend 0.23 起),以及自带的连接器。
+
+## 来源
+
+vllm-ascend 的 recompute_cpu_offload_connector.py(0.23.0rc1 至 0.27.1rc1);vLLM 的 ParallelConfig.world_size,
+在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+"""
+
+
+@rule("PD301", "budget-division", "warning", zh=ZH, needs="C R")
+def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""cpu_bytes_to_use is divided by the ranks of one engine.
+
+    ## What it does
+
+    Fires when the offload connector's budget is written as `cpu_bytes_to_use`. Shows the division by TP × PP × PCP,
+    what each card, each engine and each node really get, and the `cpu_bytes_to_use_per_rank` to write instead.
+
+    ## Why it matters
+
+    Each card gets only the total divided by TP × PP × PCP, and data parallelism never divides it, so the share is often
+    far from what was meant. The upstream guide says that it is divided by DP; the code does not do that: 16 GiB at
+    DP2 × TP8 are 2 GiB for each card, not 8.
+
+    ## Example
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 2147483648}}'
+    ```
+
+    ## Releases
+
+    All that have the offload connector (vllm-ascend from 0.23), and the bundled connector.
+
+    ## Sources
+
+    vllm-ascend's recompute_cpu_offload_connector.py at 0.23.0rc1 to 0.27.1rc1; vLLM's ParallelConfig.world_size, run on
+    0.23.0, 0.27.1 and 0.32.0.
+    """
+    for connector in served(node, deployment.target):
+        value = connector.option(TOTAL)
+        budget = budget_of(node, connector, deployment.target)
+        if value is None or budget is None or budget.source != "total" or budget.per_rank_bytes is None:
+            continue
+        share = budget.per_rank_bytes
+        profile = node.form == "profile"
+        instead = f"per_rank: {format_size(share)}" if profile else f'"{PER_RANK}": {share}'
+        edits = _edits(deployment, value, share, profile)
+        message = Msg(f"write {instead}", f"改写成 {instead}")
+        yield Hit(
+            value.origin,
+            _message(node, budget, value.integer() or 0),
+            Msg(
+                f"for the same {human_size(share)} on each card write {instead}; for another amount write that many "
+                "bytes per card",
+                f"要让每张卡保持 {human_size(share)},请写 {instead};想要别的大小,就写每张卡的字节数",
+            ),
+            fix=FixEdits(message, edits, True) if edits else None,
+        )
+
+
+def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
+    sizes = f"TP {node.tensor} × PP {node.pipeline} × PCP {node.prefill_context}"
+    card, engine = human_size(budget.per_rank_bytes or 0), human_size(budget.per_engine_bytes or 0)
+    data, engines = node.data, node.local_engines
+    told = total // data if data and data > 1 else None
+    wrong = f", not {human_size(told)}" if told is not None and told != budget.per_rank_bytes else ""
+    wrong_zh = f"(不是 {human_size(told)})" if told is not None and wrong else ""
+    en = (
+        f"cpu_bytes_to_use is {human_size(total)} for one engine and is divided by its {budget.ranks_per_engine} ranks "
+        f"({sizes}), never by DP: each card gets {card}{wrong}, each engine {engine}"
+    )
+    zh = (
+        f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)},除以它的 {budget.ranks_per_engine} 个 rank({sizes}),"
+        f"从不除以 DP:每张卡得到 {card}{wrong_zh},每个引擎 {engine}"
+    )
+    if engines is not None:
+        node_bytes = human_size(budget.per_node_bytes(engines) or 0)
+        en += f", and each node with its {engines} engine{'s' if engines != 1 else ''} {node_bytes}"
+        zh += f",每个节点({engines} 个引擎)共 {node_bytes}"
+    return Msg(en, zh)
+
+
+def _edits(deployment: Deployment, value: Node, share: int, profile: bool) -> Edits | None:
+    renamed = rename_key(deployment, value, TOTAL, "per_rank" if profile else PER_RANK)
+    if renamed is None or value.origin.via:
+        return None
+    return (*renamed, (value.origin, format_size(share) if profile else str(share)))

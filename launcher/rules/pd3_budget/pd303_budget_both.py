@@ -1,0 +1,126 @@
+"""PD303 budget-both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.budget import PER_RANK, TOTAL, BudgetError, parse_bytes, split_total
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.offload import budget_of, budget_options, served
+from pd_launch.schemas.units import human_size
+
+ZH = """
+两种预算都写了,而且不一致
+
+## 作用
+
+当 `cpu_bytes_to_use_per_rank` 与 `cpu_bytes_to_use` 除以 rank 数的结果不相等时报告,并说明哪一个生效。
+
+## 为什么重要
+
+按 rank 的预算总是生效,另一个会被悄悄忽略,于是主机内存的用量与写下的总量不符。
+
+## 示例
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --tensor-parallel-size 8 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184, "cpu_bytes_to_use_per_rank": 17179869184}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --tensor-parallel-size 8 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
+```
+
+## 适用版本
+
+所有带卸载连接器的版本。
+
+## 来源
+
+vllm-ascend 的 recompute_cpu_offload_connector.py,第 39–101 行(0.27.1rc1)。
+"""
+
+
+@rule("PD303", "budget-both", "warning", zh=ZH, needs="C R")
+def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Both budgets are set, and they mean different amounts.
+
+    ## What it does
+
+    Fires when `cpu_bytes_to_use_per_rank` is not what `cpu_bytes_to_use` leaves for a rank, and says which one counts.
+
+    ## Why it matters
+
+    The per-rank budget always wins and the other is silently ignored, so the host's memory use is not what the total
+    says.
+
+    ## Example
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --tensor-parallel-size 8 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184, "cpu_bytes_to_use_per_rank": 17179869184}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --tensor-parallel-size 8 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
+    ```
+
+    ## Releases
+
+    All that have the offload connector.
+
+    ## Sources
+
+    vllm-ascend's recompute_cpu_offload_connector.py, lines 39-101 at 0.27.1rc1.
+    """
+    for connector in served(node, deployment.target):
+        options = budget_options(connector) or {}
+        budget = budget_of(node, connector, deployment.target)
+        total, per_rank = options.get(TOTAL), options.get(PER_RANK)
+        if total is None or per_rank is None or budget is None or budget.per_rank_bytes is None:
+            continue
+        try:
+            share = split_total(parse_bytes(TOTAL, total.plain()), budget.ranks_per_engine)
+        except BudgetError:
+            continue
+        if share == budget.per_rank_bytes:
+            continue
+        wins, loses = human_size(budget.per_rank_bytes), human_size(share)
+        engine = human_size(budget.per_engine_bytes or 0)
+        edits = remove_entry(deployment, total, TOTAL)
+        remove = Msg("remove cpu_bytes_to_use", "删掉 cpu_bytes_to_use")
+        yield Hit(
+            total.origin,
+            Msg(
+                f"cpu_bytes_to_use would give each card {loses}, but cpu_bytes_to_use_per_rank wins: each card gets "
+                f"{wins}, each engine {engine}",
+                f"按 cpu_bytes_to_use 每张卡是 {loses},但 cpu_bytes_to_use_per_rank 优先:每张卡得到 {wins},"
+                f"每个引擎 {engine}",
+            ),
+            Msg(
+                f"keep cpu_bytes_to_use_per_rank alone ({wins} per card), or set it to {share} for {loses} per card",
+                f"只保留 cpu_bytes_to_use_per_rank(每张卡 {wins});想要每张卡 {loses} 就把它写成 {share}",
+            ),
+            related=((per_rank.origin, Msg("this one counts", "生效的是这个")),),
+            fix=FixEdits(remove, edits, True) if edits else None,
+        )

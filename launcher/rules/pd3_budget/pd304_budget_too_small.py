@@ -1,0 +1,195 @@
+"""PD304 budget-too-small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.budget import PER_RANK, TOTAL, host_blocks
+from pd_launch.schemas.kv_geometry import Geometry, geometry_of
+from pd_launch.schemas.kv_transfer import Connector
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.lengths import longest_request
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.offload import budget_of, budget_options, served
+from pd_launch.schemas.units import human_size
+from pd_launch.schemas.values import Origin
+
+ZH = """
+卸载预算太小
+
+## 作用
+
+根据模型的 KV 尺寸计算每张卡的预算能放下多少块:一块可用的都没有时报错误,连一个最长的请求都放不下
+(`ceil(max_model_len / block_size) + 1` 块)时报警告。
+
+## 为什么重要
+
+放不下的请求不会被保存:它会像没有卸载一样被交还给代理或重新计算,而内存已经白白占用。内置连接器还有一块是空块,
+因此一块的预算等于零。
+
+## 示例
+
+```bash
+# target: 0.23.0
+vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 1048576}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.23.0
+vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \\
+  --additional-config '{"recompute_scheduler_enable": true}' \\
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}'
+```
+
+## 适用版本
+
+所有带卸载连接器的版本。
+
+## 来源
+
+vllm-ascend 的 recompute_cpu_offload/manager.py(`_derive_cpu_config`,0.27.1rc1)与 vLLM 的 v1/core/block_pool.py;
+模型尺寸来自其 config.json。
+"""
+
+
+@rule("PD304", "budget-too-small", "error", zh=ZH, confidence="medium", needs="C R")
+def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The offload budget is below what it must hold.
+
+    ## What it does
+
+    Computes from the model's KV geometry how many blocks the budget of a card holds: no usable block is an error, less
+    than one longest request (`ceil(max_model_len / block_size) + 1` blocks) a warning.
+
+    ## Why it matters
+
+    A request that does not fit is not saved: it goes back to the proxy or is recomputed as without the offload, while
+    the memory is taken all the same. The built-in connector also loses one block to the null block, so a budget of one
+    block is a budget of none.
+
+    ## Example
+
+    ```bash
+    # target: 0.23.0
+    vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 1048576}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.23.0
+    vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \
+      --additional-config '{"recompute_scheduler_enable": true}' \
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}'
+    ```
+
+    ## Releases
+
+    All that have the offload connector.
+
+    ## Sources
+
+    vllm-ascend's recompute_cpu_offload/manager.py (`_derive_cpu_config`, 0.27.1rc1) and vLLM's v1/core/block_pool.py;
+    sizes of models from their config.json.
+    """
+    facts = model_of(node)
+    geometry = geometry_of(node, facts, deployment.target)
+    for connector in served(node, deployment.target):
+        place = _place(connector)
+        if place is None:
+            continue
+        if _not_positive(connector, deployment):
+            yield Hit(place, *_nothing_left())
+            continue
+        budget = budget_of(node, connector, deployment.target)
+        if budget is None or budget.per_rank_bytes is None or geometry is None:
+            continue
+        blocks = host_blocks(budget.per_rank_bytes, geometry.block_bytes)
+        null = 0 if connector.is_bundled_offload else 1
+        if blocks - null < 1:
+            yield Hit(place, *_no_block(budget.per_rank_bytes, geometry, null))
+            continue
+        length, ranks = longest_request(node, facts), _context_ranks(node)
+        need = geometry.blocks_for(length, ranks) + 1 if length and ranks else None
+        if length and need and blocks < need:
+            yield Hit(place, *_no_request(budget.per_rank_bytes, geometry, length, need), severity="warning")
+
+
+def _place(connector: Connector) -> Origin | None:
+    for key in (PER_RANK, TOTAL, "kv_connector"):
+        found = connector.option(key) or (connector.tree.get(key) if key == "kv_connector" else None)
+        if found is not None:
+            return found.origin
+    return None
+
+
+def _not_positive(connector: Connector, deployment: Deployment) -> bool:
+    """Whether a built-in connector without a check is given zero or fewer bytes; the others refuse that at start."""
+    if connector.is_bundled_offload or deployment.target.ascend_at_least("0.28.0"):
+        return False
+    options = budget_options(connector) or {}
+    node = options.get(PER_RANK) or options.get(TOTAL)
+    number = node.integer() if node else None
+    return number is not None and number <= 0
+
+
+def _context_ranks(node: NodeLaunch) -> int:
+    return (node.prefill_context or 0) * (node.number("decode-context-parallel-size", 1) or 0)
+
+
+def _nothing_left() -> tuple[Msg, Msg]:
+    return (
+        Msg(
+            "a budget of zero or less leaves the null block alone: no preempted request is ever saved",
+            "预算为零或更小时只剩一个空块:任何被抢占的请求都不会被保存",
+        ),
+        Msg(
+            f'write bytes per card, such as "{PER_RANK}": 17179869184',
+            f'写每张卡的字节数,例如 "{PER_RANK}": 17179869184',
+        ),
+    )
+
+
+def _no_block(have: int, geometry: Geometry, null: int) -> tuple[Msg, Msg]:
+    block, least = human_size(geometry.block_bytes), geometry.block_bytes * (1 + null)
+    about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
+    lost = ", and one block is lost to the null block" if null else ""
+    lost_zh = ",而且有一块是空块" if null else ""
+    return (
+        Msg(
+            f"{human_size(have)} per card hold no usable block: a block takes {about}{block} on each card{lost}",
+            f"每张卡 {human_size(have)} 连一块可用的都放不下:每张卡上一块占 {about_zh}{block}{lost_zh}",
+        ),
+        Msg(
+            f"give each card {about}{human_size(least)}, better what one longest request needs",
+            f"每张卡{about_zh or '至少 '}给 {human_size(least)},最好够放一个最长的请求",
+        ),
+    )
+
+
+def _no_request(have: int, geometry: Geometry, length: int, need: int) -> tuple[Msg, Msg]:
+    size = need * geometry.block_bytes
+    about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
+    return (
+        Msg(
+            f"{human_size(have)} per card do not hold one request of {length} tokens: it needs {need} blocks, "
+            f"{about}{human_size(size)} on each card",
+            f"每张卡 {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,每张卡上{about_zh}"
+            f"{human_size(size)}",
+        ),
+        Msg(
+            f'"{PER_RANK}": {size} holds one longest request; several preempted ones need as many times more',
+            f'"{PER_RANK}": {size} 能放一个最长的请求;同时被抢占几个就要几倍',
+        ),
+    )

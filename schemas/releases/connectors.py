@@ -1,0 +1,235 @@
+"""Connectors by registered name: in which releases they exist, where their class is, and what they support.
+
+Source of vllm-ascend's rows: vllm_ascend/distributed/kv_transfer/__init__.py and the class headers in the wheels of
+0.18.0 to 0.26.0rc1; 0.27.1rc1 and 0.28.0 from the repository. Of vLLM's rows: kv_connector/factory.py and the class
+headers at 0.23.0, 0.27.1 and 0.32.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pd_launch.schemas.target import Target
+
+_KV = "vllm_ascend.distributed.kv_transfer"
+_P2P = f"{_KV}.kv_p2p"
+_POOL = f"{_KV}.kv_pool"
+
+
+@dataclass(frozen=True)
+class AscendConnector:
+    """A connector that vllm-ascend registers.
+
+    ``since`` and ``until`` are its first and last release (None: no bound known). ``hma_since`` is the first release
+    in which it supports the hybrid KV cache manager (None: unknown or never). ``modules`` are the modules of its class,
+    each with the first release in which it is there; ``class_name`` is the class's own name.
+    """
+
+    name: str
+    class_name: str
+    modules: tuple[tuple[str, str], ...]
+    since: str | None = None
+    until: str | None = None
+    hma_since: str | None = None
+    use_instead: str = ""
+    """What took its place after ``until``."""
+    alias_of: str = ""
+
+    def exists(self, target: Target) -> bool:
+        """Whether ``target``, a vllm-ascend, registers it."""
+        if self.since is not None and not target.ascend_at_least(self.since):
+            return False
+        return self.until is None or not target.ascend_at_least(self.until) or target.vllm_ascend == self.until
+
+
+def _one(module: str, since: str = "0.18.0") -> tuple[tuple[str, str], ...]:
+    return ((module, since),)
+
+
+_ASCEND = [
+    AscendConnector(
+        "MultiConnector", "AscendMultiConnector", _one(f"{_KV}.ascend_multi_connector"), hma_since="0.20.2rc1"
+    ),
+    AscendConnector(
+        "MooncakeConnectorV1", "MooncakeConnector", _one(f"{_P2P}.mooncake_connector"), hma_since="0.21.0rc1"
+    ),
+    AscendConnector(
+        "MooncakeHybridConnector",
+        "MooncakeConnector",
+        _one(f"{_P2P}.mooncake_hybrid_connector", "0.20.2rc1"),
+        since="0.20.2rc1",
+        hma_since="0.20.2rc1",
+    ),
+    AscendConnector(
+        "MooncakeLayerwiseConnector",
+        "MooncakeLayerwiseConnector",
+        _one(f"{_P2P}.mooncake_layerwise_connector"),
+        hma_since="0.18.0",
+    ),
+    AscendConnector(
+        "AscendStoreConnector",
+        "AscendStoreConnector",
+        _one(f"{_POOL}.ascend_store.ascend_store_connector"),
+        hma_since="0.20.2rc1",
+    ),
+    AscendConnector(
+        "MooncakeConnectorStoreV1",
+        "AscendStoreConnector",
+        _one(f"{_POOL}.ascend_store.ascend_store_connector"),
+        hma_since="0.20.2rc1",
+        alias_of="AscendStoreConnector",
+    ),
+    AscendConnector(
+        "UCMConnector",
+        "UCMConnectorV1",
+        ((f"{_POOL}.ucm_connector", "0.18.0"), (f"{_POOL}.ucm_connector.connector", "0.28.0")),
+        hma_since="0.20.2rc1",
+    ),
+    AscendConnector("UCMConnectorV1", "UCMConnectorV1", (), since="0.28.0", hma_since="0.20.2rc1"),
+    AscendConnector(
+        "LMCacheAscendConnector",
+        "LMCacheConnectorV1",
+        _one(f"{_POOL}.lmcache_ascend_connector"),
+        until="0.26.0rc1",
+        use_instead="LMCacheConnectorV1",
+    ),
+    AscendConnector(
+        "RecomputeCPUOffloadConnector",
+        "RecomputeCPUOffloadConnectorV1",
+        _one(f"{_POOL}.recompute_cpu_offload.recompute_cpu_offload_connector", "0.23.0rc1"),
+        since="0.23.0rc1",
+        until="0.27.1rc1",
+        hma_since="0.23.0rc1",
+        use_instead="PreemptOffloadConnector",
+    ),
+    AscendConnector(
+        "PreemptOffloadConnector",
+        "PreemptOffloadConnectorV1",
+        _one(f"{_POOL}.kv_offload.preempt_offload.preempt_offload_connector", "0.28.0"),
+        since="0.28.0",
+        hma_since="0.28.0",
+    ),
+    AscendConnector(
+        "SfaRemoteD2HConnector",
+        "SfaRemoteD2HConnector",
+        _one(f"{_P2P}.sfa_pd_rd2h.connector", "0.26.0rc1"),
+        since="0.26.0rc1",
+        hma_since="0.26.0rc1",
+    ),
+    AscendConnector("MooncakeD2RHConnectorV1", "MooncakeConnector", (), since="0.28.0"),
+    AscendConnector("MooncakeConnectorV2", "MooncakeConnector", (), since="0.28.0"),
+    AscendConnector("MooncakePullConnector", "MooncakePullConnector", (), since="0.28.0"),
+]
+ASCEND_CONNECTORS = {row.name: row for row in _ASCEND}
+
+MOVED_MODULES = {
+    "vllm_ascend.distributed.mooncake_connector": f"{_P2P}.mooncake_connector",
+    "vllm_ascend.distributed.mooncake_layerwise_connector": f"{_P2P}.mooncake_layerwise_connector",
+    "vllm_ascend.distributed.mooncake.mooncake_store_connector_v1": f"{_POOL}.ascend_store.ascend_store_connector",
+    "vllm_ascend.distributed.llmdatadist_c_mgr_connector": "",
+    "vllm_ascend.distributed.llmdatadist_connector": "",
+    "vllm_ascend.distributed.cpu_offload_connector": "",
+}
+"""Modules of vllm-ascend before 0.18 that are gone, with what took their place (empty: nothing)."""
+
+CUDA_ONLY = {
+    "MooncakeConnector": "MooncakeConnectorV1",
+    "P2pNcclConnector": "MooncakeConnectorV1",
+    "MoRIIOConnector": "MooncakeConnectorV1",
+}
+"""vLLM's own connectors that need CUDA or ROCm, with vllm-ascend's counterpart."""
+
+REMOVED_NAMES = {
+    "LLMDataDistCMgrConnector": "MooncakeConnectorV1",
+    "LLMDataDistConnector": "MooncakeConnectorV1",
+    "CPUOffloadingConnector": "SimpleCPUOffloadConnector",
+    "SharedStorageConnector": "ExampleConnector",
+    "PyNcclConnector": "",
+    "MooncakeStoreConnectorV1": "AscendStoreConnector",
+}
+"""Names of older releases than the tables' that nothing registers any more, with what took their place."""
+
+
+@dataclass(frozen=True)
+class VllmConnector:
+    """A connector that vLLM registers itself.
+
+    ``since`` is the first release that has it, ``until`` the first that has it no more (None: no bound known), and
+    ``hma_since`` the first that is known to support the hybrid KV cache manager.
+    """
+
+    name: str
+    since: str | None = None
+    until: str | None = None
+    hma_since: str | None = None
+    no_hma: tuple[str, str] | None = None
+    """First and last release of a range in which it lacks the hybrid manager."""
+
+    def exists(self, target: Target) -> bool:
+        """Whether ``target``'s vLLM registers it, as far as the bounds are known."""
+        if self.since is not None and not target.vllm_at_least(self.since):
+            return False
+        return self.until is None or not target.vllm_at_least(self.until)
+
+
+_VLLM = [
+    VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.32.0")),
+    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.27.1"),
+    VllmConnector("P2pNcclConnector", until="0.27.0", no_hma=("0.18.0", "0.26.0")),
+    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.32.0")),
+    VllmConnector("LMCacheMPConnector"),
+    VllmConnector("NixlConnector", hma_since="0.23.0"),
+    VllmConnector("NixlPullConnector", hma_since="0.27.1"),
+    VllmConnector("NixlPushConnector", hma_since="0.27.1"),
+    VllmConnector("MultiConnector", hma_since="0.23.0"),
+    VllmConnector("MoRIIOConnector", hma_since="0.32.0", no_hma=("0.27.1", "0.27.1")),
+    VllmConnector("OffloadingConnector", hma_since="0.27.1"),
+    VllmConnector("DecodeBenchConnector", hma_since="0.27.1"),
+    VllmConnector("MooncakeConnector", hma_since="0.27.1"),
+    VllmConnector("MooncakeStoreConnector", hma_since="0.27.1"),
+    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.32.0")),
+    VllmConnector("SimpleCPUOffloadConnector", hma_since="0.21.0"),
+    VllmConnector("HF3FSKVConnector", no_hma=("0.27.1", "0.32.0")),
+    VllmConnector("HiSparseConnector", since="0.28.0", hma_since="0.32.0"),
+]
+VLLM_CONNECTORS = {row.name: row for row in _VLLM}
+
+
+def registered(name: str, target: Target) -> bool:
+    """Whether ``target`` registers a connector of that name, as far as the tables know."""
+    ours, theirs = ASCEND_CONNECTORS.get(name), VLLM_CONNECTORS.get(name)
+    if target.is_ascend and ours is not None and ours.exists(target):
+        return True
+    return theirs is not None and theirs.exists(target)
+
+
+def known_anywhere(name: str) -> bool:
+    """Whether any release in the tables registers that name."""
+    return name in ASCEND_CONNECTORS or name in VLLM_CONNECTORS
+
+
+def names(target: Target) -> list[str]:
+    """Return the names that ``target`` registers."""
+    known = dict.fromkeys([*(ASCEND_CONNECTORS if target.is_ascend else ()), *VLLM_CONNECTORS])
+    return [name for name in known if registered(name, target)]
+
+
+def supports_hma(name: str, target: Target) -> bool | None:
+    """Whether the registered connector ``name`` supports the hybrid KV cache manager; None where it is unknown."""
+    ours = ASCEND_CONNECTORS.get(name) if target.is_ascend else None
+    if ours is not None and ours.exists(target):
+        if ours.hma_since is not None:
+            return target.ascend_at_least(ours.hma_since)
+        return None
+    theirs = VLLM_CONNECTORS.get(name)
+    if theirs is None:
+        return None
+    if theirs.no_hma is not None and _within(target, *theirs.no_hma):
+        return False
+    if theirs.hma_since is not None and target.vllm_at_least(theirs.hma_since):
+        return True
+    return None
+
+
+def _within(target: Target, first: str, last: str) -> bool:
+    return target.vllm_at_least(first) and (not target.vllm_at_least(last) or target.vllm == last)

@@ -1,0 +1,4 @@
+# pd-test: target=0.18.0 severity=error
+vllm serve /models/m \
+  --tensor-parallel-size 4 \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 2, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

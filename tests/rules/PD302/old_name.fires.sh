@@ -1,0 +1,5 @@
+# pd-test: target=0.24.0rc1 severity=info
+vllm serve /models/m \
+  --tensor-parallel-size 16 \
+  --additional-config '{"recompute_scheduler_enable": true}' \
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'

@@ -1,0 +1,5 @@
+# pd-test: target=0.23.0
+vllm serve /models/m \
+  --tensor-parallel-size 8 \
+  --additional-config '{"recompute_scheduler_enable": true}' \
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184, "cpu_bytes_to_use_per_rank": 2147483648}}'

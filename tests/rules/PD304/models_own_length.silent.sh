@@ -1,0 +1,5 @@
+# pd-test: target=0.24.0rc1
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --tensor-parallel-size 16 \
+  --additional-config '{"recompute_scheduler_enable": true}' \
+  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'

@@ -1,0 +1,4 @@
+# pd-test: target=0.23.0
+vllm serve /models/m \
+  --tensor-parallel-size 8 \
+  --data-parallel-size 2

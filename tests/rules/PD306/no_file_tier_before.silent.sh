@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.23.0
+docker run --gpus all --shm-size=64g vllm/vllm-openai:v0.23.0 \
+  --model Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 80
