@@ -10,6 +10,8 @@ import click
 from pd_launch import __version__
 
 USAGE = 2
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
@@ -22,6 +24,24 @@ def cli() -> None:
     pd-launch check decode.sh
     pd-launch decode --profile a3-dp2tp8 --dry-run
     """
+
+
+def _profile_names(_context: Any, _parameter: Any, start: str) -> list[Any]:
+    """Complete a profile: files, or the names of the shipped ones."""
+    from pathlib import Path
+
+    from click.shell_completion import CompletionItem
+
+    folder = Path(__file__).resolve().parent.parent / "profiles"
+    names = sorted(path.stem for path in folder.glob("*.yaml") if path.stem.startswith(start))
+    return [CompletionItem(name) for name in names] or [CompletionItem(start, type="file")]
+
+
+def _rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:
+    """Complete a rule's code."""
+    from pd_launch.launcher.rules.registry import all_rules
+
+    return [code for code in all_rules() if code.startswith(start.upper())]
 
 
 def _target_option(function: Any) -> Any:
@@ -39,30 +59,22 @@ def _lang_option(function: Any) -> Any:
 @cli.command()
 @click.argument("files", nargs=-1, metavar="[FILE]... [-- COMMAND]", type=click.UNPROCESSED)
 @_target_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "concise", "json"]),
-    default="text",
-    show_default=True,
-    help="Output.",
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output.")
+@click.option("--output", metavar="FILE", help="Write the report there.")
 @click.option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
 @click.option("--ignore", metavar="CODES", help="All rules but these.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info"]),
-    default="error",
-    show_default=True,
-    help="Exit 1 from this severity on.",
-)
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 from this severity on (default: error).")
+@click.option("--fix", is_flag=True, help="Write the fixes that are certain into the files.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also the fixes that are only plausible.")
+@click.option("--diff", is_flag=True, help="Show what fixing would change, and change nothing.")
 @click.option("--host", is_flag=True, help="Also check against this machine.")
 @click.option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
 @click.option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@click.option("--show-config", is_flag=True, help="Print the configuration that counts here.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @_lang_option
 @click.pass_context
-def check(context: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
+def check(context: click.Context, /, **options: Any) -> None:
     """Find mistakes in profiles, scripts and manifests before an engine starts.
 
     Several files are checked together as one deployment; - reads standard input; behind -- stands a command line.
@@ -71,9 +83,9 @@ def check(context: click.Context, /, files: tuple[str, ...], **options: Any) -> 
     pd-launch check prefill.sh decode.sh
     pd-launch check -- vllm serve /models/m --max-num-seqs 8
     """
-    from pd_launch.launcher.commands import check_command
+    from pd_launch.launcher.commands.check import CheckOptions, check_command
 
-    context.exit(check_command(files, **options))
+    context.exit(check_command(CheckOptions(**options)))
 
 
 def _launch_options(function: Any) -> Any:
@@ -113,7 +125,7 @@ def decode(context: click.Context, /, **options: Any) -> None:
     pd-launch decode --profile a3-dp2tp8 --dry-run
     pd-launch decode --profile my.yaml --set decode.port=8300 -- --seed 1
     """
-    from pd_launch.launcher.commands import launch_command
+    from pd_launch.launcher.commands.launch import launch_command
 
     context.exit(launch_command("decode", **options))
 
@@ -127,13 +139,13 @@ def prefill(context: click.Context, /, **options: Any) -> None:
     \b
     pd-launch prefill --profile a3-dp2tp8 --dry-run
     """
-    from pd_launch.launcher.commands import launch_command
+    from pd_launch.launcher.commands.launch import launch_command
 
     context.exit(launch_command("prefill", **options))
 
 
 @cli.command()
-@click.argument("code")
+@click.argument("code", shell_complete=_rule_codes)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
@@ -145,7 +157,7 @@ def explain(context: click.Context, /, code: str, form: str, lang: str | None) -
     \b
     pd-launch explain PD301
     """
-    from pd_launch.launcher.commands import explain_command
+    from pd_launch.launcher.commands.rules import explain_command
 
     context.exit(explain_command(code, form, lang))
 
@@ -162,15 +174,44 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
     \b
     pd-launch rules --format json
     """
-    from pd_launch.launcher.commands import rules_command
+    from pd_launch.launcher.commands.rules import rules_command
 
     context.exit(rules_command(form, lang))
+
+
+@cli.command()
+@click.argument("name", type=click.Choice(["profile", "report", "plan"]))
+@click.pass_context
+def schema(context: click.Context, /, name: str) -> None:
+    """Print the JSON Schema of a profile, a report or a plan.
+
+    \b
+    pd-launch schema profile > profile.schema.json
+    """
+    from pd_launch.launcher.commands.rules import schema_command
+
+    context.exit(schema_command(name))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    source <(pd-launch completion bash)
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    if made is not None:
+        click.echo(made(cli, {}, "pd-launch", "_PD_LAUNCH_COMPLETE").source())
 
 
 def main() -> None:
     """Run the command line; an interrupted command exits with 130 and says nothing more."""
     try:
-        status = cli.main(prog_name="pd-launch", standalone_mode=False)
+        status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH")
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)

@@ -44,9 +44,11 @@ class Unknown:
 class SourceFile:
     """A file's text with its line starts, to turn offsets into lines and columns and back."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, exact: bool = True) -> None:
         self.path = path
         self.text = text
+        self.exact = exact
+        """Whether the text written back gives the very bytes of the file."""
         self._starts: list[int] | None = None
 
     @property

@@ -1,0 +1,192 @@
+"""``pd-launch check``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from pd_launch.launcher.check import Checked, Selection, run_checks, worst
+from pd_launch.launcher.commands.common import (
+    STDIN,
+    codes,
+    host_option,
+    locale_language,
+    parse_target_option,
+    read_source,
+    use_colour,
+    write,
+)
+from pd_launch.launcher.config import Config, ConfigError, find_config
+from pd_launch.launcher.fix import Fixed, fix_inputs, write_atomically
+from pd_launch.launcher.report.github import github
+from pd_launch.launcher.report.junit import junit
+from pd_launch.launcher.report.sarif import sarif
+from pd_launch.launcher.report.text import TextReport, clean, concise
+from pd_launch.launcher.secrets import mask, secret_values
+from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.launcher.sources.shell import ShellUnavailable
+from pd_launch.schemas.finding import RANK, Report, Severity, Summary, TargetInfo
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.target import newest
+from pd_launch.schemas.values import SourceFile
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of ``check`` as they were given; None and empty are not given."""
+
+    files: tuple[str, ...]
+    target: str | None
+    form: str
+    output: str | None
+    select: str | None
+    ignore: str | None
+    fail_on: Severity | None
+    host: bool
+    host_facts: str | None
+    separate: bool
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    show_config: bool
+    color: str
+    lang: str | None
+
+
+def check_command(options: CheckOptions) -> int:
+    """Check inputs and print the report; return the exit status of the contract."""
+    paths, command = split_command(options.files)
+    config = _config(paths)
+    if options.show_config:
+        write(config.shown() + "\n")
+        return 0
+    if not paths and not command:
+        raise click.UsageError(
+            "give files, - for standard input, or a command behind --, for example\n"
+            "  pd-launch check decode.sh\n"
+            "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
+        )
+    lang = options.lang or config.lang or locale_language()
+    inputs = Inputs(
+        [read_source(path) for path in paths],
+        command,
+        parse_target_option(options.target or config.target),
+        host_option(options.host, options.host_facts),
+        options.separate,
+    )
+    selection = Selection(
+        codes(options.select) or config.select,
+        codes(options.ignore) or config.ignore,
+        config.severity,
+        tuple(config.per_file_ignores.items()),
+    )
+    try:
+        return _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
+    except ShellUnavailable as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
+    changes = False
+    if options.fix or options.diff or options.unsafe_fixes:
+        fixed = fix_inputs(_exact(inputs), selection, options.unsafe_fixes)
+        if options.diff:
+            write(clean_lines(fixed.diff()), options.output)
+            changes = bool(fixed.changed)
+        else:
+            _write_fixed(fixed)
+            inputs.files = [SourceFile(s.path, fixed.after.get(s.path, s.text), s.exact) for s in inputs.files]
+    deployments = read(inputs)
+    checked = run_checks(deployments, selection, lang)
+    if not options.diff:
+        _print(checked, deployments, inputs, options, lang)
+    highest = worst(checked.findings)
+    return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
+
+
+def clean_lines(text: str) -> str:
+    """Return lines without anything that a terminal would act on."""
+    return "".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True))
+
+
+def _exact(inputs: Inputs) -> Inputs:
+    """Leave files out of fixing that are not valid UTF-8: writing them back would change more than the fix."""
+    skipped = [source.path for source in inputs.files if not source.exact]
+    for path in skipped:
+        click.echo(f"pd-launch: {clean(path)} is not valid UTF-8 and is not fixed", err=True)
+    if not skipped:
+        return inputs
+    files = [source for source in inputs.files if source.exact]
+    return Inputs(files, inputs.command, inputs.target, inputs.host, inputs.separate)
+
+
+def _write_fixed(fixed: Fixed) -> None:
+    for path in fixed.changed:
+        if path == STDIN:
+            continue
+        try:
+            write_atomically(Path(path), fixed.after[path])
+        except OSError as error:
+            raise click.ClickException(f"{clean(path)} could not be written: {error.strerror}") from None
+    if fixed.done:
+        names = ", ".join(sorted({finding.code for finding in fixed.done}))
+        click.echo(f"pd-launch: fixed {len(fixed.done)} ({names})", err=True)
+
+
+def split_command(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split what click leaves over into files and the command behind ``--``, which only the real argv still shows."""
+    argv = sys.argv[1:]
+    if "--" not in argv:
+        return list(words), []
+    behind = argv[argv.index("--") + 1 :]
+    return list(words[: len(words) - len(behind)]), behind
+
+
+def _config(paths: Sequence[str]) -> Config:
+    start = next((Path(path) for path in paths if path != "-"), Path())
+    try:
+        return find_config(start)
+    except ConfigError as error:
+        raise click.ClickException(clean(str(error))) from None
+
+
+def _print(
+    checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
+) -> None:
+    text = mask(
+        _rendered(checked, deployments, inputs, options, lang),
+        secret_values(node for d in deployments for node in d.nodes),
+    )
+    stdin = next((source for source in inputs.files if source.path == STDIN), None)
+    if stdin is not None and options.fix:
+        write(stdin.text)  # the fixed input is the result; the report goes beside it
+        click.echo(text, err=True, nl=False)
+    else:
+        write(text, options.output)
+
+
+def _rendered(
+    checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
+) -> str:
+    findings = checked.findings
+    summary = Summary.of(findings, len(inputs.files) or 1, checked.suppressed)
+    targets = [deployment.target for deployment in deployments]
+    if options.form == "json":
+        target = TargetInfo.of(targets[0] if targets else newest(True))
+        report = Report(target=target, findings=findings, summary=summary)
+        return report.model_dump_json(by_alias=True, indent=2) + "\n"
+    if options.form == "concise":
+        return concise(findings)
+    if options.form == "sarif":
+        return sarif(findings, lang)
+    if options.form == "github":
+        return github(findings)
+    if options.form == "junit":
+        return junit(findings, [source.path for source in inputs.files])
+    sources = {path: source for d in deployments for path, source in d.sources.items()}
+    colour = options.output is None and use_colour(options.color, sys.stdout)
+    return TextReport(sources, colour, lang).render(findings, summary, targets) + "\n"

@@ -1,0 +1,98 @@
+"""What several commands share: reading inputs, options, language, and writing output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pd_launch.launcher import host as host_module
+from pd_launch.launcher.fix import write_atomically
+from pd_launch.launcher.report.text import clean
+from pd_launch.schemas.target import Target, TargetError, parse_target
+from pd_launch.schemas.values import SourceFile
+
+USAGE = 2
+STDIN = "<stdin>"
+MAX_FILE = 32 * 1024 * 1024
+
+
+def read_source(path: str) -> SourceFile:
+    """Return a file's text; ``-`` is standard input.
+
+    Raises:
+        click.ClickException: it cannot be opened, is a folder, or is larger than 32 MiB.
+    """
+    try:
+        if path == "-":
+            data, name = sys.stdin.buffer.read(MAX_FILE + 1), STDIN
+        else:
+            name = path
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise click.ClickException(f"{clean(path)}: {error.strerror}") from None
+    except ValueError:
+        raise click.ClickException(f"{clean(path)!r} is no path") from None
+    if len(data) > MAX_FILE:
+        raise click.ClickException(f"{clean(path)} is larger than 32 MiB: this is no configuration")
+    text = data.decode("utf-8", "replace")
+    return SourceFile(name, text, exact=text.encode("utf-8") == data)
+
+
+def parse_target_option(text: str | None) -> Target | None:
+    """Return ``--target``; nonsense is a usage error."""
+    if text is None:
+        return None
+    try:
+        return parse_target(text)
+    except TargetError as error:
+        raise click.BadParameter(str(error), param_hint="--target") from None
+
+
+def locale_language() -> str:
+    """Return ``zh`` where the locale is Chinese, else ``en``."""
+    for name in ("PD_LAUNCH_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name, "")
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def host_option(host: bool, path: str | None) -> dict[str, Any] | None:
+    """Return the facts of ``--host-facts FILE``, of this machine with ``--host``, or None."""
+    if path is not None:
+        try:
+            return host_module.read_facts(read_source(path).text, path)
+        except host_module.FactsError as error:
+            raise click.ClickException(str(error)) from None
+    return host_module.host_facts() if host else None
+
+
+def codes(text: str | None) -> list[str]:
+    """Return the codes of a comma-separated option."""
+    return [word.strip() for word in (text or "").replace(" ", ",").split(",") if word.strip()]
+
+
+def write(text: str, output: str | None = None) -> None:
+    """Write to a file, or to standard output whatever its encoding can show."""
+    if output is not None:
+        try:
+            write_atomically(Path(output), text)
+        except OSError as error:
+            raise click.ClickException(f"{clean(output)}: {error.strerror}") from None
+        return
+    stream = sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding))
+    stream.flush()
+
+
+def use_colour(wish: str, stream: Any) -> bool:
+    """Whether to colour: as wished, else on a terminal that does not ask for none."""
+    if wish != "auto":
+        return wish == "always"
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,48 @@
+"""``pd-launch explain``, ``rules`` and ``schema``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
+
+
+def explain_command(code: str, form: str, lang: str | None) -> int:
+    """Print a rule's page."""
+    lang = lang or locale_language()
+    try:
+        rule = find_rule(code)
+    except UnknownCode as error:
+        raise click.ClickException(str(error)) from None
+    write(explain_json(rule, lang) + "\n" if form == "json" else explain_text(rule, lang))
+    return 0
+
+
+def rules_command(form: str, lang: str | None) -> int:
+    """Print the list of rules."""
+    lang = lang or locale_language()
+    write(rules_json(lang) + "\n" if form == "json" else rules_text(lang))
+    return 0
+
+
+def schema_command(name: str) -> int:
+    """Print the JSON Schema of a contract."""
+    write(schema_text(name))
+    return 0
+
+
+def schema_text(name: str) -> str:
+    """Return the JSON Schema of ``profile``, ``report`` or ``plan`` as text."""
+    from pydantic import BaseModel
+
+    from pd_launch.schemas.finding import Report
+    from pd_launch.schemas.plan import LaunchPlan
+    from pd_launch.schemas.profile import Profile
+
+    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan}
+    model = models[name]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(by_alias=True)}
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,36 @@
+"""Workflow commands of GitHub Actions: each finding becomes an annotation of a changed line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pd_launch.schemas.finding import Finding
+
+_KINDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def github(findings: Sequence[Finding]) -> str:
+    """Return one workflow command for each finding."""
+    return "".join(_line(finding) for finding in findings)
+
+
+def _line(finding: Finding) -> str:
+    properties = {
+        "title": f"{finding.code} {finding.name}",
+        "file": finding.file,
+        "line": finding.line,
+        "endLine": finding.end_line,
+        "col": finding.column,
+        "endColumn": finding.end_column,
+    }
+    listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
+    text = finding.message if not finding.help else f"{finding.message}\n{finding.help}"
+    return f"::{_KINDS[finding.severity]} {listed}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

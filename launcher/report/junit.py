@@ -1,0 +1,42 @@
+"""JUnit XML, for build servers: one test case for each finding, or one that passes for each clean file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from pd_launch.launcher.report.text import clean
+from pd_launch.schemas.finding import Finding
+
+
+def junit(findings: Sequence[Finding], files: Sequence[str]) -> str:
+    """Return a test suite for each file."""
+    suites = []
+    for file in dict.fromkeys([*files, *(finding.file for finding in findings)]):
+        suites.append(_suite(file, [finding for finding in findings if finding.file == file]))
+    failed = sum(finding.severity != "info" for finding in findings)
+    total = sum(suite.count("<testcase ") for suite in suites)
+    head = f'<testsuites name="pd-launch" tests="{total}" failures="{failed}">'
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *suites, "</testsuites>"]) + "\n"
+
+
+def _suite(file: str, findings: Sequence[Finding]) -> str:
+    failed = sum(finding.severity != "info" for finding in findings)
+    cases = [_case(finding) for finding in findings] or ['    <testcase name="pd-launch" classname="clean"/>']
+    head = f'  <testsuite name={_attribute(file)} tests="{len(cases)}" failures="{failed}" errors="0">'
+    return "\n".join([head, *cases, "  </testsuite>"])
+
+
+def _case(finding: Finding) -> str:
+    place = f"{finding.line}:{finding.column}"
+    head = f'    <testcase name="{finding.code} {place}" classname={_attribute(finding.name)}'
+    text = f"{clean(finding.file)}:{place}: {clean(finding.message)}"
+    text = escape(f"{text}\n{clean(finding.help)}" if finding.help else text)
+    if finding.severity == "info":
+        return f"{head}><system-out>{text}</system-out></testcase>"
+    failure = f"<failure type={quoteattr(finding.severity)} message={_attribute(finding.message)}>"
+    return f"{head}>{failure}{text}</failure></testcase>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(clean(text))
