@@ -15,10 +15,12 @@ from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
 
 MAX_DEPTH = 100
+MAX_FAULTS = 50
 _BLANK = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SINGLE = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
-_BARE = re.compile(rf"[^\s,:\[\]{{}}\"'`\\]+|{HOLE}")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SINGLE = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
+_WIDE = {"\uff1a": ":", "\uff0c": ",", "\uff5b": "{", "\uff5d": "}", "\uff3b": "[", "\uff3d": "]"}
+_BARE = re.compile(rf"[^\s,:\[\]{{}}\"'`\\{''.join(_WIDE)}]+|{HOLE}")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CURLY = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
@@ -35,6 +37,8 @@ class _Reader:
     text: Text
     at: int = 0
     depth: int = 0
+    wide: int = -1
+    """Where the last full-width sign was met."""
     faults: list[Fault] = field(default_factory=list)
 
     @property
@@ -44,14 +48,30 @@ class _Reader:
     def fault(
         self, start: int, end: int, en: str, zh: str, fix: list[tuple[int, int, str]] | None = None, safe: bool = True
     ) -> None:
+        if len(self.faults) >= MAX_FAULTS:
+            raise _Lost("too much of this is no JSON")
         edits = tuple((self.text.origin(a, b), new) for a, b, new in fix or ())
         origin = self.text.origin(start, end)
         self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
 
     def peek(self) -> str:
+        """Return the next token's first character, behind blanks; a full-width sign counts as what it was meant to be."""
         self.at = _BLANK.match(self.value, self.at).end()  # type: ignore[union-attr]
         self.skip_noise()
-        return self.value[self.at : self.at + 1]
+        character = self.value[self.at : self.at + 1]
+        right = _WIDE.get(character)
+        if right is None:
+            return character
+        if self.wide != self.at:
+            self.wide = self.at
+            self.fault(
+                self.at,
+                self.at + 1,
+                f"the full-width sign {character}: JSON needs {right}",
+                f"全角符号 {character}:JSON 需要半角 {right}",
+                [(self.at, self.at + 1, right)],
+            )
+        return right
 
     def skip_noise(self) -> None:
         """Step over what stands between tokens but is no JSON: backslashes, backticks, comments."""
@@ -295,6 +315,7 @@ class _Reader:
             )
             return Node(_WORDS[right], origin)
         if "<" in word or ">" in word:
+            self.at = start
             raise _Lost(f"the placeholder {word!r} is not filled in")
         self.fault(
             start,
@@ -344,7 +365,8 @@ def parse_json(text: Text) -> tuple[Node, list[Fault]]:
         if HOLE in body.value[: reader.at + 1]:
             return Node(Unknown(text.value.replace(HOLE, "…")), whole), []
         at = min(reader.at, max(len(body.value) - 1, 0))
-        reader.fault(at, at + 1, *_lost(str(lost)))
+        en, zh = _lost(str(lost))
+        reader.faults.append(Fault("json", body.origin(at, at + 1), en, zh))
         node = Node(Unknown("unreadable"), whole)
     except RecursionError:
         return Node(Unknown("unreadable"), whole), [Fault("json", whole, "nested too deep", "嵌套过深")]
