@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment, Fault
 from pd_launch.schemas.values import Origin, SourceFile
 
 _COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
-_CODE = re.compile(r"PD\d{3}")
 
 
 @dataclass
@@ -109,7 +109,7 @@ def apply_ignores(
 def _unused(ignores: Sequence[Ignore], ran: set[str]) -> list[Fault]:
     faults = []
     for ignore in ignores:
-        wrong = [code for code in ignore.codes if not _CODE.fullmatch(code)]
+        wrong = [code for code in ignore.codes if code not in all_rules()]
         idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
         if not ignore.codes:
             en, zh = "this ignore names no code: it ignores nothing", "这个 ignore 没有写规则代码,什么也没有忽略"

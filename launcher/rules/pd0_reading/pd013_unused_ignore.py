@@ -21,7 +21,7 @@ ZH = """
 ## 示例
 
 ```bash
-# pd-launch: ignore[PD406] 端口已与运维确认
+# pd-launch: ignore[PD001] 逗号是有意的
 vllm serve /models/m --port 8100
 ```
 
@@ -56,7 +56,7 @@ def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
     ## Example
 
     ```bash
-    # pd-launch: ignore[PD406] agreed with operations
+    # pd-launch: ignore[PD001] a comma of ours
     vllm serve /models/m --port 8100
     ```
 
