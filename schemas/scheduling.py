@@ -125,3 +125,49 @@ def recompute_runs(node: NodeLaunch, target: Target) -> bool | None:
     if not tree.known or (role is not None and not role.known):
         return None
     return node.role == "kv_consumer" or (node.role == "kv_producer" and target.ascend_before("0.23.0rc1"))
+
+
+@dataclass(frozen=True)
+class Role:
+    """The top-level role, if it is known: ``name`` is None where there is no --kv-transfer-config."""
+
+    known: bool
+    name: str | None
+    place: Node | None
+
+    @property
+    def consumes(self) -> bool:
+        """Whether vLLM calls this a consumer (kv_both is one too)."""
+        return self.name in ("kv_consumer", "kv_both")
+
+    @property
+    def text(self) -> str:
+        """The role for a message."""
+        return f"kv_role is {self.name}" if self.name else "there is no --kv-transfer-config"
+
+    @property
+    def text_zh(self) -> str:
+        """The role for a Chinese message."""
+        return f"kv_role 是 {self.name}" if self.name else "没有 --kv-transfer-config"
+
+
+def role_of(node: NodeLaunch) -> Role:
+    """Return the node's role. A role that is none of the three, or missing beside a connector, is not known."""
+    tree = node.kv_transfer
+    if tree is None:
+        return Role(True, None, None)
+    place = tree.get("kv_role")
+    name = place.string() if place else None
+    return Role(tree.known and name in ("kv_producer", "kv_consumer", "kv_both"), name, place)
+
+
+def setting(node: NodeLaunch, *path: str) -> Node | None:
+    """Return a value of --additional-config, or None where it is absent or unknown."""
+    found = node.additional.get(*path) if node.additional else None
+    return found if found is not None and found.known else None
+
+
+def is_on(node: NodeLaunch, *path: str) -> Node | None:
+    """Return the value of --additional-config at ``path`` if it is known and switches something on."""
+    found = setting(node, *path)
+    return found if found is not None and found.value and not isinstance(found.value, str) else None

@@ -1,0 +1,182 @@
+"""Pairs of options outside the scheduler that exclude each other: what rule PD114 looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases import features
+from pd_launch.schemas.releases.features import applies
+from pd_launch.schemas.scheduling import is_on, setting
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node, Origin
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two options that exclude each other, with the places of both."""
+
+    place: Origin
+    en: str
+    zh: str
+    other: Origin | None = None
+
+
+def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    """Yield every pair that ``target``, a vllm-ascend, refuses."""
+    for check in (_mc2, _reduce_sample, _mix_placement, _sparse_offload, _dump, _static_kernel, _xlite, _flashcomm):
+        yield from check(node, target)
+
+
+def _both(one: Node, other: Node | None, en: str, zh: str) -> Conflict:
+    second = (other.key or other.origin) if other else None
+    return Conflict(one.key or one.origin, f"{en} exclude each other", f"{zh}互相排斥", second)
+
+
+def _fused(node: NodeLaunch, target: Target) -> Node | None:
+    written = setting(node, "enable_fused_mc2") if applies(features.FUSED_MC2_KEY, target) else None
+    if written is not None:
+        return written if written.value in (1, 2) else None
+    variable = node.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2")
+    text = variable.value.string() if variable and target.ascend_before("0.28.0") else None
+    return variable.value if variable and text is not None and text.strip() not in ("", "0") else None
+
+
+def _mc2(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    hierarchy = is_on(node, "enable_mc2_hierarchy_comm")
+    algorithm = setting(node, "mc2_comm_alg") if applies(features.MC2_ALGORITHM, target) else None
+    if hierarchy is None and algorithm is not None and algorithm.value == "hierarchy":
+        hierarchy = algorithm
+    fused = _fused(node, target)
+    if hierarchy is not None and fused is not None:
+        yield _both(hierarchy, fused, "hierarchical MC2 and fused MC2", "分层 MC2 与融合 MC2 ")
+
+
+def _reduce_sample(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    reduce = is_on(node, "enable_reduce_sample")
+    size = setting(node, "finegrained_tp_config", "lmhead_tensor_parallel_size")
+    if (
+        applies(features.REDUCE_SAMPLE, target)
+        and reduce is not None
+        and size is not None
+        and (size.integer() or 0) > 0
+    ):
+        yield _both(
+            reduce,
+            size,
+            "enable_reduce_sample and lmhead_tensor_parallel_size",
+            "enable_reduce_sample 与 lmhead_tensor_parallel_size ",
+        )
+
+
+def _mix_placement(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    mixed = is_on(node, "mix_placement")
+    if mixed is None or not applies(features.MIX_PLACEMENT, target):
+        return
+    overlap = is_on(node, "multistream_overlap_shared_expert")
+    shared = is_on(node, "enable_shared_expert_dp")
+    if overlap is not None and _fused(node, target) is None:  # fused MC2 switches the overlap off
+        yield _both(
+            mixed,
+            overlap,
+            "mix_placement and multistream_overlap_shared_expert",
+            "mix_placement 与 multistream_overlap_shared_expert ",
+        )
+    if shared is not None and node.switch("enable-expert-parallel") and (node.tensor or 1) > 1:
+        yield _both(
+            mixed, shared, "mix_placement and enable_shared_expert_dp", "mix_placement 与 enable_shared_expert_dp "
+        )
+
+
+def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    sparse = is_on(node, "sparse_kv_offload_config", "enabled")
+    if sparse is None or not applies(features.SPARSE_OFFLOAD, target):
+        return
+    cache = is_on(node, "enable_sparse_sfa_c8")
+    if cache is not None:
+        yield _both(sparse, cache, "sparse KV offload and enable_sparse_sfa_c8", "稀疏 KV 卸载与 enable_sparse_sfa_c8 ")
+    for flag in ("pipeline-parallel-size", "prefill-context-parallel-size", "decode-context-parallel-size"):
+        arg, size = node.arg(flag), node.number(flag, 1)
+        if arg is not None and size is not None and size > 1:
+            yield Conflict(
+                sparse.key or sparse.origin,
+                f"sparse KV offload does not work with --{flag} {size}",
+                f"稀疏 KV 卸载不能与 --{flag} {size} 一起使用",
+                arg.origin,
+            )
+
+
+def _dump(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    inline, path = setting(node, "dump_config"), setting(node, "dump_config_path")
+    given = inline is not None and path is not None and inline.value is not None and path.value is not None
+    if given and inline is not None and applies(features.DUMP_TWICE, target):
+        yield _both(inline, path, "dump_config and dump_config_path", "dump_config 与 dump_config_path ")
+
+
+def _static_kernel(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    kernel = is_on(node, "ascend_compilation_config", "enable_static_kernel")
+    graphs = setting(node, "ascend_compilation_config", "enable_npugraph_ex")
+    if kernel is not None and graphs is not None and graphs.value is False and applies(features.STATIC_KERNEL, target):
+        yield Conflict(
+            kernel.key or kernel.origin,
+            "enable_static_kernel needs enable_npugraph_ex, which is off",
+            "enable_static_kernel 需要 enable_npugraph_ex,而它已关闭",
+            graphs.key or graphs.origin,
+        )
+
+
+def _xlite(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    xlite = is_on(node, "xlite_graph_config", "enabled")
+    if xlite is None or not applies(features.XLITE, target):
+        return
+    pipeline = node.arg("pipeline-parallel-size")
+    if pipeline is not None and (node.pipeline or 1) > 1:
+        yield Conflict(
+            xlite.key or xlite.origin,
+            "Xlite graphs do not work with pipeline parallelism",
+            "Xlite 图不能与流水线并行一起使用",
+            pipeline.origin,
+        )
+    speculative = node.value("speculative-config")
+    count = speculative.get("num_speculative_tokens") if speculative else None
+    if count is not None and (count.integer() or 1) != 1:
+        yield Conflict(
+            xlite.key or xlite.origin,
+            f"Xlite graphs allow one draft token, not {count.integer()}",
+            f"Xlite 图只允许一个草稿 token,而不是 {count.integer()} 个",
+            count.origin,
+        )
+
+
+def _flashcomm(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    place = _flashcomm_place(node, target)
+    if place is None:
+        return
+    if node.tensor == 1:
+        yield Conflict(
+            place,
+            "FlashComm needs --tensor-parallel-size above 1",
+            "FlashComm 需要 --tensor-parallel-size 大于 1",
+        )
+        return
+    model = model_of(node)
+    expert = node.switch("enable-expert-parallel")
+    if model is not None and model.moe and not expert:
+        yield Conflict(
+            place,
+            "FlashComm needs --enable-expert-parallel with an MoE model",
+            "MoE 模型使用 FlashComm 需要 --enable-expert-parallel",
+        )
+
+
+def _flashcomm_place(node: NodeLaunch, target: Target) -> Origin | None:
+    additional = node.additional
+    if additional is not None and additional.get("enable_flashcomm1") is not None:
+        written = is_on(node, "enable_flashcomm1") if applies(features.FLASHCOMM_KEY, target) else None
+        return (written.key or written.origin) if written else None
+    variable = node.env.get("VLLM_ASCEND_ENABLE_FLASHCOMM1")
+    if variable is None or not applies(features.FLASHCOMM_VARIABLE, target):
+        return None
+    return variable.value.origin if variable.value.string() in ("1", "true", "True") else None

@@ -1,0 +1,178 @@
+"""PD107 scheduler-conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.scheduling import BATCH_JOBS, DYNTRA, PROFILING, SHORT_FIRST, Option, balance, option, role_of
+from pd_launch.schemas.target import Target
+
+ZH = r"""
+互相排斥或与角色不符的调度器
+
+## 作用
+
+检查目标版本启动时会拒绝的组合:P/D 节点上的均衡调度;解码节点上、
+策略不是 fcfs 或与其他调度器同时打开的 short_request_first;解码节点以外、DP 为 1 或与均衡调度、
+profiling_chunk 同时打开的 DyntraLB;没有流水线并行或与均衡调度同时打开的 profiling_chunk。
+
+## 为什么重要
+
+引擎在读取模型配置之后就会退出。
+
+## 示例
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
+  --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
+  --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
+```
+
+## 适用版本
+
+均衡调度:所有版本;profiling_chunk:从 0.19.1rc1 起;short_request_first:从 0.25.1rc1 起;DyntraLB:从 0.27.1rc1 起。
+
+## 来源
+
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包(0.25.1rc1:
+platform.py 第 630–670 行);DyntraLB 见 vllm-ascend 主分支。
+"""
+
+
+@rule("PD107", "scheduler-conflict", "error", zh=ZH, needs="C R")
+def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Schedulers that exclude each other, or this role.
+
+    ## What it does
+
+    Checks what the target release refuses at start: balance scheduling on a P/D node; short_request_first on a decode
+    node, without the fcfs policy, or beside another scheduler; DyntraLB outside decode nodes, with one DP rank, or
+    beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism or beside balance
+    scheduling.
+
+    ## Why it matters
+
+    The engine exits at start, after the model's configuration was read.
+
+    ## Example
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
+      --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
+      --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
+    ```
+
+    ## Releases
+
+    Balance scheduling: all; profiling_chunk: from 0.19.1rc1; short_request_first: from 0.25.1rc1; DyntraLB: from
+    0.27.1rc1.
+
+    ## Sources
+
+    vllm_ascend/platform.py and vllm_ascend/ascend_config.py in the wheels of 0.18.0 to 0.26.0rc1 (0.25.1rc1:
+    platform.py lines 630-670); vllm-ascend's main branch for DyntraLB.
+    """
+    target = deployment.target
+    if not target.is_ascend:
+        return
+    yield from _balance(node, target)
+    yield from _short_first(node, target)
+    yield from _dyntra(node, target)
+    yield from _profiling(node, target)
+
+
+def _balance(node: NodeLaunch, target: Target) -> Iterator[Hit]:
+    state, role = balance(node, target), role_of(node)
+    if state.on and role.known and role.name not in (None, "kv_both"):
+        yield _hit(
+            state,
+            f"balance scheduling is refused on a P/D node ({role.text})",
+            f"P/D 节点不能使用均衡调度({role.text_zh})",
+        )
+
+
+def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
+    state, role = option(node, SHORT_FIRST, target), role_of(node)
+    if not state.on or not target.ascend_at_least("0.25.1rc1"):
+        return
+    if role.known and role.name == "kv_consumer":
+        yield _hit(
+            state,
+            "short_request_first is for prefill and PD-mixed nodes, not for decode nodes",
+            "short_request_first 用于预填充节点和 PD 混合节点,不能用于解码节点",
+        )
+    policy = node.value("scheduling-policy")
+    if policy is not None and policy.known and policy.value != "fcfs":
+        yield _hit(
+            state,
+            f"short_request_first needs --scheduling-policy fcfs, not {policy.value}",
+            f"short_request_first 需要 --scheduling-policy fcfs,而不是 {policy.value}",
+        )
+    for name in (BATCH_JOBS, PROFILING):
+        yield from _pair(state, option(node, name, target))
+
+
+def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
+    state, role = option(node, DYNTRA, target), role_of(node)
+    if not state.on:
+        return
+    if role.known and role.name != "kv_consumer":
+        yield _hit(
+            state, f"DyntraLB is for decode nodes only ({role.text})", f"DyntraLB 只能用于解码节点({role.text_zh})"
+        )
+    if node.data == 1 and not node.external_dp:
+        yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 需要多于一个 DP rank")
+    yield from _pair(state, balance(node, target))
+    yield from _pair(state, option(node, PROFILING, target))
+
+
+def _profiling(node: NodeLaunch, target: Target) -> Iterator[Hit]:
+    state = option(node, PROFILING, target)
+    if not state.on:
+        return
+    if node.pipeline == 1:
+        yield _hit(
+            state,
+            "profiling_chunk_config needs --pipeline-parallel-size above 1",
+            "profiling_chunk_config 需要 --pipeline-parallel-size 大于 1",
+        )
+    yield from _pair(state, balance(node, target))
+
+
+def _pair(state: Option, other: Option) -> Iterator[Hit]:
+    if other.on:
+        yield _hit(
+            state,
+            f"{state.name} and {other.name} exclude each other",
+            f"{state.name} 与 {other.name} 互相排斥",
+            other,
+        )
+
+
+def _hit(state: Option, en: str, zh: str, other: Option | None = None) -> Hit:
+    assert state.place is not None  # an option is on where it is switched on
+    second = other.place if other else None
+    return Hit(
+        state.place.origin,
+        Msg(en, zh),
+        Msg(f"switch {state.name} off here", f"在这里关闭 {state.name}"),
+        related=((second.origin, Msg("the other is switched on here", "另一个在这里打开")),) if second else (),
+    )

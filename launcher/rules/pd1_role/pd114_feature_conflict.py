@@ -1,0 +1,99 @@
+"""PD114 feature-conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.option_pairs import conflicts
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+ZH = r"""
+两个选项互相排斥
+
+## 作用
+
+检查 `--additional-config` 中调度器以外的成对选项:融合 MC2 与分层 MC2;reduce-sample 与 lm-head 张量并行;
+混合放置与共享专家 DP 或多流重叠;稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行;转储配置给了两次;
+静态核没有 npugraph_ex;Xlite 图与流水线并行或多于一个草稿 token;以及没有张量并行或专家并行的 FlashComm。
+
+## 为什么重要
+
+引擎在启动时发现矛盾并退出。
+
+## 示例
+
+```bash
+# target: 0.25.1rc1
+vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
+  --additional-config '{"enable_fused_mc2": 1, "enable_mc2_hierarchy_comm": true}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
+  --additional-config '{"enable_fused_mc2": 1}'
+```
+
+## 适用版本
+
+读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 0.23.0 以及从 0.27.1rc1 起。
+
+## 来源
+
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包,以及主分支的 ascend_config.py。
+"""
+
+
+@rule("PD114", "feature-conflict", "error", zh=ZH, needs="C R")
+def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Two options that exclude each other.
+
+    ## What it does
+
+    Checks pairs of options of `--additional-config` outside the scheduler: fused MC2 with hierarchical MC2,
+    reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap,
+    sparse KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given
+    twice, the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token,
+    and FlashComm without tensor or expert parallelism.
+
+    ## Why it matters
+
+    The engine finds the contradiction at start and exits.
+
+    ## Example
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
+      --additional-config '{"enable_fused_mc2": 1, "enable_mc2_hierarchy_comm": true}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
+      --additional-config '{"enable_fused_mc2": 1}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend that read both options; reduce-sample with lm-head TP in 0.23.0 and from 0.27.1rc1.
+
+    ## Sources
+
+    vllm_ascend/platform.py and vllm_ascend/ascend_config.py in the wheels of 0.18.0 to 0.26.0rc1, and the main
+    branch's ascend_config.py.
+    """
+    if not deployment.target.is_ascend:
+        return
+    for conflict in conflicts(node, deployment.target):
+        yield Hit(
+            conflict.place,
+            Msg(conflict.en, conflict.zh),
+            Msg("keep one of the two", "只保留其中之一"),
+            related=((conflict.other, Msg("the other stands here", "另一个在这里")),) if conflict.other else (),
+        )

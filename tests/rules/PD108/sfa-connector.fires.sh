@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.26.0rc1 severity=error
+vllm serve deepseek-ai/DeepSeek-V3.2 \
+  --kv-transfer-config '{"kv_connector": "SfaRemoteD2HConnector", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"transfer_backend": "memfabric"}}'

@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1 severity=error
+vllm serve Qwen/Qwen3-32B \
+  -dp 4 \
+  --additional-config '{"finegrained_tp_config": {"lmhead_tensor_parallel_size": 4}}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

@@ -1,0 +1,7 @@
+#!/bin/bash
+# pd-test: target=0.23.0
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --data-parallel-size 16 --data-parallel-rank 0 \
+  -tp 1 \
+  --additional-config '{"recompute_scheduler_enable": true, "finegrained_tp_config": {"oproj_tensor_parallel_size": 8}}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: target=0.26.0rc1
+vllm serve Eco-Tech/Qwen3.5-397B-A17B-w8a8-mtp \
+  --speculative-config '{"method": "ngram", "num_speculative_tokens": 2}' \
+  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
+  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}, {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}]}}'

@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=0.24.0rc1
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --additional-config '{"recompute_scheduler_enable": true, "short_request_first_config": {"enabled": true}}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=0.26.0rc1 severity=error
+vllm serve deepseek-ai/DeepSeek-V3.2 \
+  --additional-config '{"sparse_kv_offload_config": {"enabled": true}, "enable_sparse_sfa_c8": true}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

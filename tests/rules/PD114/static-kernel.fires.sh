@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1 severity=error
+vllm serve deepseek-ai/DeepSeek-V3.1 \
+  --additional-config '{"ascend_compilation_config": {"enable_static_kernel": true, "enable_npugraph_ex": false}}'
