@@ -52,6 +52,7 @@ class Mode:
     requests: int = 8
     prompt: int = 100
     output: int = 150
+    longer: int = 0  # tokens by which each prompt is longer than the one before
     common: int = 0
     repeat: int = 0
     prefix_caching: bool = False
@@ -60,7 +61,6 @@ class Mode:
     batched: int = 0
     priority: bool = False
     tensor_parallel: int = 1
-    action: str = ""  # what else to do while requests run, see ACTIONS
 
 
 def block_bytes(mode: Mode) -> int:
@@ -148,9 +148,11 @@ def make_engine(mode: Mode) -> Any:
 
     from tests.engine.models import model
 
+    if mode.asynchronous:
+        importlib.import_module("tests.engine.async_cpu")
     options: dict[str, Any] = {
         "enforce_eager": True,
-        "max_model_len": 320,
+        "max_model_len": 256,
         "block_size": 32,
         "num_gpu_blocks_override": mode.blocks,
         "max_num_seqs": mode.requests,
@@ -182,8 +184,8 @@ def prompts(mode: Mode) -> list[dict[str, list[int]]]:
     source = random.Random(7)
     common = [source.randint(3, 511) for _ in range(mode.common)]
     out = []
-    for _ in range(mode.requests):
-        length = mode.prompt - mode.common
+    for i in range(mode.requests):
+        length = mode.prompt + i * mode.longer - mode.common
         tokens = [source.randint(3, 511) for _ in range(mode.repeat or length)]
         out.append({"prompt_token_ids": common + (tokens * (length // len(tokens) + 1))[:length]})
     return out
@@ -240,11 +242,10 @@ def serve(mode: Mode) -> dict[str, Any]:
     """Answer the mode's requests and return tokens and counts."""
     from vllm import SamplingParams
 
-    if mode.asynchronous:
-        importlib.import_module("tests.engine.async_cpu")
     counters = Counters()
     counters.install()
     engine = make_engine(mode)
+    nulls = count_nulls(ledger(engine))
     work = prompts(mode)
     sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
     extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
@@ -260,12 +261,30 @@ def serve(mode: Mode) -> dict[str, Any]:
         "recomputed": counters.values["scheduled"] - least,
         "distinct": sum(len(set(t)) for t in tokens) / len(tokens),
         "most_preempted": max(counters.per_request.values(), default=0),
+        "nulls": sum(nulls),
         "metrics": metrics(),
         "mode": asdict(mode),
     }
     engine.generate(work[:1], SamplingParams(temperature=0, max_tokens=2, detokenize=False), use_tqdm=False)
     result["at_rest"] = at_rest(engine)
     return result
+
+
+def count_nulls(book: Any) -> list[int]:
+    """Return a list that will hold, for each parked request, how many positions of its rows hold nothing."""
+    nulls: list[int] = []
+    if book is None:
+        return nulls
+    park = book.park
+
+    def counted(request_id: str, *args: Any, **kwargs: Any) -> Any:
+        parked = park(request_id, *args, **kwargs)
+        if parked.tokens:
+            nulls.append(sum(block is None for row in book.copies[request_id].rows for block in row))
+        return parked
+
+    book.park = counted
+    return nulls
 
 
 def metrics() -> dict[str, float]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 VOCABULARY = 512
-VERSION = 1  # raise when a model changes
-WINDOW = 64
+VERSION = 2  # raise when a model changes
+WINDOW = 128
 HYBRID_WINDOW = 96
 SHAPE: dict[str, Any] = {
     "vocab_size": VOCABULARY,

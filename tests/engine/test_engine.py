@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -19,6 +20,10 @@ from tests.engine.harness import FAULTY, Mode, prepare, run
 
 pytestmark = pytest.mark.engine
 
+# The later requests, who are preempted first, are longer than the window of 128 tokens; the earlier ones still grow.
+# vLLM 0.27.1 halves the block of 32 tokens for this model.
+SLIDING_BLOCKS = 44 if version("vllm").startswith("0.27.") else 26
+SLIDING = {"model": "sliding", "blocks": SLIDING_BLOCKS, "prompt": 30, "longer": 15, "output": 115}
 NGRAM = {"model": "mild", "drafts": 3, "repeat": 10}
 IDENTICAL = {
     "plain": Mode(),
@@ -29,14 +34,16 @@ IDENTICAL = {
     "kv_both": Mode(role="kv_both"),
     "below MultiConnector": Mode(multi=True),
     "below MultiConnector, prefix caching": Mode(multi=True, prefix_caching=True),
-    "hybrid": Mode(model="hybrid"),
-    "hybrid, prefix caching": Mode(model="hybrid", prefix_caching=True),
-    "sliding window": Mode(model="sliding", blocks=18),
+    "hybrid": Mode(model="hybrid", blocks=22),
+    "hybrid, prefix caching": Mode(model="hybrid", blocks=22, prefix_caching=True),
+    "sliding window": Mode(**SLIDING),
+    "sliding window, async": Mode(**SLIDING, asynchronous=True),
     "async scheduling": Mode(asynchronous=True),
     "async scheduling, kv_both": Mode(asynchronous=True, role="kv_both", prefix_caching=True),
-    "async scheduling, hybrid": Mode(asynchronous=True, model="hybrid"),
+    "async scheduling, hybrid": Mode(asynchronous=True, model="hybrid", blocks=22),
     "chunked prefill": Mode(batched=64),
     "priority": Mode(priority=True),
+    "two ranks": Mode(tensor_parallel=2),
     "n-gram drafts": Mode(**NGRAM),
     "n-gram drafts, async": Mode(**NGRAM, asynchronous=True),
 }
@@ -48,9 +55,20 @@ def vllm() -> None:
 
 
 @cache
-def reference(model: str, common: int, repeat: int) -> list[list[int]]:
+def reference(model: str, lengths: tuple[int, int, int], common: int, repeat: int) -> list[list[int]]:
     """Tokens of the same prompts with plenty of blocks and no connector."""
-    result = run(Mode(model=model, connector=None, blocks=400, common=common, repeat=repeat))
+    prompt, longer, output = lengths
+    plenty = Mode(
+        model=model,
+        connector=None,
+        blocks=400,
+        prompt=prompt,
+        longer=longer,
+        output=output,
+        common=common,
+        repeat=repeat,
+    )
+    result = run(plenty)
     assert result.get("preempted") == 0, result["log"][-4000:]
     return result["tokens"]
 
@@ -58,7 +76,8 @@ def reference(model: str, common: int, repeat: int) -> list[list[int]]:
 def answer(mode: Mode) -> dict[str, Any]:
     result = run(mode)
     assert "error" not in result, result["log"][-6000:]
-    result["identical"] = result["tokens"] == reference(mode.model, mode.common, mode.repeat)
+    expected = reference(mode.model, (mode.prompt, mode.longer, mode.output), mode.common, mode.repeat)
+    result["identical"] = result["tokens"] == expected
     return result
 
 
@@ -77,7 +96,8 @@ def test_identical_and_nothing_recomputed(name: str) -> None:
     if not mode.drafts and not mode.common:
         assert result["recomputed"] == 0
     assert result["identical"]
-    assert result["distinct"] > (5 if mode.drafts else 100)
+    assert (result["nulls"] > 0) == (mode.model in ("sliding", "hybrid"))
+    assert result["distinct"] > (5 if mode.drafts else 90)
     assert result["at_rest"] == {"taken": 0, "copies": 0, "tables": 0}
 
 

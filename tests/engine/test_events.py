@@ -1,0 +1,102 @@
+"""Resets and aborts on the real engine, stepped by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+if importlib.util.find_spec("vllm") is None:
+    pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
+
+from tests.engine.harness import Mode, at_rest, ledger, make_engine, metrics, prepare, prompts, run
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vllm() -> None:
+    prepare()
+
+
+def begin(mode: Mode) -> Any:
+    """Start an engine, give it all requests, and step until at least one is parked."""
+    from vllm import SamplingParams
+
+    engine = make_engine(mode).llm_engine
+    sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
+    for i, prompt in enumerate(prompts(mode)):
+        engine.add_request(f"request-{i}", prompt, sampling)
+    return engine
+
+
+def step_until(engine: Any, condition: Any) -> dict[str, list[int]]:
+    tokens: dict[str, list[int]] = {}
+    for _ in range(3000):
+        if condition():
+            return tokens
+        for answer in engine.step():
+            tokens[answer.request_id] = list(answer.outputs[0].token_ids)
+    raise AssertionError("it never came to that")
+
+
+class Holder:
+    """The part of LLM that the harness looks at."""
+
+    def __init__(self, engine: Any) -> None:
+        self.llm_engine = engine
+
+
+def drain(engine: Any) -> dict[str, list[int]]:
+    tokens = step_until(engine, lambda: not engine.has_unfinished_requests())
+    engine.step()
+    return tokens
+
+
+def reset_while_parked(mode: Mode) -> dict[str, Any]:
+    engine = begin(mode)
+    book = ledger(Holder(engine))
+    step_until(engine, lambda: book.copies)
+    before = {"copies": len(book.copies), "tables": len(book.tables)}
+    done = engine.reset_prefix_cache(reset_running_requests=True)
+    after = {"copies": len(book.copies), "tables": len(book.tables)}
+    engine.step()  # everything was preempted: nothing of it may be saved
+    saved = len(book.copies)
+    tokens = drain(engine)
+    return {"before": before, "done": done, "after": after, "saved": saved, "tokens": tokens, "series": metrics()}
+
+
+def abort_while_parked(mode: Mode) -> dict[str, Any]:
+    engine = begin(mode)
+    book = ledger(Holder(engine))
+    step_until(engine, lambda: book.copies)
+    parked = next(iter(book.copies))
+    name = next(f"request-{i}" for i in range(mode.requests) if parked.startswith(f"request-{i}"))
+    engine.abort_request([name])
+    gone = parked not in book.copies
+    tokens = drain(engine)
+    return {"gone": gone, "answered": len(tokens), "tokens": tokens, "rest": at_rest(Holder(engine))}
+
+
+@pytest.mark.parametrize("multi", [False, True])
+def test_a_reset_drops_what_is_parked_and_saves_nothing_stale(multi: bool) -> None:
+    result = run(Mode(multi=multi), reset_while_parked)
+    assert "error" not in result, result["log"][-4000:]
+    assert result["before"]["copies"] > 0
+    assert result["before"]["tables"] > 0
+    assert result["done"] is True
+    assert result["after"] == {"copies": 0, "tables": 0}
+    assert result["saved"] == 0
+    assert result["series"]["pd_launch:preempt_offload_fallback_total{reset}"] > 0
+    assert len(result["tokens"]) == 8
+    assert all(len(tokens) == 150 for tokens in result["tokens"].values())
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_abort_while_parked_frees_everything(asynchronous: bool) -> None:
+    result = run(Mode(asynchronous=asynchronous), abort_while_parked)
+    assert "error" not in result, result["log"][-4000:]
+    assert result["gone"]
+    assert result["answered"] >= 7
+    assert result["rest"] == {"taken": 0, "copies": 0, "tables": 0}
