@@ -137,7 +137,7 @@ class _Side:
             f"{side} node {number}" if nodes > 1 else side,
             side=side,
             hardware=profile.hardware_kind(),
-            host=self._address(number) or (f"{side}-{number}" if nodes > 1 else None),
+            host=self._host(number),
             node_rank=number,
             nodes=nodes,
         )
@@ -155,6 +155,11 @@ class _Side:
         node = self.at("model", shared=True)
         value = str(tiny_model_path()) if self.profile.model == BUILTIN_MODEL else self.profile.model
         return Node(value, node.origin, key=node.key)
+
+    def _host(self, number: int) -> str:
+        """The machine: its address where that is written; launches of one node share it, those of others do not."""
+        address = self._address(number)
+        return address if address and address != "auto" else f"{self.side} node {number}"
 
     def _address(self, number: int) -> str | None:
         nodes = getattr(self.profile.nodes, self.side)

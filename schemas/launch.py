@@ -112,6 +112,10 @@ class NodeLaunch:
     model_config: dict[str, Any] | None = None
     """The model's config.json, where it can be read."""
     proxies: bool = False
+    partial: bool = False
+    """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    branches: tuple[tuple[int, int], ...] = ()
+    """The branches of conditions in its file that lead to it: place of the condition, number of the branch."""
 
     def named(self, name: str) -> list[Arg]:
         """Return all arguments of that long name, in order."""
@@ -139,7 +143,7 @@ class NodeLaunch:
         """Return an integer argument; ``default`` where it is absent, None where it is unknown or no integer."""
         arg = self.arg(name)
         if arg is None:
-            return default
+            return None if self.partial else default
         return None if arg.value is None else as_integer(arg.value.value)
 
     def switch(self, name: str) -> bool | None:

@@ -67,16 +67,22 @@ def http_port(node: NodeLaunch) -> PortRange | None:
     port = DEFAULT_HTTP if written is None else as_integer(written.value)
     if port is None:
         return None
-    return PortRange(port, 1, "http", True, _origin(node, written), written is not None)
+    count = (node.local_engines or 1) if node.switch("data-parallel-multi-port-external-lb") else 1
+    return PortRange(port, count, "http", True, _origin(node, written), written is not None)
 
 
 def rpc_port(node: NodeLaunch) -> PortRange | None:
-    """Return the port of the DP master, or None; only the first rank of a side binds it."""
+    """Return the port of the DP master, or None.
+
+    The first rank binds it, and only where ranks run under other commands: else vLLM talks to them over local sockets.
+    """
     written = node.value("data-parallel-rpc-port")
     port = as_integer(written.value) if written else None
     if port is None or (node.data or 1) == 1:
         return None
-    return PortRange(port, 1, "dp_rpc", first_rank(node) == 0 and node.node_rank == 0, _origin(node, written))
+    local = node.local_engines
+    binds = first_rank(node) == 0 and node.node_rank == 0 and local is not None and local != node.data
+    return PortRange(port, 1, "dp_rpc", binds and not node.switch("headless"), _origin(node, written))
 
 
 def side_channel(node: NodeLaunch) -> PortRange | None:
@@ -90,6 +96,11 @@ def side_channel(node: NodeLaunch) -> PortRange | None:
         return None
     origin = variable.value.origin if variable else node.origin
     return PortRange(base + start, engines, "side_channel", True, origin, variable is not None)
+
+
+def bound_ports(node: NodeLaunch) -> list[PortRange]:
+    """Return the ports that ``node`` really opens, as far as they are known."""
+    return [ports for ports in all_ports(node) if ports.binds]
 
 
 def all_ports(node: NodeLaunch) -> list[PortRange]:

@@ -49,7 +49,9 @@ class _Words:
         if not word.value.strip():
             kind, en = "blank-word", "an argument of nothing but blanks is passed to the engine"
             self.faults.append(Fault(kind, word.origin(), en, "向引擎传入了一个只含空白的参数"))
-        elif HOLE not in word.value:
+        elif HOLE in word.value:
+            self.node.partial = True
+        else:
             self.node.args.append(Arg("", word.value, word.origin(), word.node()))
 
     def flag(self, word: Text) -> None:

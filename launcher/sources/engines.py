@@ -69,6 +69,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
 
     def complete(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
+        node.branches = command.branches
         finish(node)
 
     docker = read_docker(words, command.origin)
@@ -147,6 +148,7 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         node.container = container
         node.env = {**env, **node.env}
         node.host = f"host of {command.origin.file}" if container.host_network else None
+        node.branches = command.branches
 
     words = docker.words
     if docker.entrypoint is not None:
@@ -225,6 +227,23 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         if re.fullmatch(r"-\w*c", word.value) and index + 1 < len(rest):
             return [rest[index + 1]]
     return []
+
+
+def elsewhere(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words]
+    if values[:1] != ["ssh"] and values[:2] != ["kubectl", "exec"]:
+        return finish
+    operands = [value for value in values[1:] if not value.startswith("-")]
+    machine = " ".join(operands[: 1 if values[0] == "ssh" else 2])
+    place = f" of line {command.origin.line}" if HOLE in machine else ""
+
+    def finish_there(node: NodeLaunch) -> None:
+        finish(node)
+        node.host = node.host or f"{values[0]} {machine}{place}"
+
+    return finish_there
 
 
 def scripts_inside(command: Command) -> list[Text]:

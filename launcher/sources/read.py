@@ -10,7 +10,7 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.compose import is_compose, read_compose
 from pd_launch.launcher.sources.config_file import read_config_file
 from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
-from pd_launch.launcher.sources.engines import Finish, Found, keep, read_command, scripts_inside
+from pd_launch.launcher.sources.engines import Finish, Found, elsewhere, keep, read_command, scripts_inside
 from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
@@ -150,7 +150,7 @@ class _Call:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
             for inner in scripts_inside(command) if depth < MAX_NESTED else ():
-                self.script(inner, found, finish=finish, depth=depth + 1)
+                self.script(inner, found, finish=elsewhere(command, finish), depth=depth + 1)
         if depth == 0:
             self.nested(found)
             self.profiles(found)

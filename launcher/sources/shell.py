@@ -35,6 +35,8 @@ class Command:
     """The here-document that it is given."""
     target: str = ""
     """The file that its output goes to."""
+    branches: tuple[tuple[int, int], ...] = ()
+    """The branches of conditions that lead to it: where the condition stands, and which branch."""
 
 
 @dataclass
@@ -77,6 +79,7 @@ class _Runner:
         self.words = Words(base)
         self.calls = 0
         self.depth = 0
+        self.inside: tuple[tuple[int, int], ...] = ()
 
     def statement(self, node: Any, scope: Scope) -> None:
         if len(self.script.commands) >= MAX_COMMANDS or self.depth > 200:
@@ -231,11 +234,14 @@ class _Runner:
         ends = []
         groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
         groups += [[c] for c in node.children if c.type in kinds]
-        for group in groups:
+        outer = self.inside
+        for number, group in enumerate(groups):
             scope.variables = dict(start)
+            self.inside = (*outer, (node.start_byte, number))
             for child in group:
                 self.statement(child, scope)
             ends.append(scope.variables)
+        self.inside = outer
         if not any(child.type == "else_clause" for child in node.children):
             ends.append(start)
         scope.variables = dict(start)
@@ -299,7 +305,8 @@ class _Runner:
             if isinstance(value, Text):
                 env[name] = (value, "export")
         start, end = self.words.span(node)
-        self.script.commands.append(Command(words, {**env, **inline}, self.base.origin(start, end)))
+        place = self.base.origin(start, end)
+        self.script.commands.append(Command(words, {**env, **inline}, place, branches=self.inside))
 
     def _call(self, words: list[Text], scope: Scope) -> None:
         if self.calls >= MAX_CALLS:

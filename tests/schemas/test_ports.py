@@ -120,7 +120,20 @@ def test_first_rank(flags: dict[str, object], start: int | None) -> None:
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        ({"data_parallel_size": "4", "data_parallel_rpc_port": "13389"}, [(13389, 1, True)]),
+        ({"data_parallel_size": "4", "data_parallel_rpc_port": "13389"}, [(13389, 1, False)]),
+        (
+            {"data_parallel_size": "4", "data_parallel_size_local": "2", "data_parallel_rpc_port": "13389"},
+            [(13389, 1, True)],
+        ),
+        (
+            {
+                "data_parallel_size": "4",
+                "data_parallel_size_local": "2",
+                "data_parallel_rpc_port": "13389",
+                "headless": True,
+            },
+            [(13389, 1, False)],
+        ),
         (
             {"data_parallel_size": "4", "data_parallel_rpc_port": "13389", "data_parallel_rank": "2"},
             [(13389, 1, False)],

@@ -1,0 +1,21 @@
+"""Places of arguments, for findings about layout and sizes."""
+
+from __future__ import annotations
+
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.values import Origin
+
+
+def at(node: NodeLaunch, *flags: str) -> Origin:
+    """Return where the value (or the flag itself) of the first of ``flags`` that is given stands, else the launch."""
+    for flag in flags:
+        arg = node.arg(flag)
+        if arg is not None:
+            return arg.value.origin if arg.value is not None else arg.origin
+    return node.origin
+
+
+def seen(node: NodeLaunch, flag: str, en: str, zh: str) -> tuple[tuple[Origin, Msg], ...]:
+    """Return the place of an argument as a related place; nothing where it is not given."""
+    return ((at(node, flag), Msg(en, zh)),) if node.arg(flag) is not None else ()
