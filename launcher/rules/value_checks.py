@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from pd_launch.launcher.rules.common import nearest, renamed, written
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg
@@ -16,6 +17,7 @@ from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.offload import RATIO_SINCE, served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, is_strict
 from pd_launch.schemas.releases.domains import (
+    BOOLEAN_WORDS,
     CHOICES,
     CUDAGRAPH_MODES,
     FAILURE_POLICIES,
@@ -23,6 +25,7 @@ from pd_launch.schemas.releases.domains import (
     POOL_BACKENDS,
     POOL_CONNECTORS,
 )
+from pd_launch.schemas.releases.flag_shapes import SWITCHES
 from pd_launch.schemas.units import parse_size
 from pd_launch.schemas.values import Node, as_integer
 
@@ -36,6 +39,24 @@ def flag_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             yield from _number(arg, *NUMBERS[arg.name])
         elif arg.name in CHOICES and arg.value is not None:
             yield from _choice(f"--{arg.name}", arg.value, CHOICES[arg.name], deployment)
+    yield from _switch_values(node)
+
+
+def _switch_values(node: NodeLaunch) -> Iterator[Hit]:
+    """A word such as ``true`` behind a flag that takes no value: it is left over."""
+    for arg, word in pairwise(node.args):
+        if arg.name not in SWITCHES or arg.value is not None or word.name or word.written.lower() not in BOOLEAN_WORDS:
+            continue
+        off = word.written.lower() in ("false", "0", "no", "off")
+        right = f"--no-{arg.name}" if off else f"--{arg.name}"
+        yield Hit(
+            word.origin,
+            Msg(
+                f"--{arg.name} takes no value: {word.written} is left over",
+                f"--{arg.name} 不带值:{word.written} 是多余的",
+            ),
+            Msg(f"write {right} alone", f"只写 {right}"),
+        )
 
 
 def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator[Hit]:
@@ -68,9 +89,9 @@ def _float(value: object) -> float | None:
 
 
 def _choice(name: str, value: Node, known: Iterable[str], deployment: Deployment) -> Iterator[Hit]:
-    if not value.known or value.value in known:
-        return
     choices = sorted(known)
+    if not value.known or value.plain() in choices:
+        return
     near = nearest(value.value, choices) if isinstance(value.value, str) else None
     yield Hit(
         value.origin,
@@ -109,9 +130,9 @@ def _structure(connector: Connector, deployment: Deployment) -> Iterator[Hit]:
         )
     engine = connector.tree.get("engine_id")
     if engine is not None and isinstance(engine.value, (int, float)) and connector.parent is None:
-        text = written(engine.origin, deployment)
+        plain = written(engine.key, deployment) == '"engine_id"' if engine.key else False  # no quotes to escape
         help_ = Msg(f'write "{engine.value}"', f'请写 "{engine.value}"')
-        fix = FixEdits(help_, ((engine.origin, f'"{engine.value}"'),), True) if text == str(engine.value) else None
+        fix = FixEdits(help_, ((engine.origin, f'"{engine.value}"'),), True) if plain else None
         message = Msg(
             f"engine_id must be a text, not {engine.value!r}", f"engine_id 应当是文本,不能是 {engine.value!r}"
         )

@@ -25,8 +25,15 @@ NUMBERS: dict[str, tuple[float, float | None, bool]] = {
 }
 """Flag → least value, most value (None: no limit), and whether it is a whole number."""
 
-CHOICES = {"scheduling-policy": frozenset({"fcfs", "priority"})}
+CHOICES = {
+    "scheduling-policy": frozenset({"fcfs", "priority"}),
+    "dtype": frozenset({"auto", "half", "float16", "bfloat16", "float", "float32"}),
+    "mamba-cache-mode": frozenset({"all", "align", "none"}),
+}
 """Flag → its words."""
+
+BOOLEAN_WORDS = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
+"""Words that people write behind a flag that takes no value."""
 
 CUDAGRAPH_MODES = frozenset({"NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"})
 FAILURE_POLICIES = frozenset({"recompute", "fail"})

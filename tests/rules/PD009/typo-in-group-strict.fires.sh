@@ -1,4 +1,6 @@
 #!/bin/bash
 # pd-test: target=0.28.0 severity=error
 vllm serve deepseek-ai/DeepSeek-V3.1 \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enabled": true}}'
+  -tp 8 \
+  --additional-config '{"scheduler_config": {"recompute_scheduler_enabled": true}}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
