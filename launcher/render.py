@@ -191,7 +191,7 @@ class _Side:
             builder.add("data-parallel-rank", first, place)
         else:
             builder.add("data-parallel-size-local", local, self.at("parallel", "ranks") if parallel.ranks else place)
-            if nodes > 1:
+            if first or (nodes > 1 and parallel.launch == "hybrid"):  # on node 0 even rank 0 would switch to hybrid
                 builder.add("data-parallel-start-rank", first, place)
             if parallel.launch == "hybrid":
                 builder.add("data-parallel-hybrid-lb", True, self.at("parallel", "launch"))
