@@ -5,7 +5,6 @@ Each yields hits; an unknown value yields none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
@@ -154,7 +153,7 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             yield from _bytes(connector, key, deployment)
         sharing = connector.option(PREFIX_CACHING)
         if sharing is not None and sharing.known and not isinstance(sharing.value, bool):
-            yield _boolean(PREFIX_CACHING, sharing, deployment)
+            yield _boolean(PREFIX_CACHING, sharing, node, deployment)
         ratio = connector.option(RATIO)
         if ratio is None or not ratio.known:
             continue
@@ -216,19 +215,19 @@ def _as_integer(value: Node, deployment: Deployment) -> FixEdits | None:
     return FixEdits(Msg(f"write {size}", f"改写为 {size}"), ((value.origin, str(size)),), safe=True)
 
 
-def _boolean(name: str, value: Node, deployment: Deployment) -> Hit:
-    word = value.value.strip().lower() if isinstance(value.value, str) else None
-    fix = None
-    if word in ("true", "false") and written(value.origin, deployment) == json.dumps(value.value):
-        fix = FixEdits(Msg(f"write {word}", f"改写为 {word}"), ((value.origin, word),), safe=True)
+def _boolean(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -> Hit:
+    true, false = ("True", "False") if node.form == "python" else ("true", "false")
+    word = {"true": true, "false": false}.get(value.value.strip().lower()) if isinstance(value.value, str) else None
+    quoted = written(value.origin, deployment) in (f'"{value.value}"', f"'{value.value}'")
+    message = Msg(f"write {word}", f"改写为 {word}")
     return Hit(
         value.origin,
         Msg(
-            f"{name} must be true or false, not {value.plain()!r}",
-            f"{name} 应当是 true 或 false,不能是 {value.plain()!r}",
+            f"{name} must be {true} or {false}, not {value.plain()!r}",
+            f"{name} 应当是 {true} 或 {false},不能是 {value.plain()!r}",
         ),
-        Msg("write true or false without quotes", "请写不带引号的 true 或 false"),
-        fix=fix,
+        Msg(f"write {true} or {false} without quotes", f"请写不带引号的 {true} 或 {false}"),
+        fix=FixEdits(message, ((value.origin, word),), safe=True) if word and quoted else None,
     )
 
 
@@ -255,7 +254,7 @@ def additional_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     for mapping in tree.walk():
         for name, entry in mapping.items():
             if name in BOOLEANS and isinstance(entry.value, str):
-                yield _boolean(name, entry, deployment)
+                yield _boolean(name, entry, node, deployment)
 
 
 def other_json_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
