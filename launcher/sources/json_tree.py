@@ -55,7 +55,7 @@ class _Reader:
         self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
 
     def peek(self) -> str:
-        """Return the next token's first character, behind blanks; a full-width sign counts as what it was meant to be."""
+        """Return the next token's first character, behind blanks; a full-width sign counts as the one it is for."""
         self.at = _BLANK.match(self.value, self.at).end()  # type: ignore[union-attr]
         self.skip_noise()
         character = self.value[self.at : self.at + 1]

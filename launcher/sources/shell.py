@@ -6,16 +6,20 @@ condition are followed; loops over known values are unrolled, others are followe
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell_scan import scan
-from pd_launch.launcher.sources.shell_words import MAX_SEQUENCE, Scope, Words
+from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scope, Words, concat
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
 
 MAX_COMMANDS = 2000
 MAX_CALLS = 20
+MAX_STEPS = 20_000
+_CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_READS = ("read", "mapfile", "readarray", "getopts")
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
 
 
@@ -56,7 +60,11 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
     parser = _parser()
     tree = parser.parse(text.value.encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
-    _Runner(text, script).statement(tree.root_node, scope or Scope())
+    try:
+        _Runner(text, script).statement(tree.root_node, scope or Scope())
+    except RecursionError:
+        detail, detail_zh = "nested too deep: nothing behind this is followed", "嵌套过深:后面的内容没有检查"
+        script.faults.append(Fault("shell", text.origin(0, 0), detail, detail_zh))
     return script
 
 
@@ -79,10 +87,13 @@ class _Runner:
         self.words = Words(base)
         self.calls = 0
         self.depth = 0
+        self.steps = 0
+        self.locals: set[str] = set()
         self.inside: tuple[tuple[int, int], ...] = ()
 
     def statement(self, node: Any, scope: Scope) -> None:
-        if len(self.script.commands) >= MAX_COMMANDS or self.depth > 200:
+        self.steps += 1
+        if len(self.script.commands) >= MAX_COMMANDS or self.depth > 200 or self.steps > MAX_STEPS:
             return
         self.depth += 1
         handler = getattr(self, f"on_{node.type}", None)
@@ -107,6 +118,36 @@ class _Runner:
         name, value = self._assigned(node, scope)
         if name and value is not None:
             scope.variables[name] = value
+            if scope.export_all:
+                scope.exported.add(name)
+
+    def on_list(self, node: Any, scope: Scope) -> None:
+        """Follow ``a && b`` and ``a || b``: what depends on a test, or on a failure, may or may not happen."""
+        named = [child for child in node.children if child.is_named]
+        if len(named) != 2:
+            self._children(node, scope)
+            return
+        left, right = named
+        self.statement(left, scope)
+        if any(child.type == "||" for child in node.children) or self._is_test(left):
+            self._branches(right, scope, (), [[right]])
+        else:
+            self.statement(right, scope)
+
+    def _is_test(self, node: Any) -> bool:
+        if node.type == "list":
+            return any(self._is_test(child) for child in node.children if child.is_named)
+        return node.type == "test_command" or self.words.raw(node).startswith(("test ", "! "))
+
+    def on_postfix_expression(self, node: Any, scope: Scope) -> None:
+        self._forget(self.words.raw(node), scope, node)
+
+    on_unary_expression = on_binary_expression = on_assignment_expression = on_postfix_expression
+
+    def _forget(self, text: str, scope: Scope, node: Any) -> None:
+        """Let the variables that an arithmetic expression changes be unknown behind it."""
+        for name in _CHANGED.findall(text):
+            scope.variables[name[0] or name[1]] = self._hole(node)
 
     def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
         target = node.children[0] if node.children else None
@@ -118,24 +159,25 @@ class _Runner:
         old = scope.variables.get(name)
         if right is not None and right.type == "array":
             items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
-            return name, [*old, *items] if append and isinstance(old, list) else items
+            return name, ([*old, *items] if append and isinstance(old, list) else items)[:MAX_ITEMS]
         end = self.words.span(node)[1]
         value = self.words.single(right, scope) if right is not None else self._made("", end, end)
         if append and isinstance(old, Text):
-            joined = old.value + value.value
-            spots = [*old.spots[: len(old.value)], *value.spots]
-            return name, Text(joined, self.source, spots)
+            return name, concat([old, value], self.source, end)
         return name, value
 
     def on_declaration_command(self, node: Any, scope: Scope) -> None:
         exports = any(child.type == "export" for child in node.children)
         flags = [self.words.raw(child) for child in node.children if child.type == "word"]
-        exports = exports or any(flag.startswith("-") and "x" in flag for flag in flags)
+        exports = exports or scope.export_all or any(flag.startswith("-") and "x" in flag for flag in flags)
+        local = any(child.type in ("local", "declare", "typeset") for child in node.children)
         for child in node.children:
             if child.type == "variable_assignment":
                 name, value = self._assigned(child, scope)
                 if name and value is not None:
                     scope.variables[name] = value
+                if local:
+                    self.locals.add(name)
             elif child.type == "variable_name":
                 name = self.words.raw(child)
             else:
@@ -228,12 +270,13 @@ class _Runner:
     def on_case_statement(self, node: Any, scope: Scope) -> None:
         self._branches(node, scope, ("case_item",))
 
-    def _branches(self, node: Any, scope: Scope, kinds: tuple[str, ...]) -> None:
+    def _branches(self, node: Any, scope: Scope, kinds: tuple[str, ...], groups: list[list[Any]] | None = None) -> None:
         """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
         start = dict(scope.variables)
         ends = []
-        groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
-        groups += [[c] for c in node.children if c.type in kinds]
+        if groups is None:
+            groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
+            groups += [[c] for c in node.children if c.type in kinds]
         outer = self.inside
         for number, group in enumerate(groups):
             scope.variables = dict(start)
@@ -297,8 +340,7 @@ class _Runner:
         if words[0].value in scope.functions:
             self._call(words, scope)
             return
-        if words[0].value == "set" and any(w.value.startswith("-") and "a" in w.value for w in words[1:]):
-            scope.exported |= set(scope.variables)
+        self._builtin(words, scope, node)
         env: dict[str, tuple[Text, str]] = {}
         for name in scope.exported:
             value = scope.variables.get(name)
@@ -308,14 +350,32 @@ class _Runner:
         place = self.base.origin(start, end)
         self.script.commands.append(Command(words, {**env, **inline}, place, branches=self.inside))
 
+    def _builtin(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Follow what the shell's own commands do to variables."""
+        name, *rest = [word.value for word in words]
+        if name == "set":
+            for sign, on in (("-", True), ("+", False)):
+                if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
+                    scope.export_all = on
+        elif name in _READS or (name == "printf" and rest[:1] == ["-v"]):
+            for word in rest[1:2] if name == "printf" else rest:
+                if word.isidentifier():
+                    scope.variables[word] = self._hole(node)
+        elif name == "let":
+            self._forget(" ".join(rest), scope, node)
+
     def _call(self, words: list[Text], scope: Scope) -> None:
         if self.calls >= MAX_CALLS:
             return
         self.calls += 1
-        outer = scope.positional
-        scope.positional = dict(enumerate(words))
+        positional, variables, outer = scope.positional, dict(scope.variables), self.locals
+        scope.positional, self.locals = dict(enumerate(words)), set()
         self.statement(scope.functions[words[0].value], scope)
-        scope.positional = outer
+        for name in self.locals:
+            scope.variables.pop(name, None)
+            if name in variables:
+                scope.variables[name] = variables[name]
+        scope.positional, self.locals = positional, outer
         self.calls -= 1
 
 

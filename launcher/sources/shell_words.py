@@ -14,9 +14,14 @@ from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "0": "\0", "a": "\a", "e": "\x1b"}
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_ANSI_PART = re.compile(
+    r"\\(?:(?P<hex>x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8})|(?P<octal>[0-7]{1,3})|(?P<sign>.))|.",
+    re.DOTALL,
+)
 MAX_SEQUENCE = 256
 MAX_TEXT = 1_000_000
+MAX_ITEMS = 10_000
 
 
 @dataclass
@@ -27,6 +32,8 @@ class Scope:
     exported: set[str] = field(default_factory=set)
     positional: dict[int, Text] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    export_all: bool = False
+    """Whether assignments export, as behind ``set -a``."""
 
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""
@@ -85,7 +92,7 @@ class Words:
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""
         pieces = self.pieces(node, scope, quoted=True)
-        return _concat([p.text for p in pieces], self.source, self.base.spots[self.span(node)[0]])
+        return concat([p.text for p in pieces], self.source, self.base.spots[self.span(node)[0]])
 
     def pieces(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
         """Return what a syntax node expands to, before words are put together; ``quoted`` keeps blanks."""
@@ -153,19 +160,17 @@ class Words:
         return Text("".join(value), self.source, [*spots, self.base.spots[end]])
 
     def _ansi(self, start: int, end: int) -> Text:
+        """Return the text of ``$'…'``; an escape has the place of its backslash."""
         value: list[str] = []
         spots: list[int] = []
-        at = start
-        while at < end:
-            character = self.base.value[at]
-            spots.append(self.base.spots[at])
-            if character == "\\" and at + 1 < end:
-                following = self.base.value[at + 1]
-                value.append(_ANSI.get(following, following))
-                at += 2
+        for match in _ANSI_PART.finditer(self.base.value, start, end):
+            code = match["hex"] or match["octal"]
+            if code:
+                number = int(code.lstrip("xuU"), 16 if match["hex"] else 8)
+                value.append(chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else "\ufffd")
             else:
-                value.append(character)
-                at += 1
+                value.append(_ANSI.get(match["sign"], match["sign"]) if match["sign"] else match.group())
+            spots.append(self.base.spots[match.start()])
         return Text("".join(value), self.source, [*spots, self.base.spots[end]])
 
     def _spread(self, value: str, start: int, end: int) -> Text:
@@ -178,13 +183,10 @@ class Words:
         value = scope.lookup(name) if name else None
         if operator.startswith("#") or operator == "!":
             value = None
-        elif value is not None and operator in (":-", "-", ":=", "="):
-            if isinstance(value, Text) and not value.value and default is not None:
-                return self.pieces(default, scope, quoted)
-        elif value is None and operator in (":-", "-", ":=", "="):
-            if default is None:
-                return [_Piece(self._spread("", start, start), quoted)]
-            return self.pieces(default, scope, quoted)
+        elif operator in (":-", "-", ":=", "="):
+            empty = isinstance(value, Text) and not value.value and operator.startswith(":")
+            if value is None or empty:
+                return self._default(default, scope, quoted, start)
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
         if value is None:
@@ -192,6 +194,11 @@ class Words:
         if isinstance(value, list):
             return [_Piece(self._spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
         return [_Piece(self._local(value, start, end), quoted)]
+
+    def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[_Piece]:
+        if node is None:
+            return [_Piece(self._spread("", start, start), quoted)]
+        return self.pieces(node, scope, quoted)
 
     def _local(self, value: Text, start: int, end: int) -> Text:
         return value if value.source is self.source else self._spread(value.value, start, end)
@@ -217,7 +224,7 @@ class Words:
         return name, operator, default
 
     def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
-        """Follow ``$(seq …)`` and ``$(echo …)``; everything else would have to run."""
+        """Follow ``$(seq …)``; everything else would have to run."""
         start, end = self.span(node)
         commands = [child for child in node.children if child.type == "command"]
         if len(commands) == 1:
@@ -286,7 +293,8 @@ def _sequence(numbers: list[int]) -> range | None:
     return values if len(values) <= MAX_SEQUENCE else None
 
 
-def _concat(parts: list[Text], source: SourceFile, start: int) -> Text:
+def concat(parts: list[Text], source: SourceFile, start: int) -> Text:
+    """Return the texts as one, each character with its own place; ``start`` is the place of nothing at all."""
     parts = [part for part in parts if part.value] or parts[:1]
     if len(parts) == 1:
         return parts[0]
@@ -322,4 +330,4 @@ def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:
                 current = [*(current or []), piece.text.part(match.start(), match.end())]
     if current is not None:
         words.append(current)
-    return [_concat(word, source, start) for word in words]
+    return [concat(word, source, start) for word in words]
