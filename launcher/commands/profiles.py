@@ -1,0 +1,53 @@
+"""``pd-launch profiles``: what comes with pd-launch, to look at and to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pd_launch.launcher.commands.common import write
+from pd_launch.launcher.fix import write_atomically
+from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.sources.profile import SHIPPED, ProfileNotFound, find_profile, shipped_names
+
+
+def list_command() -> int:
+    """Print the shipped profiles, each with the first line of what it says about itself."""
+    for name in shipped_names():
+        first = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8").lstrip("# ").partition("\n")[0]
+        write(f"{name:16} {first}\n")
+    return 0
+
+
+def show_command(name: str) -> int:
+    """Print a shipped profile."""
+    write(_shipped(name).read_text(encoding="utf-8"))
+    return 0
+
+
+def copy_command(name: str, target: str | None) -> int:
+    """Copy a shipped profile to a file; an existing one is never overwritten."""
+    source = _shipped(name)
+    path = Path(target or source.name)
+    if path.is_dir():
+        path = path / source.name
+    if path.exists():
+        raise click.ClickException(f"{clean(str(path))} is there already; name another file")
+    try:
+        write_atomically(path, source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.ClickException(f"{clean(str(path))}: {error.strerror}") from None
+    click.echo(f"wrote {clean(str(path))}; next: pd-launch check {clean(str(path))}", err=True)
+    return 0
+
+
+def _shipped(name: str) -> Path:
+    path = SHIPPED / f"{Path(name).name.removesuffix('.yaml')}.yaml"
+    if path.exists():
+        return path
+    try:
+        find_profile(Path(name).name)
+    except ProfileNotFound as error:
+        raise click.ClickException(clean(str(error))) from None
+    raise click.ClickException(f"{clean(name)} is not a shipped profile: {', '.join(shipped_names())}")
