@@ -7,12 +7,16 @@ from pd_launch.schemas.offload import budget_of, served
 from pd_launch.schemas.units import SizeError, parse_size
 from pd_launch.schemas.values import Node
 
+ASSUMED = "host of "
+"""How the host of a script's engines is named where nothing in the input names the machine itself."""
+DEVICES = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
 
 def by_machine(deployment: Deployment) -> list[list[NodeLaunch]]:
-    """Return the launches in groups of one machine each.
+    """Return the launches in groups that surely run on one machine at the same time.
 
-    Launches with the same known host share it, and so do the ranks of one external-DP side that one file starts. Others
-    stand alone.
+    Launches of a named host do. Those of one script do where they are ranks of one side or have devices of their own;
+    otherwise they may be branches of which only one runs, and each stands alone.
     """
     groups: dict[object, list[NodeLaunch]] = {}
     for number, node in enumerate(deployment.nodes):
@@ -21,11 +25,27 @@ def by_machine(deployment: Deployment) -> list[list[NodeLaunch]]:
 
 
 def _machine(node: NodeLaunch, number: int) -> object:
-    if node.host is not None:
-        return ("host", node.host)
-    if node.external_dp and node.form in ("shell", "docker", "compose"):
-        return ("file", node.origin.file, node.role)
-    return number
+    if node.host is None:
+        return number
+    if not node.host.startswith(ASSUMED):
+        return node.host
+    if node.external_dp:
+        return (node.host, node.role)
+    return node.host if devices_of(node) else number
+
+
+def devices_of(node: NodeLaunch) -> frozenset[str]:
+    """Return the devices that the launch is given by a variable; none where that is unknown."""
+    named = next((value for name in DEVICES if (value := node.variable(name))), "")
+    return frozenset(part.strip() for part in named.split(",") if part.strip())
+
+
+def same_machine(first: NodeLaunch, second: NodeLaunch) -> bool:
+    """Whether two launches surely run on one machine at the same time."""
+    if first.host is None or first.host != second.host:
+        return False
+    mine, theirs = devices_of(first), devices_of(second)
+    return not first.host.startswith(ASSUMED) or bool(mine and theirs and not mine & theirs)
 
 
 def by_container(deployment: Deployment) -> list[tuple[Container, list[NodeLaunch]]]:

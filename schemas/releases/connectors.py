@@ -139,6 +139,16 @@ CUDA_ONLY = {
 }
 """vLLM's own connectors that need CUDA or ROCm, with vllm-ascend's counterpart."""
 
+ASCEND_ON_VLLM = {
+    "MooncakeConnectorV1": "MooncakeConnector",
+    "MooncakeHybridConnector": "MooncakeConnector",
+    "MooncakeLayerwiseConnector": "MooncakeConnector",
+    "AscendStoreConnector": "MooncakeStoreConnector",
+    "MooncakeConnectorStoreV1": "MooncakeStoreConnector",
+    "LMCacheAscendConnector": "LMCacheConnectorV1",
+}
+"""vllm-ascend's names, with vLLM's counterpart."""
+
 REMOVED_NAMES = {
     "LLMDataDistCMgrConnector": "MooncakeConnectorV1",
     "LLMDataDistConnector": "MooncakeConnectorV1",
@@ -233,3 +243,18 @@ def supports_hma(name: str, target: Target) -> bool | None:
 
 def _within(target: Target, first: str, last: str) -> bool:
     return target.vllm_at_least(first) and (not target.vllm_at_least(last) or target.vllm == last)
+
+
+def class_of_module(module: str, target: Target) -> str | None:
+    """Return the name of the connector class in one of vllm-ascend's modules.
+
+    An empty text stands for a known module that ``target`` does not have yet, None for a module that is not known.
+    """
+    if not target.is_ascend:
+        return None
+    for row in ASCEND_CONNECTORS.values():
+        for path, since in row.modules:
+            if path == module:
+                there = target.ascend_at_least(since) and (row.since is None or row.exists(target))
+                return row.class_name if there else ""
+    return None

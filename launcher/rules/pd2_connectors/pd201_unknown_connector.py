@@ -1,0 +1,180 @@
+"""PD201 unknown-connector."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.connectors import (
+    ASCEND_CONNECTORS,
+    ASCEND_ON_VLLM,
+    CUDA_ONLY,
+    REMOVED_NAMES,
+    VLLM_CONNECTORS,
+    names,
+    registered,
+)
+from pd_launch.schemas.target import Target
+
+ZH = """
+目标版本里没有这个连接器
+
+## 作用
+
+检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册:改名的、删除的、尚未出现的、
+只支持 CUDA 的和拼错的都会报告,并给出正确的名称。
+
+## 为什么重要
+
+未注册的名称会让引擎在启动时退出;而名称相同但只支持 CUDA 的上游连接器在 NPU 上会在更晚的地方失败。
+
+## 示例
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "CPUOffloadingConnector", "kv_role": "kv_both"}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "SimpleCPUOffloadConnector", "kv_role": "kv_both"}'
+```
+
+## 适用版本
+
+所有版本;每个名称从哪个版本到哪个版本有效,见表。
+
+## 来源
+
+vllm_ascend/distributed/kv_transfer/__init__.py(0.18.0 至 0.26.0rc1 的发行包,以及 PR 16510 之后);vLLM 的
+kv_connector/factory.py(0.23.0、0.27.1、0.32.0)。
+"""
+
+
+@rule("PD201", "unknown-connector", "error", zh=ZH, needs="C R")
+def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The target release does not have this connector.
+
+    ## What it does
+
+    Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
+    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name.
+
+    ## Why it matters
+
+    A name that is not registered stops the engine at start, and upstream's connector of the same name, which needs
+    CUDA, fails later on an NPU.
+
+    ## Example
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "CPUOffloadingConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "SimpleCPUOffloadConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Releases
+
+    All; from which release to which each name is there stands in a table.
+
+    ## Sources
+
+    vllm_ascend/distributed/kv_transfer/__init__.py in the wheels of 0.18.0 to 0.26.0rc1 and after pull request 16510;
+    vLLM's kv_connector/factory.py at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    target = deployment.target
+    for connector in connectors(node.kv_transfer):
+        name, place = connector.name, connector.tree.get("kv_connector")
+        if name is None or place is None or connector.tree.get("kv_connector_module_path") is not None:
+            continue
+        if name in OFFLOAD_NAMES and target.ascend_before("0.23.0rc1"):
+            continue  # no connector can save anything there: PD112 says so
+        cuda_only = target.is_ascend and name in CUDA_ONLY
+        if registered(name, target) and not cuda_only:
+            continue
+        instead = _instead(name, target)
+        reason = _reason(name, target, cuda_only)
+        rename = Msg(f"write {instead}", f"写成 {instead}")
+        yield Hit(
+            place.origin,
+            Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
+            _help(connector, name, instead, target),
+            fix=_fix(connector, instead, rename, deployment),
+        )
+
+
+def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
+    if cuda_only:
+        return Msg(
+            " that works on NPUs: this one is upstream's, for CUDA", "(可用于 NPU 的):这个名称是上游的 CUDA 连接器"
+        )
+    row = ASCEND_CONNECTORS.get(name)
+    if row is not None and not target.is_ascend:
+        return Msg(": the name is vllm-ascend's own", ":这个名称属于 vllm-ascend")
+    if row is not None and row.until is not None and target.ascend_at_least(row.until):
+        return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
+    if row is not None and row.since is not None:
+        return Msg(f": it came with {row.since}", f":它从 {row.since} 才出现")
+    theirs = VLLM_CONNECTORS.get(name)
+    if theirs is not None and theirs.until is not None:
+        return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
+    if theirs is not None and theirs.since is not None:
+        return Msg(f": it came with vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
+    if name in REMOVED_NAMES:
+        return Msg(": older releases had it", ":更早的版本里才有")
+    return Msg("", "")
+
+
+def _instead(name: str, target: Target) -> str | None:
+    """Return the name to write instead, if one is known that ``target`` has."""
+    row = ASCEND_CONNECTORS.get(name)
+    candidates = [offload_name(target)] if name in OFFLOAD_NAMES else []
+    if target.is_ascend:
+        candidates += [CUDA_ONLY.get(name, ""), row.use_instead if row else ""]
+    else:
+        candidates.append(ASCEND_ON_VLLM.get(name, ""))
+    candidates.append(REMOVED_NAMES.get(name, ""))
+    for candidate in candidates:
+        if candidate and (registered(candidate, target) or (candidate in OFFLOAD_NAMES and not target.is_ascend)):
+            return candidate
+    known = {known.lower(): known for known in names(target) if not (target.is_ascend and known in CUDA_ONLY)}
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+    return known[near[0]] if near and known[near[0]] != name else None
+
+
+def _help(connector: Connector, name: str, instead: str | None, target: Target) -> Msg:
+    if name in OFFLOAD_NAMES and not target.is_ascend:
+        return Msg(
+            f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch',
+            f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器',
+        )
+    if instead is not None:
+        return Msg(f"use {instead}", f"改用 {instead}")
+    return Msg(
+        f"{target} has {', '.join(names(target))}; a connector of your own needs kv_connector_module_path",
+        f"{target} 有 {'、'.join(names(target))};自己的连接器要写 kv_connector_module_path",
+    )
+
+
+def _fix(connector: Connector, instead: str | None, message: Msg, deployment: Deployment) -> FixEdits | None:
+    place = connector.tree.get("kv_connector")
+    source = deployment.sources.get(place.origin.file) if place else None
+    if place is None or source is None or instead is None or connector.name in (None, instead) or place.origin.via:
+        return None
+    origin = place.origin
+    text = source.text[source.offset(origin.line, origin.column) : source.offset(origin.end_line, origin.end_column)]
+    if text.count(connector.name or "") != 1:
+        return None
+    return FixEdits(message, ((origin, text.replace(connector.name or "", instead)),), False)

@@ -1,0 +1,165 @@
+"""PD209 pd-pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+ONE_STAGE = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector"})
+
+ZH = """
+这个 P/D 连接器不支持这样的流水线并行
+
+## 作用
+
+对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查:`decode.pp_size` 不是 1,解码节点自己开了流水线并行,
+`prefill.pp_layer_partition` 的段数与 `pp_size` 不同;对 MooncakeConnectorV1 还检查流水线并行与预填充上下文并行
+同时大于 1。
+
+## 为什么重要
+
+解码侧只能有一个流水线阶段,否则 worker 会在启动时以断言退出。
+
+## 示例
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --pipeline-parallel-size 2 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1, "pp_size": 2}}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 1, "pp_size": 2}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本。
+
+## 来源
+
+vllm_ascend 的 mooncake_connector.py(0.18.0 第 1119、1180 行;0.26.0rc1 第 2081、2172 行)和
+mooncake_hybrid_connector.py。
+"""
+
+
+@rule("PD209", "pd-pipeline", "error", zh=ZH, needs="C R")
+def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The P/D connector does not take this pipeline parallelism.
+
+    ## What it does
+
+    Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with
+    pipeline parallelism of its own, a `prefill.pp_layer_partition` with another number of parts than `pp_size`, and
+    for MooncakeConnectorV1 pipeline together with prefill context parallelism.
+
+    ## Why it matters
+
+    The decode side must have one pipeline stage, or the workers stop at start with an assertion.
+
+    ## Example
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --pipeline-parallel-size 2 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1, "pp_size": 2}}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 1, "pp_size": 2}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend.
+
+    ## Sources
+
+    vllm_ascend's mooncake_connector.py (lines 1119 and 1180 at 0.18.0, 2081 and 2172 at 0.26.0rc1) and
+    mooncake_hybrid_connector.py.
+    """
+    if not deployment.target.is_ascend:
+        return
+    for connector in connectors(node.kv_transfer):
+        if connector.name in ONE_STAGE:
+            yield from _decode(node, connector)
+            yield from _partition(connector)
+            yield from _with_context(node, connector)
+
+
+def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
+    declared, flag = connector.option("decode", "pp_size"), node.arg("pipeline-parallel-size")
+    stages = declared.integer() if declared else None
+    own = node.pipeline if node.role == "kv_consumer" and flag is not None else None
+    if declared is not None and stages is not None and stages != 1:
+        yield Hit(
+            declared.origin,
+            Msg(
+                f"decode.pp_size is {stages}: {connector.name} wants one stage on the decode side",
+                f"decode.pp_size 是 {stages}:{connector.name} 要求解码侧只有一个流水线阶段",
+            ),
+            Msg(
+                "remove pp_size, and --pipeline-parallel-size on the decode nodes",
+                "删掉 pp_size,解码节点不用流水线并行",
+            ),
+        )
+    elif flag is not None and own is not None and own > 1:
+        yield Hit(
+            flag.value.origin if flag.value is not None else flag.origin,
+            Msg(
+                f"a decode node with {own} pipeline stages: {connector.name} wants one",
+                f"解码节点有 {own} 个流水线阶段:{connector.name} 要求只有一个",
+            ),
+            Msg(
+                "remove --pipeline-parallel-size; use more TP or DP",
+                "删掉 --pipeline-parallel-size,改用更大的 TP 或 DP",
+            ),
+        )
+
+
+def _partition(connector: Connector) -> Iterator[Hit]:
+    parts, size = connector.option("prefill", "pp_layer_partition"), connector.option("prefill", "pp_size")
+    text, stages = (parts.string() if parts else None), (size.integer() if size else 1)
+    if parts is None or text is None or stages is None or len(text.split(",")) == stages:
+        return
+    count = len(text.split(","))
+    yield Hit(
+        parts.origin,
+        Msg(
+            f"pp_layer_partition has {count} parts, but prefill.pp_size is {stages}",
+            f"pp_layer_partition 有 {count} 段,但 prefill.pp_size 是 {stages}",
+        ),
+        Msg(f"give {stages} numbers, separated by commas", f"写 {stages} 个数字,用逗号分隔"),
+    )
+
+
+def _with_context(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
+    flag = node.arg("prefill-context-parallel-size")
+    pipeline, context = node.pipeline, node.prefill_context
+    if connector.name != "MooncakeConnectorV1" or flag is None or not pipeline or not context:
+        return
+    if pipeline > 1 and context > 1:
+        yield Hit(
+            flag.origin,
+            Msg(
+                f"pipeline parallelism ({pipeline}) and prefill context parallelism ({context}) together: "
+                "MooncakeConnectorV1 takes one of them",
+                f"流水线并行({pipeline})与预填充上下文并行({context})同时使用:MooncakeConnectorV1 只支持其中一个",
+            ),
+            Msg("set one of the two to 1", "把其中一个设为 1"),
+        )

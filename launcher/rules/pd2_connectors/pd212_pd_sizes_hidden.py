@@ -1,0 +1,142 @@
+"""PD212 pd-sizes-hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import written
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+SIDES = ("prefill", "decode")
+
+ZH = """
+两侧的大小只写在 MultiConnector 的子项里
+
+## 作用
+
+当 MultiConnector 的子连接器写了 `prefill`/`decode` 大小,而顶层的 `kv_connector_extra_config` 里没有时报告。
+
+## 为什么重要
+
+vllm-ascend 自己的检查和 KV 头比例的推导只看顶层,子项里的大小对它们不存在:写错了没有人发现,GQA 模型在两侧 TP 不同时
+比例会被当成 1。
+
+## 示例
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+  "kv_connector_extra_config": {"connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+    "kv_port": "36000", "kv_connector_extra_config": {
+      "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}]}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+  "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1},
+    "connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+    "kv_port": "36000", "kv_connector_extra_config": {
+      "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}]}}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本。
+
+## 来源
+
+vllm_ascend/utils.py 的 check_kv_extra_config 与 ascend_config.py(0.18.0 至 0.27.1rc1);对 GQA 的影响由代码推断。
+"""
+
+
+@rule("PD212", "pd-sizes-hidden", "warning", zh=ZH, confidence="medium", needs="C R")
+def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The sizes of both sides stand only inside a MultiConnector's child.
+
+    ## What it does
+
+    Fires when a child of a MultiConnector has `prefill` or `decode` sizes and the top level's
+    `kv_connector_extra_config` has none.
+
+    ## Why it matters
+
+    vllm-ascend's own checks and its KV head ratio look at the top level only, so sizes inside a child are nothing to
+    them: a wrong one is not noticed, and for a GQA model with different TP on both sides the ratio is taken to be 1.
+
+    ## Example
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+      "kv_connector_extra_config": {"connectors": [{"kv_connector": "MooncakeConnectorV1",
+        "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+          "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}]}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+      "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
+        "decode": {"dp_size": 1, "tp_size": 1}, "connectors": [{"kv_connector": "MooncakeConnectorV1",
+        "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
+          "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}]}}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend.
+
+    ## Sources
+
+    check_kv_extra_config in vllm_ascend/utils.py and ascend_config.py at 0.18.0 to 0.27.1rc1; the effect on GQA follows
+    from the code and was not run.
+    """
+    found = connectors(node.kv_transfer)
+    if not deployment.target.is_ascend or not found or found[0].name != MULTI:
+        return
+    top = found[0]
+    if top.extra is None or any(top.option(side) is not None for side in SIDES):
+        return
+    for child in top.children:
+        sizes = [child.option(side) for side in SIDES]
+        if child.name not in SIZED_CONNECTORS or None in sizes:
+            continue
+        place = sizes[0].key or sizes[0].origin if sizes[0] else child.tree.origin
+        yield Hit(
+            place,
+            Msg(
+                "these sizes are inside a child: the platform's checks and KV head ratio look at the top level only",
+                "这些大小写在子项里:平台的检查和 KV 头比例只看顶层",
+            ),
+            Msg(
+                "repeat prefill and decode in the top level's kv_connector_extra_config, beside connectors",
+                "在顶层的 kv_connector_extra_config 里、connectors 旁边再写一遍 prefill 和 decode",
+            ),
+            fix=_copy_up(deployment, top, child),
+        )
+        return
+
+
+def _copy_up(deployment: Deployment, top: Connector, child: Connector) -> FixEdits | None:
+    """Return the insertion of the child's sizes before the top level's list, as they are written."""
+    listed = top.option("connectors")
+    key = listed.key if listed else None
+    if key is None or key.via:
+        return None
+    texts = []
+    for side in SIDES:
+        sizes = child.option(side)
+        name = written(deployment, sizes.key) if sizes is not None and sizes.key else None
+        value = written(deployment, sizes.origin) if sizes is not None else None
+        if name is None or value is None or not value.lstrip().startswith("{"):
+            return None
+        texts.append(f"{name}: {' '.join(value.split())}, ")
+    start = type(key)(key.file, key.line, key.column, key.line, key.column)
+    return FixEdits(Msg("copy them to the top level", "复制到顶层"), ((start, "".join(texts)),), False)

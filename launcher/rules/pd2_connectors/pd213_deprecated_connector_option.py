@@ -1,0 +1,140 @@
+"""PD213 deprecated-connector-option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.target import Target, release
+
+OPTION = "use_ascend_direct"
+NO_READER_SINCE = "0.12.0rc1"
+
+ZH = """
+连接器选项在目标版本里没有作用
+
+## 作用
+
+当 `use_ascend_direct` 写在不再读取它的版本(0.13 起)时报告;在还需要它的旧版本(到 0.11)上没有写时报错误。
+`mooncake_rpc_port` 已由 `lookup_rpc_port` 取代,也会报告。
+
+## 为什么重要
+
+没有作用的选项会让人以为打开了直接传输;旧版本上缺少它则真的没有打开。
+
+## 示例
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+  "kv_port": "36000", "kv_connector_extra_config": {"use_ascend_direct": true,
+    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.26.0rc1
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+  "kv_port": "36000", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本;0.11 是最后一个读取它的版本,0.12 未核实。
+
+## 来源
+
+对各标签代码的检索:0.13.0 起没有读取者;vllm-ascend 的 PR 7434 从文档中删除了它。
+"""
+
+
+@rule("PD213", "deprecated-connector-option", "info", zh=ZH, needs="C R")
+def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""A connector's option has no effect in the target release.
+
+    ## What it does
+
+    Reports `use_ascend_direct` where nobody reads it any more (from 0.13), and as an error where an old release (up to
+    0.11) still needs it and it is missing. `mooncake_rpc_port`, which `lookup_rpc_port` replaces, is reported too.
+
+    ## Why it matters
+
+    An option without effect looks as if it had switched direct transfer on; on an old release its absence really leaves
+    it off.
+
+    ## Example
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+      "kv_port": "36000", "kv_connector_extra_config": {"use_ascend_direct": true,
+        "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.26.0rc1
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
+      "kv_port": "36000", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend; 0.11 was the last that read it, 0.12 was not looked at.
+
+    ## Sources
+
+    The code at each tag: no reader from 0.13.0 on. Pull request 7434 of vllm-ascend removes it from the documentation.
+    """
+    target = deployment.target
+    if not target.is_ascend:
+        return
+    for connector in connectors(node.kv_transfer):
+        option, name = connector.option(OPTION), connector.tree.get("kv_connector")
+        if _still_read(target):
+            unknown = connector.extra is not None and not connector.extra.known
+            if option is None and connector.name in SIZED_CONNECTORS and name is not None and not unknown:
+                yield Hit(
+                    name.origin,
+                    Msg(
+                        f"vllm-ascend {target.asked} transfers directly only with {OPTION}",
+                        f"vllm-ascend {target.asked} 只有写了 {OPTION} 才会直接传输",
+                    ),
+                    Msg(
+                        f'add "{OPTION}": true to its kv_connector_extra_config',
+                        f'在它的额外配置里加上 "{OPTION}": true',
+                    ),
+                    severity="error",
+                )
+        elif option is not None:
+            yield Hit(
+                option.key or option.origin,
+                Msg(f"{OPTION} has no effect: nothing reads it since 0.13", f"{OPTION} 没有作用:从 0.13 起没有人读它"),
+                Msg("remove it", "删掉它"),
+                fix=_remove(remove_entry(deployment, option, OPTION)),
+            )
+        port = connector.option("mooncake_rpc_port")
+        if port is not None:
+            yield Hit(
+                port.key or port.origin,
+                Msg(
+                    "mooncake_rpc_port is the old name of lookup_rpc_port",
+                    "mooncake_rpc_port 是 lookup_rpc_port 的旧名称",
+                ),
+                Msg("write lookup_rpc_port", "写成 lookup_rpc_port"),
+            )
+
+
+def _still_read(target: Target) -> bool:
+    return target.asked is not None and release(target.asked) < release(NO_READER_SINCE)
+
+
+def _remove(edits: object) -> FixEdits | None:
+    return FixEdits(Msg("remove it", "删掉它"), edits, True) if isinstance(edits, tuple) else None

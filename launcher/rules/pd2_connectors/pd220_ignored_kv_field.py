@@ -1,0 +1,113 @@
+"""PD220 ignored-kv-field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.kv_fields import kv_fields
+
+NOBODY = Msg("nobody reads it on Ascend", "在昇腾上没有人读它")
+IGNORED = {
+    "kv_rank": NOBODY,
+    "kv_parallel_size": NOBODY,
+    "kv_ip": NOBODY,
+    "kv_buffer_device": NOBODY,
+    "kv_buffer_size": Msg("vllm-ascend resets it to 1e9", "vllm-ascend 会把它重置为 1e9"),
+    "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
+}
+DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
+
+ZH = """
+kv-transfer-config 的字段没有作用
+
+## 作用
+
+在 vllm-ascend 上,当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有人读取或会被重置的字段时提示:`kv_rank`、
+`kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
+
+## 为什么重要
+
+这些字段来自旧版本的示例,看起来像是在设置什么,其实什么也没有改变,其中几个在新版本里还会让启动失败。
+
+## 示例
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
+  "kv_rank": 0}'
+```
+
+## 应当这样写
+
+```bash
+# target: 0.23.0
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本;vLLM 0.32 不再接受其中四个字段(PD006)。
+
+## 来源
+
+vllm_ascend/platform.py(0.27.1rc1 第 595–613 行)与对各标签代码的检索。
+"""
+
+
+@rule("PD220", "ignored-kv-field", "info", zh=ZH, needs="C R")
+def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""A field of kv-transfer-config has no effect.
+
+    ## What it does
+
+    On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
+    reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
+    `enable_permute_local_kv`.
+
+    ## Why it matters
+
+    These fields come from examples of older releases and look as if they set something; they change nothing, and newer
+    releases refuse some of them.
+
+    ## Example
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
+      "kv_rank": 0}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.23.0
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend; vLLM 0.32 no longer accepts four of them (PD006).
+
+    ## Sources
+
+    vllm_ascend/platform.py (lines 595-613 at 0.27.1rc1), and the code at each tag.
+    """
+    if not deployment.target.is_ascend:
+        return
+    accepted = kv_fields(deployment.target)
+    for connector in connectors(node.kv_transfer):
+        for field, why in IGNORED.items():
+            value = connector.tree.get(field)
+            if value is None or field not in accepted or value.value == DEFAULTS.get(field, object()):
+                continue
+            edits = remove_entry(deployment, value, field)
+            yield Hit(
+                value.key or value.origin,
+                Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用:{why.zh}"),
+                Msg("remove it", "删掉它"),
+                fix=FixEdits(Msg(f"remove {field}", f"删掉 {field}"), edits, True) if edits else None,
+            )

@@ -1,0 +1,128 @@
+"""PD308 pinned-rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.shared_memory import FILE_TIER_SINCE, cpu_tier
+from pd_launch.schemas.units import human_size
+from pd_launch.schemas.values import Origin
+
+MUCH = 1.25
+
+ZH = """
+固定内存会向上取整到 2 的幂
+
+## 作用
+
+在 0.27 之前的 vLLM(CUDA)上,当上游 CPU 层每个 rank 的大小取整到 2 的幂之后比写下的多出四分之一以上时报告。
+
+## 为什么重要
+
+PyTorch 的固定内存分配器把每次分配向上取整到 2 的幂,于是主机内存的用量可能接近写下的两倍。
+
+## 示例
+
+```bash
+# target: vllm==0.23.0
+vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 80
+```
+
+## 应当这样写
+
+```bash
+# target: vllm==0.23.0
+vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 64
+```
+
+## 适用版本
+
+0.27 之前的 vLLM。从 0.27 起 CPU 层是 /dev/shm 里的一个文件。NPU 上的分配器未核实,因此不报告。
+
+## 来源
+
+PyTorch 固定内存分配器的公开报告;vLLM 的 v1/kv_offload/cpu(0.27.1)。
+"""
+
+
+@rule("PD308", "pinned-rounding", "warning", zh=ZH, confidence="medium", needs="C R")
+def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Pinned memory is rounded up to a power of two.
+
+    ## What it does
+
+    On vLLM before 0.27 with CUDA, fires when a rank's share of upstream's CPU tier, rounded up to a power of two, is
+    more than a quarter above what is written.
+
+    ## Why it matters
+
+    PyTorch's pinned allocator rounds each allocation up to a power of two, so the host may use almost twice the memory
+    that is written.
+
+    ## Example
+
+    ```bash
+    # target: vllm==0.23.0
+    vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 80
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: vllm==0.23.0
+    vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 64
+    ```
+
+    ## Releases
+
+    vLLM before 0.27. From 0.27 on the CPU tier is a file in /dev/shm. The allocator of an NPU was not looked at, so
+    nothing is said there.
+
+    ## Sources
+
+    Public reports of PyTorch's pinned allocator; vLLM's v1/kv_offload/cpu at 0.27.1.
+    """
+    target = deployment.target
+    world, total = node.world_size, cpu_tier(node) or _simple_tier(node)
+    if target.is_ascend or target.vllm_at_least(FILE_TIER_SINCE) or not world or not total:
+        return
+    share = total // world
+    rounded = 1 << (share - 1).bit_length() if share else 0
+    if rounded < share * MUCH:
+        return
+    below = rounded // 2
+    yield Hit(
+        _place(node),
+        Msg(
+            f"{human_size(share)} for each rank are pinned as {human_size(rounded)}: the allocator rounds up to a "
+            f"power of two, {human_size(rounded * world)} instead of {human_size(total)} for the engine",
+            f"每个 rank 的 {human_size(share)} 会按 {human_size(rounded)} 固定:分配器向上取整到 2 的幂,整个引擎用 "
+            f"{human_size(rounded * world)} 而不是 {human_size(total)}",
+        ),
+        Msg(
+            f"take {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "
+            f"{human_size(rounded * world)} in all)",
+            f"每个 rank 用 {human_size(below)} 或 {human_size(rounded)}(共 {human_size(below * world)} 或 "
+            f"{human_size(rounded * world)})",
+        ),
+    )
+
+
+def _simple_tier(node: NodeLaunch) -> int | None:
+    """Return the bytes of upstream's SimpleCPUOffloadConnector for one engine, or None without one."""
+    for connector in connectors(node.kv_transfer):
+        total = connector.option("cpu_bytes_to_use")
+        if connector.name == "SimpleCPUOffloadConnector" and total is not None:
+            return total.integer()
+    return None
+
+
+def _place(node: NodeLaunch) -> Origin:
+    value = node.value("kv-offloading-size")
+    if value is not None:
+        return value.origin
+    totals = [connector.option("cpu_bytes_to_use") for connector in connectors(node.kv_transfer)]
+    return next((total.origin for total in totals if total is not None), node.origin)

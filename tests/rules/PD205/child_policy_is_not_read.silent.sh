@@ -1,0 +1,3 @@
+# pd-test: target=0.25.1rc1
+vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct \
+  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"connectors": [{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_load_failure_policy": "recompute", "kv_connector_extra_config": {"backend": "mooncake"}}]}}'

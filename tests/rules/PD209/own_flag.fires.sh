@@ -1,0 +1,5 @@
+# pd-test: target=0.26.0rc1
+vllm serve /models/m \
+  --tensor-parallel-size 8 \
+  --pipeline-parallel-size 2 \
+  --kv-transfer-config '{"kv_connector": "MooncakeHybridConnector", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

@@ -1,0 +1,8 @@
+# pd-test: target=0.28.0
+vllm serve /models/m \
+  --tensor-parallel-size 8 \
+  --decode-context-parallel-size 8 \
+  --cp-kv-cache-interleave-size 128 \
+  --block-size 128 \
+  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
+  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}, {"kv_connector": "PreemptOffloadConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 1073741824}}]}}'

@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m \
+  --kv-transfer-config '{"kv_connector": "OffloadingConnector", "kv_role": "kv_producer", "kv_connector_extra_config": {"cpu_bytes_to_use": 1073741824}}'

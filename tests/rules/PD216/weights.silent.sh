@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m \
+  --cpu-offload-gb 0

@@ -1,0 +1,6 @@
+# pd-test: target=0.26.0rc1
+if [ "$ROLE" = prefill ]; then
+  vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_producer", "kv_connector_extra_config": {"lookup_rpc_port": "0"}}'
+else
+  vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"lookup_rpc_port": "0", "consumer_is_to_load": true}}'
+fi

@@ -1,0 +1,3 @@
+# pd-test: target=0.26.0rc1 severity=warning
+vllm serve /models/m \
+  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"backend": "mooncake"}}'

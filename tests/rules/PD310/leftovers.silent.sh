@@ -1,0 +1,3 @@
+# pd-test: target=0.26.0rc1
+vllm serve /models/m \
+  --tensor-parallel-size 8
