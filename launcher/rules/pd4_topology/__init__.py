@@ -1,0 +1,1 @@
+"""Rules of family PD4: topology, devices, ports."""

@@ -1,0 +1,198 @@
+"""PD401 device-count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.devices import device_count, ranks_here, visible, visible_node
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import exclusive, same_machine
+
+ZH = """
+本节点需要的设备数超过了可见的或实有的设备数
+
+## 作用
+
+把本机 DP × TP × PP(以及 PCP)与可见设备列表、节点的设备数比较;同一台机器上由一个输入启动的所有引擎合在一起算。
+同一张卡被给出两次也会报告:在一个列表里重复,或者给了同一台机器上的两个引擎。可见设备比需要的多没有问题。
+
+## 为什么重要
+
+每个 rank 独占一个设备:设备不够时,引擎在初始化时退出,或者两个 rank 抢同一张卡而内存不足。
+
+## 示例
+
+```bash
+ASCEND_RT_VISIBLE_DEVICES=0,1,2,3 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
+```
+
+## 应当这样写
+
+```bash
+ASCEND_RT_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/parallel.py(world_size);vllm-ascend 的 P/D 教程:本机 DP × TP × PP 不超过节点的 NPU 数。
+"""
+
+
+@rule("PD401", "device-count", "error", zh=ZH, needs="C H")
+def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
+    """The engines need more devices than they see, or than the node has.
+
+    ## What it does
+
+    Compares local DP × TP × PP (and PCP) with the list of visible devices and with the node's number of devices; all
+    engines that the input starts on one machine count together. It also reports a device that is given twice: in one
+    list, or to two engines of one machine. More visible devices than needed are fine.
+
+    ## Why it matters
+
+    Each rank has a device of its own: with too few the engine stops while it starts, or two ranks fight for one card's
+    memory.
+
+    ## Example
+
+    ```bash
+    ASCEND_RT_VISIBLE_DEVICES=0,1,2,3 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
+    ```
+
+    ## Use instead
+
+    ```bash
+    ASCEND_RT_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/parallel.py (world_size); vllm-ascend's P/D tutorials: local DP × TP × PP is at most the node's NPUs.
+    """
+    full: set[str] = set()
+    for node in deployment.nodes:
+        yield from _list(node, deployment)
+        if node.host is None or node.host not in full:
+            for hit in _machine(node, deployment):
+                full.add(node.host or "")
+                yield hit
+    yield from _shared(deployment)
+
+
+def _list(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Check the list of visible devices against itself and what the engine needs."""
+    devices, place, need = visible(node, deployment), visible_node(node, deployment), ranks_here(node)
+    if devices is None or place is None:
+        return
+    twice = sorted({d for d in devices if devices.count(d) > 1})
+    if twice:
+        yield Hit(
+            place.origin,
+            Msg(f"device {twice[0]} is listed twice", f"设备 {twice[0]} 在列表中出现了两次"),
+            Msg("list each device once", "每个设备只写一次"),
+        )
+    have = len(set(devices))
+    if need is not None and need > have:
+        yield Hit(
+            at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
+            Msg(
+                f"{_product(node)} = {need} devices are needed, but {have} are visible",
+                f"{_product(node)} = {need},需要 {need} 个设备,但只有 {have} 个可见",
+            ),
+            Msg(
+                f"make {need} devices visible, or lower the parallel sizes to {have} ranks",
+                f"让 {need} 个设备可见,或把并行规模降到 {have} 个 rank",
+            ),
+            related=((place.origin, Msg("the visible devices", "可见的设备")),),
+        )
+
+
+def _machine(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Check what all engines of the node's machine need against what the machine has."""
+    count = device_count(node, deployment)
+    if count is None:
+        return
+    mates = [m for m in deployment.nodes if m is node or (node.host is not None and m.host == node.host)]
+    needs = [ranks_here(m) for m in mates if m is node or not any(exclusive(m, other) for other in mates)]
+    if None not in needs and sum(n or 0 for n in needs) > count:
+        need = sum(n or 0 for n in needs)
+        what, what_zh = _product(node), _product(node)
+        if len(needs) > 1:
+            what, what_zh = f"{len(needs)} engines ({what} each)", f"{len(needs)} 个引擎(每个 {what})"
+        yield Hit(
+            at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
+            Msg(
+                f"{what} need {need} devices, but the node has {count}",
+                f"{what_zh}共需要 {need} 个设备,但节点只有 {count} 个",
+            ),
+            Msg(
+                "start fewer ranks on this node, or lower the parallel sizes",
+                "减少本节点上的 rank 数,或降低并行规模",
+            ),
+            related=seen(node, "data-parallel-size", "DP size", "DP 大小"),
+        )
+        return
+    for mate in mates:
+        devices, place = visible(mate, deployment), visible_node(mate, deployment)
+        beyond = [d for d in devices or () if d >= count]
+        if beyond and place is not None:
+            yield Hit(
+                place.origin,
+                Msg(
+                    f"device {beyond[0]} is listed, but the node has the devices 0 to {count - 1}",
+                    f"列出了设备 {beyond[0]},但节点只有设备 0 到 {count - 1}",
+                ),
+                Msg(f"list devices from 0 to {count - 1}", f"只写 0 到 {count - 1} 之间的设备"),
+            )
+            return
+
+
+def _shared(deployment: Deployment) -> Iterator[Hit]:
+    """Find devices that two engines of one machine are both given."""
+    for one, other in same_machine(deployment) if deployment.target.is_ascend else ():
+        first, second = visible(one, deployment), visible(other, deployment)
+        place, before = visible_node(other, deployment), visible_node(one, deployment)
+        both = sorted(set(first or ()) & set(second or ()))
+        if not both or place is None or before is None or _on_purpose(one, other):
+            continue
+        yield Hit(
+            place.origin,
+            Msg(
+                f"device {both[0]} is given to two engines of this machine",
+                f"设备 {both[0]} 同时给了这台机器上的两个引擎",
+            ),
+            Msg("give each engine devices of its own", "给每个引擎各自的设备"),
+            related=((before.origin, Msg("the other engine's devices", "另一个引擎的设备")),),
+        )
+
+
+def _on_purpose(one: NodeLaunch, other: NodeLaunch) -> bool:
+    """Whether both engines say which share of the memory they take, and the shares fit."""
+    shares = []
+    for node in (one, other):
+        value = node.value("gpu-memory-utilization")
+        try:
+            shares.append(float(str(value.value)) if value is not None else 1.0)
+        except ValueError:
+            return True
+    return sum(shares) <= 1.0
+
+
+def _product(node: NodeLaunch) -> str:
+    sizes = (
+        ("DP", node.local_engines),
+        ("TP", node.tensor),
+        ("PP", node.pipeline),
+        ("PCP", node.prefill_context),
+    )
+    return " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)

@@ -1,0 +1,194 @@
+"""PD402 dp-ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import dp_groups, exclusive, local_ranks
+
+ZH = """
+数据并行的 rank 越界、重复或缺失
+
+## 作用
+
+检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP;再把同一组(同侧、同 master 地址与 rpc 端口)
+的各节点放在一起,
+检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。
+
+## 为什么重要
+
+组内每个 rank 必须恰好出现一次:越界的会退出,重复或缺失时所有节点都会在建组时一直等待。
+
+## 示例
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
+  --data-parallel-start-rank 3 \\
+  --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
+  --data-parallel-start-rank 2 \\
+  --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/parallel.py 与 vllm/v1/engine/utils.py,0.23.0、0.27.1、0.32.0。
+"""
+
+
+@rule("PD402", "dp-ranks", "error", zh=ZH, needs="C P")
+def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
+    r"""Data-parallel ranks are outside the group, given twice, or missing.
+
+    ## What it does
+
+    Checks that the ranks of each launch lie in [0, DP) and that the local size is not larger than DP. Then it looks at
+    all nodes of one group (same side, master address and rpc port): no rank may be there twice, and none may be
+    missing. Files of one node alone are not incomplete.
+
+    ## Why it matters
+
+    Each rank of a group must be there exactly once: a rank outside stops its engine, and with one twice or missing all
+    nodes wait for each other while the group is set up.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \
+      --data-parallel-start-rank 3 \
+      --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \
+      --data-parallel-start-rank 2 \
+      --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/parallel.py and vllm/v1/engine/utils.py at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    wrong: set[int] = set()
+    for node in deployment.nodes:
+        for hit in _alone(node):
+            wrong.add(id(node))
+            yield hit
+    for group in dp_groups(deployment):
+        if not any(id(node) in wrong for node in group):
+            yield from _together(group)
+
+
+def _alone(node: NodeLaunch) -> Iterator[Hit]:
+    data, ranks = node.data, local_ranks(node)
+    local = node.number("data-parallel-size-local", 0)
+    if data is None:
+        return
+    related = seen(node, "data-parallel-size", "DP size", "DP 大小")
+    if local is not None and local > data:
+        yield Hit(
+            at(node, "data-parallel-size-local"),
+            Msg(f"the local DP size {local} is larger than the DP size {data}", f"本机 DP {local} 大于 DP 大小 {data}"),
+            Msg(
+                f"write at most {data}, or set --data-parallel-size to the size of the whole side",
+                f"最多写 {data},或把 --data-parallel-size 写成整侧的大小",
+            ),
+            related=related,
+        )
+    elif ranks is not None and (ranks.start < 0 or ranks.stop > data) and (ranks.start or node.external_dp):
+        flag = "data-parallel-rank" if node.external_dp else "data-parallel-start-rank"
+        last = max(ranks.start, ranks.stop - 1)
+        what = f"rank {ranks.start}" if len(ranks) == 1 else f"ranks {ranks.start} to {last}"
+        yield Hit(
+            at(node, flag),
+            Msg(
+                f"{what} with a DP size of {data}: ranks go from 0 to {data - 1}",
+                f"DP 大小为 {data} 时 rank 只能是 0 到 {data - 1},这里是 {ranks.start} 到 {last}",
+            ),
+            Msg(
+                f"write a --{flag} of at most {max(0, data - len(ranks))}",
+                f"--{flag} 最多写 {max(0, data - len(ranks))}",
+            ),
+            related=related,
+        )
+
+
+def _together(group: list[NodeLaunch]) -> Iterator[Hit]:
+    known = [(node, ranks) for node in group if (ranks := local_ranks(node)) is not None]
+    for index, (node, ranks) in enumerate(known):
+        for earlier, taken in known[:index]:
+            both = range(max(ranks.start, taken.start), min(ranks.stop, taken.stop))
+            if both and not exclusive(node, earlier):
+                yield _twice(node, earlier, both.start)
+                return
+    if len(known) == len(group):
+        yield from _missing(known)
+
+
+def _twice(node: NodeLaunch, earlier: NodeLaunch, rank: int) -> Hit:
+    flags = ("data-parallel-rank", "data-parallel-start-rank", "data-parallel-size-local", "data-parallel-size")
+    return Hit(
+        at(node, *flags),
+        Msg(f"rank {rank} of this group is started twice", f"这一组的 rank {rank} 被启动了两次"),
+        Msg(
+            "start each rank once: --data-parallel-start-rank (or --data-parallel-rank) is the number of ranks on the "
+            "nodes before",
+            "每个 rank 只启动一次:--data-parallel-start-rank(或 --data-parallel-rank)等于前面各节点的 rank 总数",
+        ),
+        related=((at(earlier, *flags), Msg("the other launch of this rank", "另一处启动")),),
+    )
+
+
+def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
+    data = known[0][0].data or 0
+    absent = sorted(set(range(data)) - {rank for _, ranks in known for rank in ranks})
+    if not absent or not _whole([node for node, _ in known]):
+        return
+    node = known[-1][0]
+    shown = ", ".join(map(str, absent[:4])) + (" …" if len(absent) > 4 else "")
+    yield Hit(
+        at(node, "data-parallel-size"),
+        Msg(
+            f"the DP size is {data}, but no node of this group starts rank {shown}",
+            f"DP 大小是 {data},但这一组没有节点启动 rank {shown}",
+        ),
+        Msg(
+            "let the local sizes of the group's nodes add up to the DP size, or add the missing node's file",
+            "让各节点的本机 DP 加起来等于 DP 大小,或补上缺少的节点文件",
+        ),
+        related=tuple(
+            (
+                at(other, "data-parallel-size-local", "data-parallel-rank"),
+                Msg("ranks of another node", "其他节点的 rank"),
+            )
+            for other, _ in known[:-1][:4]
+        ),
+    )
+
+
+def _whole(nodes: list[NodeLaunch]) -> bool:
+    """Whether the input surely shows the whole group, not a sample of it."""
+    if any(node.branches for node in nodes):
+        return False
+    if all(node.form in ("e2e", "profile") for node in nodes):
+        return True
+    machines = {node.host for node in nodes}
+    return len(machines) > 1 and None not in machines and not any(node.external_dp for node in nodes)

@@ -1,0 +1,192 @@
+"""PD403 dp-form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.ports import first_rank
+
+ZH = """
+内部、混合与外部数据并行的选项混用错误
+
+## 作用
+
+查找不能放在一起的选项:第一个节点(rank 0)写了 --headless;起始 rank 大于 0 却既没有 --headless 也不是混合负载均衡;
+--headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同用;--data-parallel-hybrid-lb 缺
+少 --data-parallel-size-local;
+外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同用;外部负载均衡没有 rank。
+
+## 为什么重要
+
+vLLM 从这些选项推断由谁提供 HTTP、由谁建组:混用时启动失败,或者节点悄悄换成另一种形式,整组等不齐。
+
+## 示例
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --headless --api-server-count 2 --data-parallel-size 4 \\
+  --data-parallel-size-local 2 \\
+  --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --headless --data-parallel-size 4 --data-parallel-size-local 2 \\
+  --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/engine/arg_utils.py(create_engine_config)与 vllm/entrypoints/cli/serve.py,0.23.0、0.27.1、0.32.0。
+"""
+
+HYBRID = "data-parallel-hybrid-lb"
+EXTERNAL = "data-parallel-external-lb"
+LOCAL = "data-parallel-size-local"
+START = "data-parallel-start-rank"
+RANK = "data-parallel-rank"
+
+
+@rule("PD403", "dp-form", "error", zh=ZH)
+def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Options of internal, hybrid and external data parallelism are mixed wrongly.
+
+    ## What it does
+
+    Finds options that do not go together: --headless on the first node (rank 0); a start rank above 0 with neither
+    --headless nor hybrid load balancing; --headless with --api-server-count or --data-parallel-hybrid-lb;
+    --data-parallel-hybrid-lb without --data-parallel-size-local; an external rank with a local size above 1, a start
+    rank or hybrid load balancing; external load balancing without a rank.
+
+    ## Why it matters
+
+    From these options vLLM derives who serves HTTP and who sets up the group: mixed, the start fails, or a node
+    silently takes another form and the group is never complete.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --headless --api-server-count 2 --data-parallel-size 4 \
+      --data-parallel-size-local 2 --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 \
+      --data-parallel-rpc-port 13389
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --headless --data-parallel-size 4 --data-parallel-size-local 2 \
+      --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/engine/arg_utils.py (create_engine_config) and vllm/entrypoints/cli/serve.py at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    ignored = node.program == "api_server"  # parsed there, without effect: another rule says so
+    if node.switch("headless") and not ignored:
+        yield from _headless(node)
+    elif not node.external_dp:
+        yield from _serving(node)
+    if node.external_dp or node.switch(EXTERNAL):
+        yield from _external(node)
+
+
+def _headless(node: NodeLaunch) -> Iterator[Hit]:
+    place = at(node, "headless")
+    servers = node.number("api-server-count", 0)
+    if servers:
+        yield Hit(
+            at(node, "api-server-count"),
+            Msg(
+                f"--api-server-count {servers} with --headless: a headless node starts no API server",
+                f"--api-server-count {servers} 与 --headless 同用:headless 节点不启动 API 服务",
+            ),
+            Msg("leave --api-server-count out", "去掉 --api-server-count"),
+            related=((place, Msg("headless here", "这里是 headless")),),
+        )
+    if node.switch(HYBRID):
+        yield Hit(
+            at(node, HYBRID),
+            Msg("hybrid load balancing with --headless", "混合负载均衡与 --headless 同用"),
+            Msg(
+                "with hybrid load balancing every node serves HTTP: leave --headless out",
+                "混合负载均衡下每个节点都提供 HTTP:去掉 --headless",
+            ),
+            related=((place, Msg("headless here", "这里是 headless")),),
+        )
+    data = node.data
+    if data is not None and data > 1 and first_rank(node) == 0 and not node.partial and node.number("nnodes", 1) == 1:
+        yield Hit(
+            place,
+            Msg("the node with rank 0 is headless: nobody serves HTTP", "rank 0 所在的节点是 headless:没有人提供 HTTP"),
+            Msg(
+                f"leave --headless out on the first node, or give this node its --{START}",
+                f"第一个节点去掉 --headless,或给本节点写上 --{START}",
+            ),
+            related=seen(node, START, "its start rank", "它的起始 rank"),
+        )
+
+
+def _serving(node: NodeLaunch) -> Iterator[Hit]:
+    start = first_rank(node)
+    hybrid = bool(node.switch(HYBRID))
+    multi_port = bool(node.switch("data-parallel-multi-port-external-lb") or node.switch(EXTERNAL))
+    if hybrid and node.arg(LOCAL) is None and not node.partial:
+        yield Hit(
+            at(node, HYBRID),
+            Msg(f"--{HYBRID} without --{LOCAL}", f"--{HYBRID} 缺少 --{LOCAL}"),
+            Msg(f"write --{LOCAL} with the ranks of this node", f"用 --{LOCAL} 写出本节点的 rank 数"),
+        )
+    if start and start > 0 and not hybrid and not multi_port and not node.partial:
+        yield Hit(
+            at(node, START),
+            Msg(
+                f"--{START} {start} without --headless: this node switches to hybrid load balancing by itself",
+                f"--{START} {start} 却没有 --headless:本节点会自行切换为混合负载均衡",
+            ),
+            Msg(
+                f"write --headless, or --{HYBRID} on every node of the group",
+                f"写上 --headless,或在这一组的每个节点都写 --{HYBRID}",
+            ),
+        )
+
+
+def _external(node: NodeLaunch) -> Iterator[Hit]:
+    place = at(node, RANK, EXTERNAL)
+    here = ((place, Msg("external DP here", "这里是外部 DP")),)
+    local = node.number(LOCAL, 1)
+    if local is not None and local != 1:
+        yield Hit(
+            at(node, LOCAL),
+            Msg(
+                f"an external rank with --{LOCAL} {local}: each command starts one rank",
+                f"外部 DP 的 rank 与 --{LOCAL} {local} 同用:每条命令只启动一个 rank",
+            ),
+            Msg(f"leave --{LOCAL} out, or write 1", f"去掉 --{LOCAL},或写 1"),
+            related=here,
+        )
+    for flag in (HYBRID, START):
+        if node.switch(flag) if flag == HYBRID else node.arg(flag) is not None:
+            yield Hit(
+                at(node, flag),
+                Msg(f"--{flag} with external DP", f"--{flag} 与外部 DP 同用"),
+                Msg(f"leave --{flag} out, or --{RANK}", f"去掉 --{flag},或去掉 --{RANK}"),
+                related=here,
+            )
+    if node.switch(EXTERNAL) and not node.external_dp and not node.partial and node.number("nnodes", 1) == 1:
+        yield Hit(
+            place,
+            Msg(f"--{EXTERNAL} without --{RANK}", f"--{EXTERNAL} 缺少 --{RANK}"),
+            Msg(f"write --{RANK} with this engine's rank", f"用 --{RANK} 写出本引擎的 rank"),
+        )

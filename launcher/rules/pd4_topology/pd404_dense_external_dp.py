@@ -1,0 +1,97 @@
+"""PD404 dense-external-dp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models import model_of
+
+ZH = """
+稠密模型使用外部数据并行
+
+## 作用
+
+当模型是稠密的(没有专家),而每个 DP rank 由自己的命令启动(--data-parallel-rank、--data-parallel-external-lb)时报告。
+模型未知时不报告。
+
+## 为什么重要
+
+vLLM 拒绝这种组合并退出:稠密模型的各个 rank 之间没有可以共享的专家,它们就是互不相关的实例。
+
+## 示例
+
+```bash
+vllm serve Qwen/Qwen3-32B --data-parallel-size 4 --data-parallel-rank 0 --data-parallel-address 192.0.2.11 \\
+  --data-parallel-rpc-port 12321
+```
+
+## 应当这样写
+
+```bash
+vllm serve Qwen/Qwen3-32B --port 7100
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/engine/arg_utils.py(create_engine_config),0.23.0、0.27.1、0.32.0。
+"""
+
+
+@rule("PD404", "dense-external-dp", "error", zh=ZH)
+def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""A dense model is launched with external data parallelism.
+
+    ## What it does
+
+    Reports a model without experts whose DP ranks are each started by a command of their own (--data-parallel-rank or
+    --data-parallel-external-lb). Silent where the model is not known.
+
+    ## Why it matters
+
+    vLLM refuses this and stops: the ranks of a dense model share nothing, so they are simply separate instances.
+
+    ## Example
+
+    ```bash
+    vllm serve Qwen/Qwen3-32B --data-parallel-size 4 --data-parallel-rank 0 --data-parallel-address 192.0.2.11 \
+      --data-parallel-rpc-port 12321
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve Qwen/Qwen3-32B --port 7100
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/engine/arg_utils.py (create_engine_config) at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    external = node.external_dp or node.switch("data-parallel-external-lb")
+    facts = model_of(node)
+    if not external or facts is None or facts.moe is not False or not node.data or node.data < 2:
+        return
+    yield Hit(
+        at(node, "data-parallel-rank", "data-parallel-external-lb"),
+        Msg(
+            f"external data parallelism with a dense model ({facts.family}): the engine refuses it",
+            f"稠密模型({facts.family})使用外部数据并行:引擎会拒绝",
+        ),
+        Msg(
+            "start each rank as an instance of its own, without --data-parallel-* options and with its own port and "
+            "kv_port; list all of them at the proxy",
+            "把每个 rank 作为独立实例启动:不写 --data-parallel-* 选项,各用自己的端口和 kv_port,并全部列在代理里",
+        ),
+        related=((node.model.origin, Msg("the model", "模型")),) if node.model else (),
+    )

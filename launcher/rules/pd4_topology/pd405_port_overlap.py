@@ -1,0 +1,121 @@
+"""PD405 port-overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH, shown
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.ports import PortRange, bound_ports
+from pd_launch.schemas.sides import same_machine
+
+ZH = """
+同一台机器上两个引擎绑定的端口重叠
+
+## 作用
+
+对同一台机器上的每两个引擎,比较它们真正绑定的端口:HTTP、DP rpc、side channel,以及 kv_port 的范围。
+kv_port 只看真正监听的一方:
+MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseConnector 是消费者。
+一个引擎自己的端口互相重叠也会报告。
+
+## 为什么重要
+
+后启动的那个引擎绑定失败并退出;kv_port 重叠时,KV 会找错引擎或时断时续。
+
+## 示例
+
+```bash
+export HCCL_IF_IP=192.0.2.10
+ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
+ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9100 &
+```
+
+## 应当这样写
+
+```bash
+export HCCL_IF_IP=192.0.2.10
+ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
+ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9101 &
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+各连接器的端口公式:vllm_ascend/distributed/kv_transfer/kv_p2p,0.18.0 到 0.27.1rc1;NixlConnector 的 side channel:
+vLLM 0.32.0。
+"""
+
+
+@rule("PD405", "port-overlap", "error", zh=ZH, needs="P H")
+def port_overlap(deployment: Deployment) -> Iterator[Hit]:
+    """Two engines on one machine bind the same port.
+
+    ## What it does
+
+    For every two engines on one machine it compares the ports that they really bind: HTTP, DP rpc, side channel, and
+    the kv_port range of the side that listens: producers with MooncakeConnectorV1 and MooncakeHybridConnector,
+    consumers with MooncakeLayerwiseConnector. Ports of one engine that overlap among themselves are reported too.
+
+    ## Why it matters
+
+    The engine that comes second cannot bind and stops; where kv_port ranges overlap, KV goes to the wrong engine or
+    fails now and then.
+
+    ## Example
+
+    ```bash
+    export HCCL_IF_IP=192.0.2.10
+    ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
+    ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9100 &
+    ```
+
+    ## Use instead
+
+    ```bash
+    export HCCL_IF_IP=192.0.2.10
+    ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
+    ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9101 &
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    The connectors' port formulas in vllm_ascend/distributed/kv_transfer/kv_p2p at 0.18.0 to 0.27.1rc1; NixlConnector's
+    side channel in vLLM 0.32.0.
+    """
+    for node in deployment.nodes:
+        ports = bound_ports(node)
+        for index, one in enumerate(ports):
+            yield from _overlap(one, ports[index + 1 :])
+    for first, second in same_machine(deployment):
+        for one in bound_ports(second):
+            yield from _overlap(one, bound_ports(first))
+
+
+def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:
+    for other in others:
+        both = range(max(one.first, other.first), min(one.ports.stop, other.ports.stop))
+        if not both or (one.origin == other.origin and one.use != other.use):
+            continue
+        yield Hit(
+            one.origin,
+            Msg(
+                f"{shown(one.ports)} ({USES[one.use]}) overlaps {shown(other.ports)} ({USES[other.use]}) on one "
+                "machine",
+                f"{shown(one.ports, 'zh')}({USES_ZH[one.use]})与同一台机器上的 {shown(other.ports, 'zh')}"
+                f"({USES_ZH[other.use]})重叠",
+            ),
+            Msg(
+                f"give one of them ports of its own, for example from {max(one.ports.stop, other.ports.stop)}",
+                f"让其中一个使用自己的端口,例如从 {max(one.ports.stop, other.ports.stop)} 开始",
+            ),
+            related=((other.origin, Msg("the other range", "另一个范围")),),
+        )

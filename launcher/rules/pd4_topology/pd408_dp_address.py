@@ -1,0 +1,131 @@
+"""PD408 dp-address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import DEFAULT_ADDRESS, is_unreachable, master, spans_machines
+
+ZH = """
+其他节点连不上的 DP master 或 HCCL 地址
+
+## 作用
+
+在确实跨多台机器的数据并行布局里,检查 --data-parallel-address 与 HCCL_IF_IP 是否为本机回环地址(127.0.0.1、localhost)
+或 0.0.0.0;
+没有写 --data-parallel-address 时默认就是 127.0.0.1。
+
+## 为什么重要
+
+其他节点会去连它们自己的回环地址:建组一直等不到人,最后超时退出。
+
+## 示例
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
+  --data-parallel-address 127.0.0.1 --data-parallel-rpc-port 13389
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
+  --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/parallel.py(data_parallel_master_ip 默认 127.0.0.1),0.23.0、0.27.1、0.32.0。
+"""
+
+
+@rule("PD408", "dp-address", "error", zh=ZH)
+def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The DP master's or the HCCL address cannot be reached by other nodes.
+
+    ## What it does
+
+    In a data-parallel layout that surely spans several machines it looks whether --data-parallel-address or
+    HCCL_IF_IP is a loopback address (127.0.0.1, localhost) or 0.0.0.0. Without --data-parallel-address 127.0.0.1 is
+    the default.
+
+    ## Why it matters
+
+    The other nodes would connect to their own loopback address: the group never comes together, and all of them time
+    out.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \
+      --data-parallel-address 127.0.0.1 --data-parallel-rpc-port 13389
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \
+      --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/parallel.py (data_parallel_master_ip is 127.0.0.1 by default) at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    if not spans_machines(node, deployment):
+        return
+    backend = node.value("data-parallel-backend")
+    written = master(node)
+    address = written.string() if written else None
+    help = Msg(
+        "write the address of the node with rank 0 by which the others reach it, the same on all nodes",
+        "写 rank 0 所在节点可被其他节点访问的地址,各节点相同",
+    )
+    related = seen(node, "data-parallel-size-local", "ranks of this node", "本节点的 rank 数")
+    if address is not None and is_unreachable(address):
+        yield Hit(
+            at(node, "data-parallel-address"),
+            Msg(
+                f"the DP master address {address} cannot be reached from the group's other nodes",
+                f"DP master 地址 {address} 无法从组内其他节点访问",
+            ),
+            help,
+            related=related,
+        )
+    elif written is None and not node.partial and backend is None and node.arg("master-addr") is None:
+        yield Hit(
+            at(node, "data-parallel-size"),
+            Msg(
+                f"no --data-parallel-address in a group of several nodes: the default {DEFAULT_ADDRESS} cannot be "
+                "reached from the others",
+                f"多节点的组没有写 --data-parallel-address:默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
+            ),
+            help,
+            related=related,
+        )
+    yield from _hccl(node)
+
+
+def _hccl(node: NodeLaunch) -> Iterator[Hit]:
+    variable = node.env.get("HCCL_IF_IP")
+    text = variable.value.string() if variable else None
+    if variable is not None and text and is_unreachable(text):
+        yield Hit(
+            variable.value.origin,
+            Msg(
+                f"HCCL_IF_IP {text} cannot be reached from the group's other nodes",
+                f"HCCL_IF_IP {text} 无法从组内其他节点访问",
+            ),
+            Msg("write this node's own address on the network", "写本节点在网络上的地址"),
+        )

@@ -1,0 +1,1 @@
+"""Rules of family PD5: engine sizing."""

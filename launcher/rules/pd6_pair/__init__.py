@@ -1,0 +1,1 @@
+"""Rules of family PD6: both sides."""
