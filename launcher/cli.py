@@ -193,6 +193,46 @@ def schema(context: click.Context, /, name: str) -> None:
     context.exit(schema_command(name))
 
 
+@cli.group()
+def profiles() -> None:
+    """Look at the profiles that come with pd-launch, or start from one.
+
+    \b
+    pd-launch profiles list
+    pd-launch profiles copy a3-dp2tp8 my.yaml
+    """
+
+
+@profiles.command("list")
+@click.pass_context
+def profiles_list(context: click.Context, /) -> None:
+    """List the shipped profiles."""
+    from pd_launch.launcher.commands.profiles import list_command
+
+    context.exit(list_command())
+
+
+@profiles.command("show")
+@click.argument("name", shell_complete=_profile_names)
+@click.pass_context
+def profiles_show(context: click.Context, /, name: str) -> None:
+    """Print a shipped profile."""
+    from pd_launch.launcher.commands.profiles import show_command
+
+    context.exit(show_command(name))
+
+
+@profiles.command("copy")
+@click.argument("name", shell_complete=_profile_names)
+@click.argument("target", required=False)
+@click.pass_context
+def profiles_copy(context: click.Context, /, name: str, target: str | None) -> None:
+    """Copy a shipped profile to a file of yours."""
+    from pd_launch.launcher.commands.profiles import copy_command
+
+    context.exit(copy_command(name, target))
+
+
 @cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
