@@ -8,7 +8,7 @@ from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
-_HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG])")
+_HUMAN = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG])", re.ASCII)
 
 
 def longest_request(node: NodeLaunch, facts: ModelFacts | None) -> int | None:

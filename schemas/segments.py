@@ -12,7 +12,7 @@ from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.values import Origin
 
 VARIABLE = "MOONCAKE_GLOBAL_SEGMENT_SIZE"
-_SIZE = re.compile(r"([\d.]+)\s*(gb|mb|kb|b)?")
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{0,6})?)\s*(gb|mb|kb|b)?", re.ASCII)
 _FACTORS = {"gb": 1024**3, "mb": 1024**2, "kb": 1024, "b": 1}
 
 
@@ -22,8 +22,5 @@ def segment_bytes(node: NodeLaunch) -> tuple[int, Origin] | None:
     match = _SIZE.fullmatch(text.strip().lower()) if text else None
     if match is None or variable is None:
         return None
-    try:
-        size = int(float(match[1]) * _FACTORS[match[2] or "b"])
-    except ValueError:
-        return None
+    size = int(float(match[1]) * _FACTORS[match[2] or "b"])
     return (size, variable.value.origin) if size > 0 else None

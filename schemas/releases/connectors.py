@@ -1,8 +1,8 @@
 """Connectors by registered name: in which releases they exist, where their class is, and what they support.
 
 Source of vllm-ascend's rows: vllm_ascend/distributed/kv_transfer/__init__.py and the class headers in the wheels of
-0.18.0 to 0.26.0rc1; 0.27.1rc1 and 0.28.0 from the repository. Of vLLM's rows: kv_connector/factory.py and the class
-headers at 0.23.0, 0.27.1 and 0.32.0.
+0.18.0 to 0.26.0rc1; 0.27.1rc1 and 0.28.0 from the repository. Of vLLM's rows: kv_connector/factory.py in the
+wheels of 0.18.0 to 0.32.0, and the class headers at 0.23.0, 0.27.1 and 0.32.0.
 """
 
 from __future__ import annotations
@@ -185,24 +185,39 @@ class VllmConnector:
 _VLLM = [
     VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.32.0")),
     VllmConnector("ExampleHiddenStatesConnector", hma_since="0.27.1"),
-    VllmConnector("P2pNcclConnector", until="0.27.0", no_hma=("0.18.0", "0.26.0")),
+    VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
     VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.32.0")),
     VllmConnector("LMCacheMPConnector"),
     VllmConnector("NixlConnector", hma_since="0.23.0"),
-    VllmConnector("NixlPullConnector", hma_since="0.27.1"),
-    VllmConnector("NixlPushConnector", hma_since="0.27.1"),
+    VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.27.1"),
+    VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.27.1"),
     VllmConnector("MultiConnector", hma_since="0.23.0"),
     VllmConnector("MoRIIOConnector", hma_since="0.32.0", no_hma=("0.27.1", "0.27.1")),
     VllmConnector("OffloadingConnector", hma_since="0.27.1"),
     VllmConnector("DecodeBenchConnector", hma_since="0.27.1"),
     VllmConnector("MooncakeConnector", hma_since="0.27.1"),
-    VllmConnector("MooncakeStoreConnector", hma_since="0.27.1"),
+    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.27.1"),
     VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.32.0")),
-    VllmConnector("SimpleCPUOffloadConnector", hma_since="0.21.0"),
-    VllmConnector("HF3FSKVConnector", no_hma=("0.27.1", "0.32.0")),
-    VllmConnector("HiSparseConnector", since="0.28.0", hma_since="0.32.0"),
+    VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.21.0"),
+    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.32.0")),
+    VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.32.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}
+
+
+PD_CONNECTORS = frozenset(
+    {
+        "MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeLayerwiseConnector", "MooncakeConnectorV2",
+        "MooncakePullConnector", "MooncakeD2RHConnectorV1", "SfaRemoteD2HConnector", "MooncakeConnector",
+        "NixlConnector", "NixlPullConnector", "NixlPushConnector", "P2pNcclConnector", "MoRIIOConnector",
+    }
+)  # fmt: skip
+"""Connectors that carry KV from prefill to decode nodes."""
+
+
+def is_pd_connector(name: str) -> bool:
+    """Whether a connector of that name carries KV from prefill to decode nodes."""
+    return name in PD_CONNECTORS
 
 
 def registered(name: str, target: Target) -> bool:
