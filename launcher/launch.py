@@ -11,9 +11,11 @@ import click
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import check
-from pd_launch.launcher.plan import command_words, environment, make_plan, mask_words
+from pd_launch.launcher.commands.common import read_source
+from pd_launch.launcher.plan import command_words, environment, make_plan
 from pd_launch.launcher.render import BUILTIN_MODEL, ProfileSide, replace_arguments
 from pd_launch.launcher.run import Refused, changed_variables, check_model, exec_engine, find_program
+from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.read import profile_deployment
@@ -68,11 +70,7 @@ def prepare(options: LaunchOptions) -> Launch:
         SettingError: a ``--set`` cannot be applied.
         Refused: the profile has no such side, or this node's rank is not known.
     """
-    path = find_profile(options.profile)
-    try:
-        source = SourceFile(str(path), path.read_bytes().decode("utf-8", "replace"))
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from None
+    source = read_source(str(find_profile(options.profile)))
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_module.host_facts() if use_host else None
@@ -81,7 +79,8 @@ def prepare(options: LaunchOptions) -> Launch:
     _add_extra(deployment, options)
     if not options.dry_run:
         _resolve(deployment)
-    launch = Launch(options, loaded, deployment, check([deployment], lang=options.lang))
+    findings = hide(check([deployment], lang=options.lang), all_secrets([deployment]))
+    launch = Launch(options, loaded, deployment, findings)
     if loaded.profile is None or not deployment.nodes:
         return _without_launches(launch)
     launch.launches = _this_node(deployment.nodes, options)
@@ -184,10 +183,6 @@ def start(launch: Launch) -> None:
     env = environment(node)
     for name in changed_variables(env, os.environ):
         click.echo(f"pd-launch: {name} is already set otherwise; the profile's value is used", err=True)
-    argv = [program, *(word for word, _ in command_words(node)[1:])]
-    click.echo(f"pd-launch: starting {_shown(argv)}", err=True)
-    exec_engine(argv, env)
-
-
-def _shown(argv: list[str]) -> str:
-    return shlex.join(mask_words(argv))
+    words = command_words(node)[1:]
+    click.echo(f"pd-launch: starting {shlex.join([program, *(word.shown for word in words)])}", err=True)
+    exec_engine([program, *(word.text for word in words)], env)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from pd_launch.launcher.render import ProfileSide, argument_words
 from pd_launch.launcher.secrets import MASK, is_secret
-from pd_launch.schemas.budget import BudgetError, resolve_budget
 from pd_launch.schemas.finding import Finding, Summary, TargetInfo
 from pd_launch.schemas.host_memory import ring_bytes
-from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.offload import budget_of, offloads
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, ProcessPlan
 from pd_launch.schemas.ports import all_ports, first_rank
@@ -21,15 +21,36 @@ from pd_launch.schemas.values import Origin, Unknown
 PROGRAM = "vllm"
 
 
-def command_words(launch: NodeLaunch) -> list[tuple[str, Origin | None]]:
-    """Return the whole command, each word with the place that it came from."""
-    model = launch.model
-    words: list[tuple[str, Origin | None]] = [(PROGRAM, None), ("serve", None)]
-    if model is not None:
-        words.append((str(model.value), model.origin))
-    for word, arg in argument_words(launch.args):
-        origin = arg.origin if word == arg.written or arg.value is None else arg.value.origin
-        words.append((word, origin))
+@dataclass(frozen=True)
+class Word:
+    """A word of the command, and the place that it came from."""
+
+    text: str
+    origin: Origin | None = None
+    secret: bool = False
+    asked: str = ""
+    """The shell variable that a script asks for instead, where the word is a secret or not known before the launch."""
+
+    @property
+    def shown(self) -> str:
+        """The word, or a mask where it is a secret."""
+        return MASK if self.secret else self.text
+
+
+def command_words(launch: NodeLaunch) -> list[Word]:
+    """Return the whole command."""
+    words = [Word(PROGRAM), Word("serve")]
+    if launch.model is not None:
+        words.append(Word(str(launch.model.value), launch.model.origin))
+    for text, arg, value in argument_words(launch.args):
+        if value is None:
+            words.append(Word(text, arg.origin))
+            continue
+        secret = is_secret(arg.name)
+        name = arg.name.upper().replace("-", "_").replace(".", "_")
+        count = (arg.value, *arg.more).index(value)
+        asked = f"{name}_{count + 1}" if count else name
+        words.append(Word(text, value.origin, secret, asked if secret or not value.known else ""))
     return words
 
 
@@ -58,7 +79,7 @@ def make_plan(
         env=first.env,
         kv_transfer_config=first.kv_transfer_config,
         additional_config=first.additional_config,
-        budget=_budget(launches),
+        budget=_budget(launches, target),
         ports=first.ports,
         devices=first.devices,
         findings=findings,
@@ -69,7 +90,7 @@ def make_plan(
 
 
 def _process(launch: NodeLaunch) -> ProcessPlan:
-    argv = mask_words([word for word, _ in command_words(launch)])
+    argv = [word.shown for word in command_words(launch)]
     kv_transfer, additional = launch.kv_transfer, launch.additional
     return ProcessPlan(
         node=launch.node_rank,
@@ -83,15 +104,6 @@ def _process(launch: NodeLaunch) -> ProcessPlan:
     )
 
 
-def mask_words(words: list[str]) -> list[str]:
-    """Return a command's words with the values of secret options masked."""
-    masked = list(words)
-    for index, word in enumerate(words[1:], 1):
-        if words[index - 1].startswith("--") and is_secret(words[index - 1]) and not word.startswith("--"):
-            masked[index] = MASK
-    return masked
-
-
 def _devices(launch: NodeLaunch) -> list[int] | None:
     hardware, world, engines = launch.hardware, launch.world_size, launch.local_engines
     if hardware is None or hardware.device_variable is None or world is None or engines is None:
@@ -103,7 +115,7 @@ def _devices(launch: NodeLaunch) -> list[int] | None:
     return [int(n) for n in numbers] if all(n.strip().isdigit() for n in numbers) else None
 
 
-def _budget(launches: Sequence[NodeLaunch]) -> BudgetPlan:
+def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:
     launch = launches[0]
     world, data = launch.world_size, launch.data
     local = [node.local_engines for node in launches]
@@ -112,12 +124,9 @@ def _budget(launches: Sequence[NodeLaunch]) -> BudgetPlan:
     if world is not None and data is not None and engines is not None:
         cpu = launch.hardware is not None and launch.hardware.kind == "cpu"
         plan["shm_bytes"] = ring_bytes(world, data, engines, cpu)
-    offload = next((c for c in connectors(launch.kv_transfer) if c.is_offload), None)
-    if offload is not None and world is not None:
-        try:
-            budget = resolve_budget(offload.extra.plain() if offload.extra else {}, world, offload.name or "")
-        except BudgetError:
-            return BudgetPlan(**plan)
+    offload = next(iter(offloads(launch)), None)
+    budget = budget_of(launch, offload, target) if offload is not None else None
+    if budget is not None:
         plan["per_rank_bytes"] = budget.per_rank_bytes
         plan["per_engine_bytes"] = budget.per_engine_bytes
         plan["per_node_bytes"] = None if engines is None else budget.per_node_bytes(engines)
@@ -126,9 +135,6 @@ def _budget(launches: Sequence[NodeLaunch]) -> BudgetPlan:
 
 
 def _provenance(launch: NodeLaunch) -> dict[str, Place]:
-    places = {f"/argv/{i}": origin for i, (_, origin) in enumerate(command_words(launch)) if origin is not None}
+    places = {f"/argv/{i}": word.origin for i, word in enumerate(command_words(launch)) if word.origin is not None}
     places |= {f"/env/{name}": variable.value.origin for name, variable in launch.env.items()}
     return {key: Place(file=o.file, line=o.line, column=o.column, via=o.via) for key, o in places.items()}
-
-
-Format = Literal["json", "shell"]

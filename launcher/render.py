@@ -7,15 +7,17 @@ others as related places; a default that of the nearest enclosing key.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.profile import LoadedProfile
 from pd_launch.launcher.tiny_model import tiny_model_path
 from pd_launch.schemas.additional import switched_on
 from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
-from pd_launch.schemas.launch import Arg, Container, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
 from pd_launch.schemas.target import Target
@@ -43,6 +45,10 @@ DERIVED = {
 }
 """Flags that follow from other keys of the profile; ``engine`` may not set them."""
 
+_READ_ON_TOP = ("kv_load_failure_policy", "engine_id")
+"""Fields that count only on the top level; a child of a MultiConnector may not even have the second."""
+
+_FLAG = re.compile(r"[A-Za-z0-9][\w-]*(\.[\w+-]+)*")
 _PARALLEL_FLAGS = (
     ("tensor", "tensor-parallel-size"),
     ("pipeline", "pipeline-parallel-size"),
@@ -82,7 +88,7 @@ class _Side:
         addresses = [node.address for node in getattr(self.profile.nodes, self.side)]
         count = max(1, len(addresses))
         ranks = self.section.parallel.ranks or self._equal_ranks(count)
-        if len(ranks) != count:
+        if ranks and len(ranks) != count:
             self._fault(
                 "parallel.ranks has one entry for each node", "parallel.ranks 每个节点一项", "parallel", "ranks"
             )
@@ -202,20 +208,24 @@ class _Side:
         builder.add("data-parallel-rpc-port", self.section.rpc_port, self.at("rpc_port"))
 
     def _engine_flags(self, builder: _Arguments) -> None:
-        common = self.loaded.tree.get("engine")
-        own = self.loaded.tree.get(self.side, "engine")
         merged: dict[str, Node] = {}
-        for section in (common, own):
+        for section in (self.loaded.tree.get("engine"), self.loaded.tree.get(self.side, "engine")):
             for key, node in section.items() if section else ():
-                merged[key.replace("_", "-")] = node
+                name = key.replace("_", "-")
+                merged.pop(name.removeprefix("no-") if name.startswith("no-") else f"no-{name}", None)
+                merged[name] = node
         for name, node in merged.items():
-            if name.startswith("-"):
-                self._refuse(node, f"write flags without dashes: {name.lstrip('-')}", f"不要写横线:{name.lstrip('-')}")
-            elif name in DERIVED:
-                en = f"{name} follows from {DERIVED[name]}; set it there"
-                self._refuse(node, en, f"{name} 由 {DERIVED[name]} 得出,请在那里设置")
+            base = name.partition(".")[0].removeprefix("no-")
+            if not _FLAG.fullmatch(name):
+                self._refuse(
+                    node, f"{name!r} is no long name of a flag, without dashes", f"{name!r} 不是参数的长名(不写横线)"
+                )
+            elif base in DERIVED:
+                en = f"{name} follows from {DERIVED[base]}; set it there"
+                self._refuse(node, en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置")
             elif name != "additional-config":
                 builder.add(name, node.plain(), node)
+        self.faults += [fault for fault in builder.faults if fault not in self.faults]
 
     def _refuse(self, node: Node, en: str, zh: str) -> None:
         fault = Fault("profile", node.key or node.origin, en, zh)
@@ -251,15 +261,13 @@ class _Side:
         if offload is None or transfer is None:
             return transfer or offload
         place = self.at("transfer", "connector", shared=True)
-        policy = transfer.value.pop("kv_load_failure_policy", None)
+        shared = {key: transfer.value.pop(key) for key in _READ_ON_TOP if key in transfer.value}
         extra: dict[str, Any] = {"connectors": Node([transfer, offload], place.origin)}
         for sizes in ("prefill", "decode"):  # the platform's own checks look here, not into children
             found = transfer.get("kv_connector_extra_config", sizes)
             if found is not None:
                 extra[sizes] = found
-        tree: dict[str, Any] = {"kv_connector": MULTI, "kv_role": role}
-        if policy is not None:
-            tree["kv_load_failure_policy"] = policy
+        tree: dict[str, Any] = {"kv_connector": MULTI, "kv_role": role, **shared}
         return plain_node({**tree, "kv_connector_extra_config": extra}, place.origin)
 
     def _transfer(self, role: str) -> Node:
@@ -274,6 +282,8 @@ class _Side:
                 continue
             if key == "load_failure_policy":
                 tree["kv_load_failure_policy"] = node
+            elif key == "kv_connector_extra_config":
+                extra.update(node.items())
             elif key in TOP_LEVEL_FIELDS:
                 tree[key] = node
             else:
@@ -398,10 +408,11 @@ def _auto(value: str, origin: Origin) -> Node:
 
 def _text_node(node: Node) -> Node:
     """Return an environment value as text, exactly as it is written."""
-    if isinstance(node.value, bool):
-        return Node(str(node.value).lower(), node.origin, key=node.key)
-    text = node.text.value if node.text is not None else node.value
-    return Node(str(text), node.origin, key=node.key)
+    return Node(_as_written(node), node.origin, key=node.key)
+
+
+def _as_written(node: Node) -> str:
+    return node.text.value if node.text is not None else str(node.value)
 
 
 def _overlay(tree: Node, written: Node | None) -> Node:
@@ -422,6 +433,7 @@ class _Arguments:
     """Collects a launch's arguments in the order of its command line."""
 
     launch: NodeLaunch
+    faults: list[Fault] = field(default_factory=list)
 
     def add(self, name: str, value: Any, place: Node) -> None:
         """Add a flag: True is a bare flag, False its negation, None nothing, a list several words, a mapping JSON."""
@@ -438,8 +450,17 @@ class _Arguments:
             nodes = [_word(part) for part in place.elements()]
             self.launch.args.append(Arg(name, f"--{name}", origin, nodes[0] if nodes else None, tuple(nodes[1:])))
         else:
-            written = place if place.plain() == value else Node(value, place.origin, related=place.related)
-            self.launch.args.append(Arg(name, f"--{name}", origin, _word(written)))
+            same = name not in DERIVED and place.plain() == value
+            node = _word(place if same else Node(value, place.origin, related=place.related))
+            self.launch.args.append(Arg(name, f"--{name}", origin, self._tree(name, node)))
+
+    def _tree(self, name: str, node: Node) -> Node:
+        """Read a JSON argument that is written as text."""
+        if name not in JSON_ARGS or node.text is None or not node.text.value.lstrip().startswith("{"):
+            return node
+        tree, faults = parse_json(node.text)
+        self.faults += faults
+        return node if faults else tree
 
     def json(self, name: str, tree: Node) -> None:
         self.launch.args.append(Arg(name, f"--{name}", tree.key or tree.origin, tree))
@@ -447,26 +468,23 @@ class _Arguments:
 
 def _word(node: Node) -> Node:
     """Return a scalar as the word that the command line gets, as it is written where it is written."""
-    value: Any = node.value
-    if not isinstance(value, (str, Unknown)):
-        value = node.text.value if node.text is not None else str(value)
+    if isinstance(node.value, (dict, list)):
+        return node
+    value: Any = node.value if isinstance(node.value, (str, Unknown)) else _as_written(node)
     return Node(value, node.origin, key=node.key, related=node.related, text=node.text)
 
 
-def argument_words(args: list[Arg]) -> list[tuple[str, Arg]]:
-    """Return the words of the command line behind the model, each with the argument that it belongs to."""
-    words: list[tuple[str, Arg]] = []
+def argument_words(args: list[Arg]) -> list[tuple[str, Arg, Node | None]]:
+    """Return the words of the command line behind the model, each with its argument and, if it is one, its value."""
+    words: list[tuple[str, Arg, Node | None]] = []
     for arg in args:
         if arg.name:
-            words.append((arg.written, arg))
+            words.append((arg.written, arg, None))
         for node in (arg.value, *arg.more) if arg.value is not None else ():
             value = node.value
-            text = (
-                json.dumps(node.plain(), ensure_ascii=False, default=_unknown_text)
-                if isinstance(value, (dict, list))
-                else value
-            )
-            words.append((_unknown_text(text) if isinstance(text, Unknown) else str(text), arg))
+            if isinstance(value, (dict, list)):
+                value = json.dumps(node.plain(), ensure_ascii=False, default=_unknown_text)
+            words.append((_unknown_text(value), arg, node))
     return words
 
 
@@ -475,8 +493,27 @@ def _unknown_text(value: object) -> str:
 
 
 def replace_arguments(launch: NodeLaunch, extra: list[Arg]) -> None:
-    """Let extra arguments replace rendered ones of the same name, as words behind ``--`` do."""
+    """Let extra arguments replace rendered ones of the same name; dotted ones change their part of a JSON argument."""
+    extra = [_with_dotted(launch, arg) for arg in extra]
     names = {arg.name for arg in extra}
     names |= {name.removeprefix("no-") for name in names} | {f"no-{name}" for name in names}
     launch.args = [arg for arg in launch.args if arg.name not in names] + extra
     launch.__dict__.pop("by_name", None)
+
+
+def _with_dotted(launch: NodeLaunch, arg: Arg) -> Arg:
+    if "." not in arg.written or arg.name not in JSON_ARGS or arg.value is None:
+        return arg
+    rendered = launch.value(arg.name)
+    tree = arg.value if rendered is None else _changed(rendered, arg.value)
+    return Arg(arg.name, f"--{arg.name}", arg.origin, tree)
+
+
+def _changed(tree: Node, change: Node) -> Node:
+    """Return ``tree`` with what ``change`` sets in it."""
+    if not isinstance(tree.value, dict) or not isinstance(change.value, dict):
+        return change
+    value = dict(tree.value)
+    for key, node in change.value.items():
+        value[key] = _changed(value[key], node) if key in value else node
+    return Node(value, tree.origin, key=tree.key, related=tree.related)

@@ -24,10 +24,8 @@ def find_program() -> str:
     Raises:
         Refused: there is none.
     """
-    beside = Path(sys.executable).with_name(PROGRAM)
-    if os.access(beside, os.X_OK):
-        return str(beside)
-    found = shutil.which(PROGRAM)
+    beside = shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(PROGRAM)
     if found is None:
         raise Refused(
             f"{PROGRAM} is neither beside {sys.executable} nor on PATH: install vLLM, or run pd-launch where it is"
@@ -62,3 +60,5 @@ def exec_engine(argv: Sequence[str], env: Mapping[str, str]) -> None:
         os.execvpe(argv[0], list(argv), {**os.environ, **env})
     except OSError as error:
         raise Refused(f"{argv[0]} cannot be executed: {error.strerror}") from None
+    except ValueError as error:  # a NUL byte in a word or a variable
+        raise Refused(f"the command cannot be passed on: {error}") from None

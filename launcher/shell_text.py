@@ -11,10 +11,13 @@ from pd_launch.schemas.launch import NodeLaunch
 
 
 def shell_script(launches: Sequence[NodeLaunch]) -> str:
-    """Return a script that starts the launches of one node; several run side by side, and the script waits for them."""
+    """Return a script that starts the launches of one node; several run side by side, and the script waits for them.
+
+    What is secret, or resolved only at the launch (``auto``), is taken from the environment of who runs the script.
+    """
     parts = ["#!/bin/sh", "set -eu"]
     for launch in launches:
-        block = [f"export {name}={_value(name, value)}" for name, value in environment(launch).items()]
+        block = [f"export {name}={_value(launch, name, value)}" for name, value in environment(launch).items()]
         command = _command(launch)
         if len(launches) == 1:
             parts += [*block, f"exec {command}"]
@@ -25,18 +28,17 @@ def shell_script(launches: Sequence[NodeLaunch]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _value(name: str, value: str) -> str:
-    return f'"${{{name}:?}}"' if is_secret(name) else shlex.quote(value)
+def _value(launch: NodeLaunch, name: str, value: str) -> str:
+    asked = is_secret(name) or not launch.env[name].value.known
+    return f'"${{{name}:?}}"' if asked else shlex.quote(value)
 
 
 def _command(launch: NodeLaunch) -> str:
     lines: list[str] = []
-    secret = ""
-    for word, _ in command_words(launch):
-        quoted = f'"${{{secret}:?}}"' if secret else shlex.quote(word)
-        if word.startswith("--") or not lines:
+    for word in command_words(launch):
+        quoted = f'"${{{word.asked}:?}}"' if word.asked else shlex.quote(word.text)
+        if word.text.startswith("--") or not lines:
             lines.append(quoted)
         else:
             lines[-1] += f" {quoted}"
-        secret = word.lstrip("-").upper().replace("-", "_") if word.startswith("--") and is_secret(word) else ""
     return " \\\n  ".join(lines)

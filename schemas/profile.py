@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from pd_launch.schemas.budget import parse_bytes, parse_ratio
 from pd_launch.schemas.hardware import HARDWARE, Hardware
@@ -17,6 +18,15 @@ PositiveBytes = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 EnvValue = str | int | float | bool
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{name!r} is no name of an environment variable")
+    return name
+
+
+Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue]
 FlagValue = Any
 
 
@@ -75,7 +85,7 @@ class OffloadSection(_Section):
     """Bytes for each engine (data-parallel rank); divided over its ranks, which must come out even."""
     per_node: PositiveBytes | None = None
     """Bytes for each node; divided over its ranks, which must come out even."""
-    cpu_bytes_to_use: Annotated[int, AfterValidator(lambda v: parse_bytes("cpu_bytes_to_use", v))] | None = None
+    cpu_bytes_to_use: Annotated[int, BeforeValidator(lambda v: parse_bytes("cpu_bytes_to_use", v))] | None = None
     """Passed on literally: the engine divides it by TP × PP × PCP."""
     ratio: Annotated[float, BeforeValidator(parse_ratio)] | None = None
     """Host blocks as a multiple of the device's blocks."""
@@ -158,7 +168,7 @@ class SideSection(_Section):
     """Port of the data-parallel master."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
-    env: dict[str, EnvValue] = Field(default_factory=dict)
+    env: Environment = Field(default_factory=dict)
     """Environment variables for this side."""
 
 
@@ -184,7 +194,7 @@ class Profile(_Section):
     """Path or hub name of the model."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for both sides."""
-    env: dict[str, EnvValue] = Field(default_factory=dict)
+    env: Environment = Field(default_factory=dict)
     """Environment variables for both sides."""
     transfer: TransferSection | None = None
     """The P/D connector."""
@@ -198,6 +208,13 @@ class Profile(_Section):
     """Container that the engines run in."""
     nodes: NodesSection = Field(default_factory=NodesSection)
     """Nodes of each side; one node each where left out."""
+
+    @field_validator("target", mode="after")
+    @classmethod
+    def _one_family(cls, target: object) -> object:
+        if isinstance(target, dict) and len(target) != 1:
+            raise ValueError("name one release, of vllm_ascend or of vllm")
+        return target
 
     @model_validator(mode="after")
     def _has_a_side(self) -> Profile:

@@ -12,11 +12,13 @@ import click
 from pd_launch.launcher.check import Checked, Selection, run_checks, worst
 from pd_launch.launcher.commands.common import (
     STDIN,
+    as_text,
     codes,
     host_option,
     locale_language,
     parse_target_option,
     read_source,
+    split_command,
     use_colour,
     write,
 )
@@ -26,10 +28,10 @@ from pd_launch.launcher.report.github import github
 from pd_launch.launcher.report.junit import junit
 from pd_launch.launcher.report.sarif import sarif
 from pd_launch.launcher.report.text import TextReport, clean, concise
-from pd_launch.launcher.secrets import mask, secret_values
+from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
-from pd_launch.schemas.finding import RANK, Report, Severity, Summary, TargetInfo
+from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
 from pd_launch.schemas.values import SourceFile
@@ -73,7 +75,7 @@ def check_command(options: CheckOptions) -> int:
     lang = options.lang or config.lang or locale_language()
     inputs = Inputs(
         [read_source(path) for path in paths],
-        command,
+        [as_text(word) for word in command],
         parse_target_option(options.target or config.target),
         host_option(options.host, options.host_facts),
         options.separate,
@@ -137,15 +139,6 @@ def _write_fixed(fixed: Fixed) -> None:
         click.echo(f"pd-launch: fixed {len(fixed.done)} ({names})", err=True)
 
 
-def split_command(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split what click leaves over into files and the command behind ``--``, which only the real argv still shows."""
-    argv = sys.argv[1:]
-    if "--" not in argv:
-        return list(words), []
-    behind = argv[argv.index("--") + 1 :]
-    return list(words[: len(words) - len(behind)]), behind
-
-
 def _config(paths: Sequence[str]) -> Config:
     start = next((Path(path) for path in paths if path != "-"), Path())
     try:
@@ -157,10 +150,8 @@ def _config(paths: Sequence[str]) -> Config:
 def _print(
     checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
 ) -> None:
-    text = mask(
-        _rendered(checked, deployments, inputs, options, lang),
-        secret_values(node for d in deployments for node in d.nodes),
-    )
+    secrets = all_secrets(deployments)
+    text = _rendered(hide(checked.findings, secrets), checked.suppressed, secrets, deployments, inputs, options, lang)
     stdin = next((source for source in inputs.files if source.path == STDIN), None)
     if stdin is not None and options.fix:
         write(stdin.text)  # the fixed input is the result; the report goes beside it
@@ -170,10 +161,15 @@ def _print(
 
 
 def _rendered(
-    checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
+    findings: list[Finding],
+    suppressed: int,
+    secrets: list[str],
+    deployments: Sequence[Deployment],
+    inputs: Inputs,
+    options: CheckOptions,
+    lang: str,
 ) -> str:
-    findings = checked.findings
-    summary = Summary.of(findings, len(inputs.files) or 1, checked.suppressed)
+    summary = Summary.of(findings, len(inputs.files) or 1, suppressed)
     targets = [deployment.target for deployment in deployments]
     if options.form == "json":
         target = TargetInfo.of(targets[0] if targets else newest(True))
@@ -189,4 +185,4 @@ def _rendered(
         return junit(findings, [source.path for source in inputs.files])
     sources = {path: source for d in deployments for path, source in d.sources.items()}
     colour = options.output is None and use_colour(options.color, sys.stdout)
-    return TextReport(sources, colour, lang).render(findings, summary, targets) + "\n"
+    return TextReport(sources, colour, lang, secrets).render(findings, summary, targets) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,26 @@ def read_source(path: str) -> SourceFile:
     if len(data) > MAX_FILE:
         raise click.ClickException(f"{clean(path)} is larger than 32 MiB: this is no configuration")
     text = data.decode("utf-8", "replace")
-    return SourceFile(name, text, exact=text.encode("utf-8") == data)
+    return SourceFile(as_text(name), text, exact=text.encode("utf-8") == data)
+
+
+def split_command(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split what click leaves over into files and the command behind ``--``, which only the real argv still shows."""
+    argv = sys.argv[1:]
+    if "--" not in argv:
+        return list(words), []
+    behind = argv[argv.index("--") + 1 :]
+    return list(words[: len(words) - len(behind)]), behind
+
+
+def as_text(word: str) -> str:
+    """Return a word of the command line with ``?`` for bytes that are no text, which no report could show."""
+    return word.encode("utf-8", "replace").decode()
+
+
+def is_text(word: str) -> bool:
+    """Whether a word of the command line is valid UTF-8."""
+    return as_text(word) == word
 
 
 def parse_target_option(text: str | None) -> Target | None:

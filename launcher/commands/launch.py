@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from pd_launch.launcher.check import worst
-from pd_launch.launcher.commands.common import USAGE, locale_language, parse_target_option, use_colour, write
+from pd_launch.launcher.commands.common import (
+    USAGE,
+    is_text,
+    locale_language,
+    parse_target_option,
+    split_command,
+    use_colour,
+    write,
+)
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare, start
 from pd_launch.launcher.render import ProfileSide
 from pd_launch.launcher.report.text import TextReport, clean
 from pd_launch.launcher.run import REFUSED, Refused
-from pd_launch.launcher.secrets import mask, secret_values
+from pd_launch.launcher.secrets import all_secrets
 from pd_launch.launcher.shell_text import shell_script
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
 from pd_launch.schemas.finding import Summary
@@ -23,6 +32,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     """Plan and start one side of a profile; return only for a dry run or a refused launch."""
     lang = lang or locale_language()
     target = parse_target_option(options.pop("target"))
+    _check_words(options["extra"], options["settings"])
     try:
         launch = prepare(LaunchOptions(side=side, dry_run=dry_run, target=target, lang=lang, **options))
     except (ProfileNotFound, SettingError) as error:
@@ -44,6 +54,16 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     return REFUSED
 
 
+def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:
+    """Refuse what would be passed on by mistake: words that do not stand behind --, and bytes that are no text."""
+    behind = split_command(extra)[1]
+    if len(behind) < len(extra):
+        raise click.UsageError(f"unexpected argument {clean(extra[0])}: arguments of vLLM stand behind --")
+    for word in (*extra, *settings):
+        if not is_text(word):
+            raise click.UsageError(f"{clean(word)} is not valid UTF-8")
+
+
 def _print_plan(launch: Launch, form: str, lang: str) -> int:
     if launch.plan is None:
         _explain(launch, lang)
@@ -52,8 +72,7 @@ def _print_plan(launch: Launch, form: str, lang: str) -> int:
         write(shell_script(launch.launches))
         _explain(launch, lang)
     else:
-        text = launch.plan.model_dump_json(by_alias=True, indent=2) + "\n"
-        write(mask(text, secret_values(launch.deployment.nodes)))
+        write(launch.plan.model_dump_json(by_alias=True, indent=2) + "\n")
     return int(worst(launch.findings) == "error")
 
 
@@ -61,6 +80,6 @@ def _explain(launch: Launch, lang: str) -> None:
     """Show the findings on standard error, where they do not mix with the engine's or the plan's own output."""
     if not launch.findings:
         return
-    report = TextReport(launch.deployment.sources, use_colour("auto", sys.stderr), lang)
-    text = report.render(launch.findings, Summary.of(launch.findings, 1), [launch.deployment.target])
-    click.echo(mask(text, secret_values(launch.deployment.nodes)), err=True)
+    secrets = all_secrets([launch.deployment])
+    report = TextReport(launch.deployment.sources, use_colour("auto", sys.stderr), lang, secrets)
+    click.echo(report.render(launch.findings, Summary.of(launch.findings, 1), [launch.deployment.target]), err=True)

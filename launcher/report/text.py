@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from pd_launch.launcher.secrets import mask_line
 from pd_launch.schemas.finding import Finding, Summary
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import SourceFile
@@ -18,10 +19,16 @@ _WIDTH = 110
 
 
 class TextReport:
-    """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none."""
+    """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none.
 
-    def __init__(self, sources: Mapping[str, SourceFile], colour: bool, lang: str = "en") -> None:
+    ``secrets`` are masked in these lines; findings are given masked.
+    """
+
+    def __init__(
+        self, sources: Mapping[str, SourceFile], colour: bool, lang: str = "en", secrets: Collection[str] = ()
+    ) -> None:
         self.sources = sources
+        self.secrets = secrets
         self.colour = colour
         self.labels = _LABELS[lang]
         self.lang = lang
@@ -58,7 +65,7 @@ class TextReport:
         start = finding.column - 1
         end = finding.end_column - 1 if finding.end_line == finding.line else len(line)
         end = max(end, start + 1)
-        line, start, end = _window(line, start, end)
+        line, start, end = _window(*mask_line(line, start, end, self.secrets))
         gutter = str(finding.line)
         blank = " " * len(gutter)
         mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)

@@ -14,9 +14,10 @@ from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.target import TargetError
-from pd_launch.schemas.values import Node, Origin, SourceFile
+from pd_launch.schemas.values import Node, Origin, SourceFile, Text
 
 COMMAND_LINE = "<command line>"
+_OTHER_ARM = ("literal_error", "string_type")
 SHIPPED = Path(__file__).resolve().parent.parent.parent / "profiles"
 
 
@@ -50,12 +51,14 @@ def find_profile(name: str) -> Path:
         ProfileNotFound: there is neither.
     """
     path = Path(name)
-    if path.exists():
+    if path.exists() and not path.is_dir():
         return path
     if "/" not in name:
         shipped = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
         if shipped.exists():
             return shipped
+    if name and path.is_dir():
+        return path  # reading it says that it is a folder
     near = difflib.get_close_matches(name.removesuffix(".yaml"), shipped_names(), 1, 0.4)
     hint = f"; did you mean the shipped profile {near[0]}?" if near else f"; shipped: {', '.join(shipped_names())}"
     raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
@@ -73,6 +76,7 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
         if not faults:
             faults = [Fault("profile", empty.origin, "the profile is empty", "配置文件是空的")]
         return LoadedProfile(source, empty, None, faults)
+    faults = [*faults, *_whole(source, documents)]
     tree = documents[0]
     if not isinstance(tree.value, dict):
         fault = Fault("profile", tree.origin, "a profile is a mapping of keys", "配置文件应当是一个映射")
@@ -80,6 +84,19 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
     for setting in settings:
         _apply(tree, setting)
     return validate(source, tree, faults)
+
+
+def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
+    """Return faults of the file as a whole: more than one document, or text that is not UTF-8."""
+    faults = []
+    if len(documents) > 1:
+        en, zh = "a profile is one YAML document; nothing behind this is read", "配置文件只能有一个 YAML 文档"
+        faults.append(Fault("profile", documents[1].origin, en, zh))
+    at = -1 if source.exact else source.text.find("\ufffd")
+    if at >= 0:
+        en, zh = "here the file is not valid UTF-8", "文件此处不是有效的 UTF-8"
+        faults.append(Fault("profile", source.origin(at, at + 1), en, zh, help="save it as UTF-8"))
+    return faults
 
 
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
@@ -99,49 +116,66 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
 
 
 def _apply(tree: Node, setting: str) -> None:
+    """Set one key of ``tree``. Messages name the key only: the value may be a secret."""
     key, sign, text = setting.partition("=")
     if not sign or not key.strip():
-        raise SettingError(f"--set {setting}: write KEY=VALUE, for example decode.parallel.data=4")
+        raise SettingError("--set: write KEY=VALUE, for example decode.parallel.data=4")
     line = SourceFile(COMMAND_LINE, setting)
     documents, faults = parse_yaml(SourceFile(COMMAND_LINE, text))
-    if faults:
-        raise SettingError(f"--set {setting}: the value is {faults[0].detail}")
-    value = documents[0] if documents else Node(None, line.origin(len(key) + 1, len(setting), "--set"))
-    _place(value, line.origin(len(key) + 1, len(setting), "--set"))
+    if faults or len(documents) > 1:
+        detail = faults[0].detail if faults else "more than one document"
+        raise SettingError(f"--set {key}: the value is {detail}")
+    start = len(key) + 1
+    value = documents[0] if documents else Node(None, line.origin(start, len(setting)))
+    _move(value, line, start)
     value.key = line.origin(0, len(key), "--set")
     node = tree
     *steps, last = key.strip().split(".")
-    for step in steps:
+    for step in [*steps, None]:
         if not isinstance(node.value, dict):
-            raise SettingError(f"--set {setting}: {step!r} lies below something that is no mapping")
+            raise SettingError(f"--set {key}: {step or last!r} lies below something that is no mapping")
+        if step is None:
+            node.value[last] = value
+            return
         child = node.value.get(step)
         if child is None or child.value is None:
             child = node.value[step] = Node({}, value.origin, key=value.key)
         node = child
-    if not isinstance(node.value, dict):
-        raise SettingError(f"--set {setting}: {last!r} lies below something that is no mapping")
-    node.value[last] = value
 
 
-def _place(node: Node, origin: Origin) -> None:
+def _move(node: Node, line: SourceFile, start: int) -> None:
+    """Give all parts of a value, read from its own text, their places in the whole argument."""
+    own = SourceFile(COMMAND_LINE, line.text[start:])
     for part in node.walk():
-        part.origin = origin
+        first, last = part.origin, (part.origin.end_line, part.origin.end_column)
+        begin, end = own.offset(first.line, first.column), own.offset(*last)
+        part.origin = line.origin(begin + start, end + start, "--set")
+        if part.text is not None:
+            part.text = Text(part.text.value, line, [spot + start for spot in part.text.spots])
 
 
 def _profile_faults(tree: Node, error: ValidationError) -> list[Fault]:
+    problems = [(problem, *_follow(tree, problem["loc"])) for problem in error.errors(include_url=False)]
     faults: list[Fault] = []
-    for problem in error.errors(include_url=False):
-        loc, kind = problem["loc"], problem["type"]
-        node, path = _follow(tree, loc)
-        if kind == "extra_forbidden":
-            fault = _unknown_key(tree, path)
-        elif kind == "missing":
-            fault = _missing_key(node, path, str(loc[-1]))
+    meant = set()
+    for problem, node, path in problems:
+        inside = any(
+            other[: len(path)] == path and (len(other) > len(path) or some["type"] == "missing")
+            for some, _, other in problems
+        )
+        if problem["type"] in _OTHER_ARM and isinstance(node.value, dict) and inside:
+            continue  # the mapping's own arm of the union says what is wrong inside
+        if problem["type"] == "extra_forbidden":
+            fault = _unknown_key(node, path)
+            meant |= {(*path[:-1], new) for _, new in fault.fix}
+        elif problem["type"] == "missing":
+            fault = _missing_key(node, path, str(problem["loc"][-1]))
         else:
-            fault = Fault("profile", node.origin, *_wrong_value(".".join(map(str, path)), problem))
-        if all((f.origin, f.detail) != (fault.origin, fault.detail) for f in faults):
-            faults.append(fault)
-    return _without_union_noise(faults)
+            place = node.key if problem["loc"][-1:] == ("[key]",) and node.key else node.origin
+            fault = Fault("profile", place, *_wrong_value(".".join(path), problem))
+        faults.append(fault)
+    misspelt = {f"the key {'.'.join(path)} is missing" for path in meant}
+    return _without_union_noise([fault for fault in faults if fault.detail not in misspelt])
 
 
 def _without_union_noise(faults: list[Fault]) -> list[Fault]:
@@ -166,8 +200,7 @@ def _follow(tree: Node, loc: Sequence[int | str]) -> tuple[Node, list[str]]:
     return node, path
 
 
-def _unknown_key(tree: Node, path: list[str]) -> Fault:
-    node = tree.get(*path) or tree
+def _unknown_key(node: Node, path: list[str]) -> Fault:
     known = _fields_at(path[:-1])
     name = path[-1] if path else ""
     near = difflib.get_close_matches(name, known, 1, 0.6)
