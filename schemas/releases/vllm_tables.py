@@ -1,0 +1,146 @@
+"""The tables that scripts/read_release.py writes: what each release of vLLM and vllm-ascend knows.
+
+``data/*.json`` hold every entry once, with the ranges of releases that have it. A file is read when it is first asked
+for, and an entry is looked up by name, so nothing else of the other releases is touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, cast
+
+from packaging.version import Version
+
+from pd_launch.schemas.target import Target
+
+Ranges = list[tuple[int, int, Any]]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How a flag, or a field of a config class, is read.
+
+    ``kind`` of a flag: ``int``, ``float``, ``str``, ``size`` (32k, 1G), ``length`` (``size``, ``auto`` or -1),
+    ``json``, ``json-or-text``, ``config`` (a JSON object that is read into the class ``config``), ``word`` (case and
+    dashes do not matter), ``bool`` (``--x`` and ``--no-x``), ``switch`` (``--x`` alone) or ``any``. Of a field: the
+    members of its type, joined by ``|``. ``values`` is None for one value (none for switches), else a number, ``+`` or
+    ``?``.
+    """
+
+    kind: str
+    values: str | int | None = None
+    choices: tuple[Any, ...] = ()
+    optional: bool = False
+    config: str = ""
+    bounds: tuple[tuple[str, float], ...] = ()
+    default: Any = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether a value may stand behind the flag."""
+        return self.kind not in ("bool", "switch")
+
+
+class Table:
+    """One release's entries."""
+
+    def __init__(self, data: Mapping[str, Any], release: str) -> None:
+        self._data = data
+        self.release = release
+        self._index = list(data["releases"]).index(release)
+
+    @property
+    def file(self) -> str:
+        """The wheel or source package that was read."""
+        return cast("str", self._data["releases"][self.release]["file"])
+
+    def names(self, section: str) -> list[str]:
+        """Return the names that the release has in a section."""
+        return [name for name in self._data[section] if self.entry(section, name) is not None]
+
+    def entry(self, section: str, name: str) -> Any:
+        """Return what the release says of a name; None where it does not have it."""
+        for first, last, value in cast("Ranges", self._data[section].get(name, ())):
+            if first <= self._index <= last:
+                return value
+        return None
+
+    def releases_with(self, section: str, name: str) -> list[str]:
+        """Return all releases that have a name, oldest first."""
+        known = list(self._data["releases"])
+        ranges = cast("Ranges", self._data[section].get(name, ()))
+        return [release for first, last, _ in ranges for release in known[first : last + 1]]
+
+    @cached_property
+    def flags(self) -> dict[str, Spec]:
+        """Every flag by its long names, without dashes."""
+        return dict(self._flags())
+
+    def _flags(self) -> Iterator[tuple[str, Spec]]:
+        for name in self.names("flags"):
+            spec = _spec(self.entry("flags", name), "kind")
+            yield name, spec
+            yield from ((other, spec) for other in spec.also if not other.startswith("-"))
+
+    @cached_property
+    def shorts(self) -> frozenset[str]:
+        """Every short name, with its dash."""
+        return frozenset(name for spec in self.flags.values() for name in spec.also if name.startswith("-"))
+
+    def fields(self, config: str) -> dict[str, Spec]:
+        """Return the fields of a config class by name; none where the table does not have it."""
+        prefix = f"{config}."
+        return {
+            name[len(prefix) :]: _spec(self.entry("fields", name), "types")
+            for name in self._data["fields"]
+            if name.startswith(prefix) and self.entry("fields", name) is not None
+        }
+
+
+def _spec(entry: Any, kind: str) -> Spec:
+    if isinstance(entry, str):
+        return Spec(entry)
+    return Spec(
+        entry[kind],
+        entry.get("values"),
+        tuple(entry.get("choices", ())),
+        entry.get("optional", False),
+        entry.get("config", ""),
+        tuple(entry.get("bounds", {}).items()),
+        entry.get("default"),
+        tuple(entry.get("also", ())),
+    )
+
+
+@cache
+def _data(project: str) -> dict[str, Any]:
+    file = resources.files(__package__).joinpath("data").joinpath(f"{project}.json")
+    return cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8")))
+
+
+@cache
+def _table(project: str, release: str) -> Table:
+    return Table(_data(project), release)
+
+
+def vllm_table(target: Target) -> Table:
+    """Return the table of the vLLM that ``target`` names or brings; of the next older one where it was not read."""
+    return _table("vllm", _row("vllm", target.vllm))
+
+
+def ascend_table(target: Target) -> Table | None:
+    """Return the table of vllm-ascend, or of the next older release that was read; None for a vLLM target."""
+    if target.vllm_ascend is None:
+        return None
+    return _table("vllm-ascend", _row("vllm-ascend", target.vllm_ascend))
+
+
+def _row(project: str, release: str) -> str:
+    known: list[str] = list(_data(project)["releases"])
+    older = [name for name in known if Version(name) <= Version(release)]
+    return older[-1] if older else known[0]
