@@ -1,0 +1,114 @@
+"""PD701 env-unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.common import renamed
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.rules.variables import nearest_name, place_of
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.environment import known_names
+
+MISTAKEN = {
+    "ASCEND_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
+    "NPU_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
+    "ASCEND_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
+    "PYTORCH_NPU_CONF": "PYTORCH_NPU_ALLOC_CONF",
+    "HCCL_IFNAME": "HCCL_SOCKET_IFNAME",
+    "GLOO_IFNAME": "GLOO_SOCKET_IFNAME",
+    "HCCL_IP": "HCCL_IF_IP",
+    "HCCL_BUFFER_SIZE": "HCCL_BUFFSIZE",
+}
+"""Names that people write for another one. The first is right for a container runtime."""
+_RUNTIME = ("docker", "compose", "manifest")
+
+ZH = """
+环境变量的名字像是写错了
+
+## 作用
+
+报告没有任何程序读取、但与某个已知变量只差一点的变量名,以及常被误用的名字:`ASCEND_VISIBLE_DEVICES` 只对
+`docker run -e`(配合 Ascend 容器运行时)有意义,作为 shell 变量并不能为引擎选择设备。不认识、也不相近的名字不报告。
+
+## 为什么重要
+
+写错名字的变量会被悄悄忽略,所要的设置根本不生效。
+
+## 示例
+
+```bash
+export VLLM_ASCEND_ENABLE_FUSD_MC2=1
+vllm serve /models/m
+```
+
+## 应当这样写
+
+```bash
+export VLLM_ASCEND_ENABLE_FUSED_MC2=1
+vllm serve /models/m
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+各版本的 vllm/envs.py 与 vllm_ascend/envs.py;CANN、torch_npu、Mooncake、LMCache、NCCL 的手册;vllm-ascend PR 7271、
+7934、5581。
+"""
+
+
+@rule("PD701", "env-unknown", "warning", zh=ZH, confidence="medium", needs="C R")
+def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """The name of an environment variable looks misspelt.
+
+    ## What it does
+
+    Fires on a name that nothing reads and that is only a slip away from a known one, and on names often taken for
+    another: `ASCEND_VISIBLE_DEVICES` means something to `docker run -e` with the Ascend container runtime, but as a
+    shell variable it selects no device for the engine. Unknown names that are near to nothing are not reported.
+
+    ## Why it matters
+
+    A misspelt variable is ignored without a word, so the setting that was meant never takes effect.
+
+    ## Example
+
+    ```bash
+    export VLLM_ASCEND_ENABLE_FUSD_MC2=1
+    vllm serve /models/m
+    ```
+
+    ## Use instead
+
+    ```bash
+    export VLLM_ASCEND_ENABLE_FUSED_MC2=1
+    vllm serve /models/m
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/envs.py and vllm_ascend/envs.py of the releases in the tables; the manuals of CANN, torch_npu, Mooncake,
+    LMCache and NCCL; vllm-ascend pull requests 7271, 7934 and 5581.
+    """
+    for name, variable in node.env.items():
+        meant = MISTAKEN.get(name)
+        if name == "ASCEND_VISIBLE_DEVICES" and (variable.how in _RUNTIME or not deployment.target.is_ascend):
+            continue
+        if meant is None and name not in known_names():
+            meant = nearest_name(name, known_names())
+        if meant is None or meant == name:
+            continue
+        place = place_of(variable, deployment)
+        yield Hit(
+            place,
+            Msg(f"nothing that the engine runs reads {name}", f"引擎不会读取 {name}"),
+            Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
+            fix=renamed(place, name, meant, deployment),
+        )

@@ -1,0 +1,190 @@
+"""PD702 env-value."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.environment import Variable, removed, variable
+
+_WHOLE = Msg("a whole number", "一个整数")
+_ON, _OFF = ("true", "yes", "on", "y", "enable", "enabled"), ("false", "no", "off", "n", "disable", "disabled", "none")
+
+ZH = """
+环境变量的值会被读错
+
+## 作用
+
+报告读取者无法解析、或会解析成别的意思的值:按整数解析的开关写了 `true`,端口超出 1–65535,超出允许范围的模式,
+不是 JSON 的 JSON,写成 `0-7` 的设备列表等。只检查目标版本确实读取的变量。
+
+## 为什么重要
+
+读取者要么在启动时报错退出,要么悄悄按另一个值运行。
+
+## 示例
+
+```bash
+# target: 0.25.1rc1
+export VLLM_ASCEND_ENABLE_MLAPO=true
+vllm serve /models/m
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+export VLLM_ASCEND_ENABLE_MLAPO=1
+vllm serve /models/m
+```
+
+## 适用版本
+
+随版本不同:例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 0.24.0rc1 起被拒绝。
+
+## 来源
+
+vllm/envs.py(0.18.0、0.23.0、0.27.1、0.32.0);vllm_ascend/envs.py 与 ascend_config.py(0.18.0 至 0.26.0rc1);CANN 环境变量
+手册;Mooncake issue 3749。
+"""
+
+
+@rule("PD702", "env-value", "error", zh=ZH, needs="C R")
+def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """The value of an environment variable is misread.
+
+    ## What it does
+
+    Fires on a text that its reader cannot parse, or takes for something else: `true` where a switch is read as a
+    number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`.
+    Only variables that the target really reads are looked at.
+
+    ## Why it matters
+
+    The reader stops the engine at start, or goes on with another value than the one that was meant.
+
+    ## Example
+
+    ```bash
+    # target: 0.25.1rc1
+    export VLLM_ASCEND_ENABLE_MLAPO=true
+    vllm serve /models/m
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    export VLLM_ASCEND_ENABLE_MLAPO=1
+    vllm serve /models/m
+    ```
+
+    ## Releases
+
+    Differs: `VLLM_ASCEND_ENABLE_FUSED_MC2=2`, for example, is refused from 0.24.0rc1 on.
+
+    ## Sources
+
+    vllm/envs.py at 0.18.0, 0.23.0, 0.27.1 and 0.32.0; vllm_ascend/envs.py and ascend_config.py at 0.18.0 to 0.26.0rc1;
+    CANN's manual of environment variables; Mooncake issue 3749.
+    """
+    for name, given in node.env.items():
+        found = variable(name, deployment.target)
+        text = given.value.string()
+        if found is None or text is None or removed(name, deployment.target):
+            continue
+        wanted = _wanted(found, text)
+        if wanted is None:
+            continue
+        silent = Msg("is misread without an error", "会被悄悄读错")
+        effect = Msg("stops the engine", "会使引擎停止启动") if found.refused else silent
+        shown = text if len(text) <= 60 else f"{text[:60]}…"
+        yield Hit(
+            given.value.origin,
+            Msg(f"{name} cannot be {shown!r}: it {effect.en}", f"{name} 不能是 {shown!r}:{effect.zh}"),
+            Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
+            severity="error" if found.refused else "warning",
+        )
+
+
+def _wanted(found: Variable, text: str) -> Msg | None:
+    """Return what should be written instead, or None where the text is right."""
+    if found.choices:
+        if text.strip().lower() in map(str.lower, found.choices) or (not text and not found.refused):
+            return None
+        listed = ", ".join(choice for choice in found.choices if choice)
+        return Msg(f"one of {listed}", f"其中之一:{listed}")
+    check = _CHECKS.get(found.kind)
+    return check(text) if check else None
+
+
+def _number(text: str) -> Msg | None:
+    return None if re.fullmatch(r"\s*[+-]?\d[\d_]*\s*", text) else _WHOLE
+
+
+def _flag(text: str) -> Msg | None:
+    if _number(text) is None:
+        return None
+    return Msg("0", " 0") if text.strip().lower() in _OFF else Msg("1 or 0", " 1 或 0")
+
+
+def _float(text: str) -> Msg | None:
+    try:
+        float(text)
+    except ValueError:
+        return Msg("a number", "一个数")
+    return None
+
+
+def _port(text: str) -> Msg | None:
+    if _number(text) is None and 1 <= int(text.strip()[:12]) <= 65535:
+        return None
+    return Msg("a port from 1 to 65535", " 1 到 65535 之间的端口")
+
+
+def _true(text: str) -> Msg | None:
+    return Msg("1 or true to switch it on", " 1 或 true 来打开") if text.strip().lower() in (*_ON[1:], "2") else None
+
+
+def _one(text: str) -> Msg | None:
+    return Msg("1 to switch it on", " 1 来打开") if text.strip().lower() in _ON else None
+
+
+def _seed(text: str) -> Msg | None:
+    if text in ("", "random") or (re.fullmatch(r"\d{1,10}", text) and int(text) <= 4294967295):
+        return None
+    return Msg("a number from 0 to 4294967295", " 0 到 4294967295 之间的整数")
+
+
+def _devices(text: str) -> Msg | None:
+    if re.fullmatch(r"\s*\d+\s*-\s*\d+\s*|[\[(].*[\])]|\s*\d+(\s+\d+)+\s*|\s*(all|npu.*|davinci.*)\s*", text, re.I):
+        return Msg("the device numbers with commas between them, as in 0,1,2,3", "用逗号分隔的设备编号,如 0,1,2,3")
+    return None
+
+
+def _json(text: str) -> Msg | None:
+    if not text.strip().startswith(("{", "[", "'", '"')):
+        return None  # a file's name
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return Msg(
+            'strict JSON, with every key in double quotes: {"key": …}', '严格的 JSON,每个键都用双引号:{"key": …}'
+        )
+    return None
+
+
+_CHECKS: dict[str, Callable[[str], Msg | None]] = {
+    "flag": _flag,
+    "int": _number,
+    "float": _float,
+    "port": _port,
+    "true": _true,
+    "one": _one,
+    "seed": _seed,
+    "devices": _devices,
+    "json": _json,
+}

@@ -1,0 +1,215 @@
+"""PD703 env-missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.rules.variables import is_set, place_of, surroundings_known
+from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import is_unreachable, spans_machines
+from pd_launch.schemas.values import Origin
+
+NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
+BACKENDS = {"mooncake": "MOONCAKE_CONFIG_PATH", "memcache": "MMC_LOCAL_CONFIG_PATH", "yuanrong": "DS_WORKER_ADDR"}
+"""Backend of a KV pool → the variable without which it cannot start."""
+_LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/lib", "/lib", "/usr/local/lib64")
+
+ZH = """
+缺少这种布局需要的环境变量
+
+## 作用
+
+报告:数据并行跨机器,却没有 `GLOO_SOCKET_IFNAME`,或 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有;NixlConnector 跨机器,
+却没有 `VLLM_NIXL_SIDE_CHANNEL_HOST`;KV 池后端没有自己的配置变量;`LD_LIBRARY_PATH` 被整个替换,
+不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件,则不报告。
+
+## 为什么重要
+
+缺少它们时,引擎会选错网卡、只在本机监听,或者在启动时找不到后端的配置和动态库。
+
+## 示例
+
+```bash
+# target: vllm==0.32.0
+export GLOO_SOCKET_IFNAME=eth0
+vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+```
+
+## 应当这样写
+
+```bash
+# target: vllm==0.32.0
+export GLOO_SOCKET_IFNAME=eth0
+export VLLM_NIXL_SIDE_CHANNEL_HOST=192.0.2.11
+vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/envs.py;vllm_ascend 的 ascend_store/backend(mooncake、memcache、yuanrong);vLLM issue 27083,vllm-ascend issue 6949。
+"""
+
+
+@rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C")
+def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Environment variables that this layout needs are absent.
+
+    ## What it does
+
+    Fires where data parallelism spans machines without `GLOO_SOCKET_IFNAME`, or with neither `HCCL_IF_IP` nor
+    `HCCL_SOCKET_IFNAME`; where NixlConnector works across machines without `VLLM_NIXL_SIDE_CHANNEL_HOST`; where a KV
+    pool's backend lacks its own variable; and where `LD_LIBRARY_PATH` is replaced as a whole and no longer leads to
+    Mooncake's libraries. A script that reads a further file of variables is left alone.
+
+    ## Why it matters
+
+    Without them the engine picks the wrong network card, listens on this machine only, or does not find its backend's
+    configuration or libraries at start.
+
+    ## Example
+
+    ```bash
+    # target: vllm==0.32.0
+    export GLOO_SOCKET_IFNAME=eth0
+    vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: vllm==0.32.0
+    export GLOO_SOCKET_IFNAME=eth0
+    export VLLM_NIXL_SIDE_CHANNEL_HOST=192.0.2.11
+    vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/envs.py; vllm_ascend's ascend_store/backend (mooncake, memcache, yuanrong); vLLM issue 27083, vllm-ascend
+    issue 6949.
+    """
+    yield from _library_path(node, deployment)
+    if not surroundings_known(node, deployment):
+        return
+    yield from _network(node, deployment)
+    for connector in connectors(node.kv_transfer):
+        yield from _side_channel(node, deployment, connector)
+        yield from _backend(node, deployment, connector)
+
+
+def _network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    if not deployment.target.is_ascend or not _across_machines(node, deployment):
+        return
+    missing = [] if is_set(node, "GLOO_SOCKET_IFNAME") else ["GLOO_SOCKET_IFNAME"]
+    if not is_set(node, "HCCL_IF_IP") and not is_set(node, "HCCL_SOCKET_IFNAME"):
+        missing += ["HCCL_IF_IP", "HCCL_SOCKET_IFNAME"]
+    if missing:
+        names = ", ".join(missing)
+        yield Hit(
+            _dp_place(node),
+            Msg(f"data parallelism spans machines, but {names} are not set", f"数据并行跨机器,但没有设置 {names}"),
+            Msg(
+                "export HCCL_IF_IP with this node's address, and GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and "
+                "HCCL_SOCKET_IFNAME with the name of its network card",
+                "导出 HCCL_IF_IP(本节点地址),以及 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME、HCCL_SOCKET_IFNAME(网卡名)",
+            ),
+        )
+
+
+def _side_channel(node: NodeLaunch, deployment: Deployment, connector: Connector) -> Iterator[Hit]:
+    if connector.name != "NixlConnector" or is_set(node, NIXL_HOST) or _uses_ray(node):
+        return
+    if _across_machines(node, deployment) or _own_pod(node):
+        place = connector.tree.get("kv_connector")
+        yield Hit(
+            place.origin if place else connector.tree.origin,
+            Msg(
+                f"{NIXL_HOST} is not set, so other machines are told to ask localhost for this node's KV",
+                f"没有设置 {NIXL_HOST},其他机器会被告知到 localhost 去取本节点的 KV",
+            ),
+            Msg(f"export {NIXL_HOST} with this node's address", f"导出 {NIXL_HOST},值为本节点的地址"),
+        )
+
+
+def _backend(node: NodeLaunch, deployment: Deployment, connector: Connector) -> Iterator[Hit]:
+    if connector.name not in POOLS or not deployment.target.is_ascend:
+        return
+    written = connector.option("backend")
+    backend = "mooncake" if written is None else written.string()
+    variable = BACKENDS.get(backend.lower()) if backend else None
+    if variable is None or is_set(node, variable):
+        return
+    if written is None and connector.extra is not None and not connector.extra.known:
+        return
+    place = written or connector.tree.get("kv_connector") or connector.tree
+    what = "the address of its worker" if variable == "DS_WORKER_ADDR" else "the path of its configuration file"
+    what_zh = "工作进程地址" if variable == "DS_WORKER_ADDR" else "配置文件路径"
+    yield Hit(
+        place.origin,
+        Msg(f"the backend {backend} needs {variable}, which is not set", f"后端 {backend} 需要 {variable},但没有设置"),
+        Msg(f"export {variable} with {what}", f"导出 {variable},值为{what_zh}"),
+    )
+
+
+def _library_path(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    found = node.env.get("LD_LIBRARY_PATH")
+    path = found.value.string() if found else None
+    if found is None or path is None or not deployment.target.is_ascend:
+        return
+    if not any(c.name in SIZED_CONNECTORS | set(POOLS) for c in connectors(node.kv_transfer)):
+        return
+    folders = [folder.rstrip("/") for folder in path.split(":")]
+    if "mooncake" in path.lower() or "$" in path or any(folder in _LIBRARY_FOLDERS for folder in folders):
+        return
+    yield Hit(
+        place_of(found, deployment),
+        Msg(
+            "LD_LIBRARY_PATH is replaced, and no longer leads to Mooncake's libraries",
+            "LD_LIBRARY_PATH 被整个替换,不再包含 Mooncake 的库目录",
+        ),
+        Msg(
+            "add the folder where Mooncake is installed and keep the rest: "
+            "export LD_LIBRARY_PATH=/usr/local/lib:$LD_LIBRARY_PATH",
+            "加上 Mooncake 的安装目录并保留原值:export LD_LIBRARY_PATH=/usr/local/lib:$LD_LIBRARY_PATH",
+        ),
+    )
+
+
+def _across_machines(node: NodeLaunch, deployment: Deployment) -> bool:
+    address = node.value("data-parallel-address")
+    written = address.string() if address else None
+    if written is not None and is_unreachable(written):
+        return False
+    return spans_machines(node, deployment)
+
+
+def _own_pod(node: NodeLaunch) -> bool:
+    """Whether this is a producer in a pod of its own, which others never reach as localhost."""
+    return (
+        node.form == "manifest" and node.role == "kv_producer" and not (node.container and node.container.host_network)
+    )
+
+
+def _uses_ray(node: NodeLaunch) -> bool:
+    backends = (node.value("data-parallel-backend"), node.value("distributed-executor-backend"))
+    return any(backend is not None and backend.value == "ray" for backend in backends)
+
+
+def _dp_place(node: NodeLaunch) -> Origin:
+    arg = node.arg("data-parallel-address") or node.arg("data-parallel-size-local") or node.arg("data-parallel-size")
+    return arg.origin if arg else node.origin

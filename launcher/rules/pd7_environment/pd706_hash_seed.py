@@ -1,0 +1,153 @@
+"""PD706 hash-seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.rules.variables import surroundings_known
+from pd_launch.schemas.kv_transfer import Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+SEED = "PYTHONHASHSEED"
+POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1", "MooncakeStoreConnector")
+"""Connectors of pools that several engines share; their keys come from vLLM's block hashes."""
+
+ZH = """
+KV 池需要固定的 PYTHONHASHSEED
+
+## 作用
+
+报告:使用 KV 池(AscendStoreConnector 等)的节点没有设置 `PYTHONHASHSEED`,设成 `random`,或各节点的值不同。LMCache 在多个
+rank 之间同样需要它,以警告级别报告。若脚本还会读入别的环境文件,则不报告。
+
+## 为什么重要
+
+没有固定的种子,每个进程算出的块哈希都不同,池里的 KV 永远不会命中。
+
+## 示例
+
+```bash
+export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+```
+
+## 应当这样写
+
+```bash
+export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
+export PYTHONHASHSEED=0
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/v1/core/kv_cache_utils.py(NONE_HASH);vllm-ascend 的 kv_pool 指南与 PR 5398;LMCache issue 1739。
+"""
+
+
+@rule("PD706", "hash-seed", "error", zh=ZH, needs="C")
+def hash_seed(deployment: Deployment) -> Iterator[Hit]:
+    """A KV pool needs a fixed PYTHONHASHSEED.
+
+    ## What it does
+
+    Fires on a node with a KV pool (AscendStoreConnector and its like) where `PYTHONHASHSEED` is not set, is `random`,
+    or differs between the nodes. LMCache with several ranks needs it too: a warning. A script that reads a further file
+    of variables is left alone.
+
+    ## Why it matters
+
+    Without a fixed seed each process computes other block hashes, so what is in the pool is never found again.
+
+    ## Example
+
+    ```bash
+    export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
+    export PYTHONHASHSEED=0
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/v1/core/kv_cache_utils.py (NONE_HASH); vllm-ascend's guide to its KV pool and pull request 5398; LMCache issue
+    1739.
+    """
+    pools = [node for node in deployment.nodes if _pool(node) is not None]
+    for node in pools:
+        yield from _unset(node, deployment)
+    yield from _differs(pools)
+
+
+def _pool(node: NodeLaunch) -> Connector | None:
+    """Return the connector that needs the seed, or None."""
+    for connector in connectors(node.kv_transfer):
+        if connector.name in POOLS or (_is_lmcache(connector) and _shared(node)):
+            return connector
+    return None
+
+
+def _is_lmcache(connector: Connector) -> bool:
+    return (connector.name or "").startswith("LMCache")
+
+
+def _shared(node: NodeLaunch) -> bool:
+    """Whether several processes look up the same hashes: more than one rank, or another engine."""
+    return (node.world_size or 1) > 1 or node.role in ("kv_producer", "kv_consumer")
+
+
+def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    connector = _pool(node)
+    found = node.env.get(SEED)
+    if connector is None:
+        return
+    if found is None:
+        if not surroundings_known(node, deployment):
+            return
+        written = connector.tree.get("kv_connector")
+        origin = written.origin if written else connector.tree.origin
+        message = Msg(f"{SEED} is not set, but {connector.name} needs it", f"{connector.name} 需要 {SEED},但没有设置")
+    elif found.value.string() in ("random", ""):
+        origin = found.value.origin
+        message = Msg(f"{SEED} is not fixed, but {connector.name} needs it", f"{connector.name} 需要固定的 {SEED}")
+    else:
+        return
+    yield Hit(
+        origin,
+        message,
+        Msg(f"export {SEED}=0 on all nodes", f"在所有节点上导出 {SEED}=0"),
+        severity="warning" if _is_lmcache(connector) else "error",
+    )
+
+
+def _differs(pools: list[NodeLaunch]) -> Iterator[Hit]:
+    seeds = [(node, seed) for node in pools if (seed := node.variable(SEED)) not in (None, "", "random")]
+    for node, seed in seeds[1:]:
+        first, other = seeds[0]
+        connector = _pool(node)
+        if seed != other and connector is not None:
+            yield Hit(
+                node.env[SEED].value.origin,
+                Msg(
+                    f"{SEED} is {seed} here and {other} on another node",
+                    f"{SEED} 在这里是 {seed},在别处是 {other}",
+                ),
+                Msg(f"export the same {SEED} on all nodes", f"在所有节点上使用同一个 {SEED}"),
+                severity="warning" if _is_lmcache(connector) else "error",
+                related=((first.env[SEED].value.origin, Msg("the other value", "另一个值")),),
+            )

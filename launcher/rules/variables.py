@@ -1,0 +1,91 @@
+"""What the rules on environment variables share: where a name stands, whether all of them are known, near names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.values import Origin
+
+_READS_MORE = re.compile(
+    r"^\s*(?:source|\.)\s+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b|^\s*-?\s*(?:env_file|envFrom)\s*:|\bset\s+-a\b",
+    re.MULTILINE,
+)
+_NO_SURROUNDINGS = ("command", "python")
+_SHORT, _LONG = 6, 8
+
+
+def place_of(variable: EnvVar, deployment: Deployment) -> Origin:
+    """Return where a variable's name is written; where that is not found, the place of its value."""
+    node = variable.value
+    if node.key is not None:
+        return node.key
+    source = deployment.sources.get(node.origin.file)
+    if source is None or node.origin.via:
+        return node.origin
+    end = source.offset(node.origin.line, node.origin.column)
+    start = source.text.rfind("\n", 0, end) + 1
+    match = re.search(rf"(?<!\w){re.escape(variable.name)}(?=[\"']?\s*[=:]\s*[\"']?$)", source.text[start:end])
+    return source.origin(start + match.start(), start + match.end()) if match else node.origin
+
+
+def surroundings_known(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether the input shows every variable that it sets: no further file is read, and it is no bare command."""
+    if node.form in _NO_SURROUNDINGS:
+        return False
+    source = deployment.sources.get(node.origin.file)
+    return source is None or not _READS_MORE.search(source.text)
+
+
+def is_set(node: NodeLaunch, name: str) -> bool:
+    """Whether a variable is set to something, known or not."""
+    found = node.env.get(name)
+    return found is not None and found.value.value not in ("", None)
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that ``name`` is probably a slip of, or None.
+
+    A slip is one wrong word of the name, a lost or added underscore, or words in another order. Names that differ only
+    in digits, or in a word of two or three letters (TP, DP), are taken for names of their own.
+    """
+    plain = name.upper().replace("-", "_")
+    candidates = [other for other in known if other != name and abs(len(other) - len(plain)) <= 2]
+    best = min(
+        ((distance, other) for other in candidates if (distance := _slip(plain, other)) is not None), default=None
+    )
+    return best[1] if best else None
+
+
+def _slip(name: str, other: str) -> int | None:
+    if name == other:
+        return 0
+    if len(name) < _LONG or "_" not in other:
+        return None
+    if re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
+        return None
+    words, others = name.split("_"), other.split("_")
+    if name.replace("_", "") == other.replace("_", "") or sorted(words) == sorted(others):
+        return 1
+    if len(words) != len(others):
+        return None
+    wrong = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
+    if len(wrong) != 1 or min(len(wrong[0][0]), len(wrong[0][1])) < 4:
+        return None
+    distance = edit_distance(*wrong[0])
+    return distance if distance <= (1 if min(map(len, wrong[0])) < _SHORT else 2) else None
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Return how many letters must be changed, added, taken out or swapped with their neighbour."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            best = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]

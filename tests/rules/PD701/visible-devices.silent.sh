@@ -1,0 +1,3 @@
+#!/bin/bash
+docker run --runtime=ascend --net=host --shm-size=16g -e ASCEND_VISIBLE_DEVICES=0,1 quay.io/ascend/vllm-ascend:v0.25.1rc1 \
+  vllm serve /models/m --tensor-parallel-size 2

@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1
+export PYTHONHASHSEED=0
+vllm serve /models/m \
+  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"lookup_rpc_port": "0"}}'

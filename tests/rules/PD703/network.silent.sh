@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1
+export HCCL_IF_IP=192.0.2.11 GLOO_SOCKET_IFNAME=eth0
+vllm serve /models/m --data-parallel-size 4 --data-parallel-size-local 2 --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389 \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'

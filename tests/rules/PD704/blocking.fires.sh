@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1 line=3
+export ASCEND_LAUNCH_BLOCKING=1
+vllm serve /models/m

@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=vllm==0.32.0
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+vllm serve /models/m --enable-sleep-mode \
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'

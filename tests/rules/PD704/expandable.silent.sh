@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=vllm==0.32.0
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+vllm serve /models/m

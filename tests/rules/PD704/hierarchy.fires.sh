@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: target=0.25.1rc1 severity=info
+export HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0
+vllm serve /models/m --data-parallel-size 2 --data-parallel-size-local 2 --additional-config '{"recompute_scheduler_enable": true}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'

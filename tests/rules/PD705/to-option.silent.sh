@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=0.26.0rc1
+export VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK=0
+vllm serve /models/m

@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m --tensor-parallel-size 1 \
+  --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'

@@ -1,0 +1,2 @@
+#!/bin/bash
+vllm serve /models/path-to-success --tensor-parallel-size 2

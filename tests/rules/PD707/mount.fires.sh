@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: line=3
+docker run --runtime=ascend --net=host --shm-size=16g -v /path/to/models:/models quay.io/ascend/vllm-ascend:v0.25.1rc1 vllm serve /models/m

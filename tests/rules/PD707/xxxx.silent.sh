@@ -1,0 +1,3 @@
+#!/bin/bash
+export MOONCAKE_CONFIG_PATH=/etc/xx.json
+vllm serve /models/m
