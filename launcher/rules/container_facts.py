@@ -1,0 +1,66 @@
+"""What the rules on containers share: the ranks inside one, its mounts, and whether it is for Ascend devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pd_launch.schemas.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.values import Node
+
+DAVINCI = re.compile(r"/dev/davinci(\d+)")
+NPU_RESOURCE = re.compile(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)
+GPU_RESOURCE = "nvidia.com/gpu"
+_ELSEWHERE = ("ray", "external_launcher")
+
+
+def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
+    """Return the ranks that run in one container; None where they are unknown or spread over several containers."""
+    total = 0
+    for node in nodes:
+        engines, world = node.local_engines, node.world_size
+        backends = (node.value("distributed-executor-backend"), node.value("data-parallel-backend"))
+        spread = any(b is not None and b.value != "mp" for b in backends) or (node.number("nnodes", 1) or 2) > 1
+        if engines is None or world is None or spread:
+            return None
+        total += engines * world
+    return total
+
+
+def for_ascend(container: Container, deployment: Deployment) -> bool:
+    """Whether the container says itself that it is for Ascend devices."""
+    image = container.image.string() if container.image else None
+    devices = any(isinstance(d.value, str) and DAVINCI.match(d.value) for d in container.devices)
+    named = bool(image and "ascend" in image.lower()) or any(map(NPU_RESOURCE.match, container.resources))
+    return deployment.target.is_ascend and (devices or named)
+
+
+def brings_devices(container: Container, nodes: Sequence[NodeLaunch]) -> bool:
+    """Whether something else than ``--device`` brings the devices and drivers: a runtime, a plugin, or privileges."""
+    runtime = any("ASCEND_VISIBLE_DEVICES" in node.env for node in nodes)
+    return bool(
+        container.privileged or container.runtime or container.resources or runtime or container.form == "manifest"
+    )
+
+
+def targets(container: Container) -> list[str] | None:
+    """Return the paths inside the container that are mounted, or None where one of them is unknown."""
+    found = []
+    for mount in container.mounts:
+        text = mount.string()
+        if text is None:
+            return None
+        parts = text.split(":")
+        found.append((parts[1] if len(parts) > 1 else parts[0]).rstrip("/") or "/")
+    return found
+
+
+def mounted(path: str, folders: Sequence[str]) -> bool:
+    """Whether ``path`` or a folder above it is mounted."""
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def device_path(device: Node) -> str | None:
+    """Return the device inside the container that ``HOST[:CONTAINER[:MODE]]`` gives, or None where it is unknown."""
+    text = device.string()
+    return text.split(":")[0] if text is not None else None

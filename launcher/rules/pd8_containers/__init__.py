@@ -1,0 +1,1 @@
+"""Rules of family PD8: containers and cluster manifests."""

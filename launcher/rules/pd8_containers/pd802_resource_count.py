@@ -1,0 +1,144 @@
+"""PD802 resource-count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.container_facts import GPU_RESOURCE, NPU_RESOURCE, ranks_inside
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Container, Deployment
+from pd_launch.schemas.machines import by_container
+
+ZH = """
+Pod 申请的设备数与 rank 数不同
+
+## 作用
+
+报告:Pod 的 `resources` 申请的 NPU(或 GPU)数量,与容器内所有 rank 的数量不同。rank 数为奇数、多申请一个以凑成整卡(A3)的
+情况不报告;经 Ray 或 `--nnodes` 分布在多个 Pod 上的引擎也不报告。
+
+## 为什么重要
+
+申请少了,引擎启动时找不到设备;申请多了,多出的设备一直被占着不用。
+
+## 示例
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: decode}
+spec:
+  containers:
+    - name: vllm
+      image: quay.io/ascend/vllm-ascend:v0.25.1rc1
+      command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
+      resources: {limits: {huawei.com/Ascend910: "2"}}
+```
+
+## 应当这样写
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: decode}
+spec:
+  containers:
+    - name: vllm
+      image: quay.io/ascend/vllm-ascend:v0.25.1rc1
+      command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
+      resources: {limits: {huawei.com/Ascend910: "4"}}
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vLLM 的并行配置(每个 rank 一个设备);Ascend 设备插件的资源名。
+"""
+
+
+@rule("PD802", "resource-count", "error", zh=ZH, needs="C")
+def resource_count(deployment: Deployment) -> Iterator[Hit]:
+    """A pod asks for another number of devices than its ranks need.
+
+    ## What it does
+
+    Fires where the NPUs (or GPUs) in a pod's `resources` are not as many as the ranks in the container. One more than
+    an odd number is left alone, since cards of two dies are handed out whole, and so are engines that Ray or
+    `--nnodes` spread over several pods.
+
+    ## Why it matters
+
+    With too few the engine does not find its devices at start, and with too many the rest is held without use.
+
+    ## Example
+
+    ```yaml
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: decode}
+    spec:
+      containers:
+        - name: vllm
+          image: quay.io/ascend/vllm-ascend:v0.25.1rc1
+          command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
+          resources: {limits: {huawei.com/Ascend910: "2"}}
+    ```
+
+    ## Use instead
+
+    ```yaml
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: decode}
+    spec:
+      containers:
+        - name: vllm
+          image: quay.io/ascend/vllm-ascend:v0.25.1rc1
+          command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
+          resources: {limits: {huawei.com/Ascend910: "4"}}
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vLLM's parallel configuration (one device for each rank); the resource names of the Ascend device plugin.
+    """
+    for container, nodes in by_container(deployment):
+        needed = ranks_inside(nodes) if container.form == "manifest" else None
+        if needed is not None:
+            yield from _asked(container, needed)
+
+
+def _asked(container: Container, needed: int) -> Iterator[Hit]:
+    for name, amount in container.resources.items():
+        npu = NPU_RESOURCE.match(name)
+        asked = amount.integer()
+        if asked is None or asked == needed or not (npu or name == GPU_RESOURCE):
+            continue
+        if npu and needed % 2 and asked == needed + 1:
+            continue
+        yield Hit(
+            amount.origin,
+            Msg(
+                f"the pod asks for {asked} {name}, the engines inside need {needed}",
+                f"Pod 申请 {asked} 个 {name},其中的引擎需要 {needed} 个",
+            ),
+            Msg(
+                f"ask for {needed}, or change the parallel sizes to {asked} ranks",
+                f"申请 {needed} 个,或把并行规模改为 {asked} 个 rank",
+            ),
+            fix=_fix(container, name, needed),
+        )
+
+
+def _fix(container: Container, name: str, needed: int) -> FixEdits | None:
+    amount = container.resources[name]
+    if amount.text is None:
+        return None
+    return FixEdits(Msg(f"ask for {needed}", f"申请 {needed} 个"), ((amount.text.origin(), str(needed)),), False)

@@ -1,0 +1,1 @@
+"""Rules of family PD9: releases."""

@@ -1,0 +1,122 @@
+"""PD901 release-pairing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.releases.pairing import ASCEND_PAIRS
+from pd_launch.schemas.target import TargetError, release
+
+UNVERIFIED = ("0.28.0",)
+"""Rows that stand for a release whose real number, and so its vLLM, is not known."""
+
+ZH = """
+安装的 vLLM 与 vllm-ascend 不配套
+
+## 作用
+
+用主机事实中的 `vllm` 与 `vllm_ascend`(安装的版本)核对:每个 vllm-ascend 版本只为一个 vLLM 版本构建。
+
+## 为什么重要
+
+vllm-ascend 会替换 vLLM 的内部代码,版本不配套时会在导入时或运行中出错。
+
+## 示例
+
+```json
+// host facts
+{"vllm_ascend": "0.25.1rc1", "vllm": "0.23.0"}
+```
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m
+```
+
+## 应当这样写
+
+```json
+// host facts
+{"vllm_ascend": "0.25.1rc1", "vllm": "0.25.1"}
+```
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m
+```
+
+## 适用版本
+
+表中的所有 vllm-ascend 版本;0.28.0 的真实版本号未确认,不检查。
+
+## 来源
+
+vllm-ascend 各版本的 Dockerfile(ARG VLLM_TAG)与 .github/vllm-release-tag.commit。
+"""
+
+
+@rule("PD901", "release-pairing", "error", zh=ZH, needs="H R")
+def release_pairing(deployment: Deployment) -> Iterator[Hit]:
+    """The installed vLLM is not the one that the installed vllm-ascend is built for.
+
+    ## What it does
+
+    Compares the host facts `vllm` and `vllm_ascend` (what is installed): each vllm-ascend is built for one vLLM.
+
+    ## Why it matters
+
+    vllm-ascend replaces parts inside vLLM, so another release breaks at import or in the middle of serving.
+
+    ## Example
+
+    ```json
+    // host facts
+    {"vllm_ascend": "0.25.1rc1", "vllm": "0.23.0"}
+    ```
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m
+    ```
+
+    ## Use instead
+
+    ```json
+    // host facts
+    {"vllm_ascend": "0.25.1rc1", "vllm": "0.25.1"}
+    ```
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m
+    ```
+
+    ## Releases
+
+    Every vllm-ascend in the tables but 0.28.0, whose real number is not verified.
+
+    ## Sources
+
+    vllm-ascend's Dockerfile (ARG VLLM_TAG) and .github/vllm-release-tag.commit at each release.
+    """
+    ascend, vllm = deployment.fact("vllm_ascend"), deployment.fact("vllm")
+    if not isinstance(ascend, str) or not isinstance(vllm, str) or not deployment.nodes or not deployment.ascend:
+        return
+    try:
+        rows = [row for row in ASCEND_PAIRS if release(row) == release(ascend) and row not in UNVERIFIED]
+        wanted = ASCEND_PAIRS[rows[0]] if rows else None
+        fits = wanted is None or release(wanted) == release(vllm)
+    except TargetError:
+        return
+    if fits:
+        return
+    yield Hit(
+        deployment.nodes[0].origin,
+        Msg(
+            f"vllm-ascend {ascend} is built for vLLM {wanted}, but vLLM {vllm} is installed",
+            f"vllm-ascend {ascend} 是为 vLLM {wanted} 构建的,安装的却是 vLLM {vllm}",
+        ),
+        Msg(f"install vLLM {wanted}, or the image of that release", f"安装 vLLM {wanted},或使用该版本的镜像"),
+    )

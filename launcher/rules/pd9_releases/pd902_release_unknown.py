@@ -1,0 +1,109 @@
+"""PD902 release-unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.target import TargetError, release
+from pd_launch.schemas.values import Origin
+
+ZH = """
+目标版本不在表里
+
+## 作用
+
+说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。
+
+## 为什么重要
+
+检查用的是最近的较旧版本的事实,目标版本自己的变化可能没有考虑到。
+
+## 示例
+
+```bash
+# target: 0.99.0
+vllm serve /models/m
+```
+
+## 应当这样写
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m
+```
+
+## 适用版本
+
+不在表里的版本。
+
+## 来源
+
+schemas/releases/pairing.py。
+"""
+
+
+@rule("PD902", "release-unknown", "info", zh=ZH, needs="R")
+def release_unknown(deployment: Deployment) -> Iterator[Hit]:
+    """The target release is none of the tables' rows.
+
+    ## What it does
+
+    Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
+    between two rows.
+
+    ## Why it matters
+
+    The facts are those of the nearest older release, and what the target itself changed may be missing.
+
+    ## Example
+
+    ```bash
+    # target: 0.99.0
+    vllm serve /models/m
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m
+    ```
+
+    ## Releases
+
+    Those that are not in the tables.
+
+    ## Sources
+
+    schemas/releases/pairing.py.
+    """
+    target = deployment.target
+    origin = _place(deployment)
+    if target.asked is None or origin is None:
+        return
+    asked = f"vllm-ascend {target.asked}" if target.is_ascend else f"vLLM {target.asked}"
+    row = target.vllm_ascend or target.vllm
+    try:
+        older = release(target.asked) < release(row)
+    except TargetError:
+        return
+    side, side_zh = ("older", "最旧") if older else ("nearest older", "最近的较旧")
+    yield Hit(
+        origin,
+        Msg(
+            f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
+            f"表中没有 {asked}:按{side_zh}的版本 {target} 的事实检查",
+        ),
+        Msg("give --target with a release of the tables to choose another one", "用 --target 指定表中的其他版本"),
+    )
+
+
+def _place(deployment: Deployment) -> Origin | None:
+    if deployment.nodes:
+        container = deployment.nodes[0].container
+        if deployment.target.decided_by == "image" and container is not None and container.image is not None:
+            return container.image.origin
+        return deployment.nodes[0].origin
+    return None

@@ -1,0 +1,163 @@
+"""PD903 known-issue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import Connector, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES, KnownIssue
+
+ZH = """
+目标版本有一个已记录的缺陷,正好涉及这个配置
+
+## 作用
+
+当模型系列、连接器、功能与目标版本的组合命中一条已记录的缺陷(带链接和日期)时报告。不知道的条件不算命中。
+
+## 为什么重要
+
+配置本身没有写错,但这个版本会因此崩溃,或给出错误的答案。
+
+## 示例
+
+```bash
+# target: vllm==0.26.0
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+  "kv_connector_extra_config": {"connectors": [{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"},
+  {"kv_connector": "OffloadingConnector", "kv_role": "kv_consumer",
+  "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}]}}'
+```
+
+## 应当这样写
+
+```bash
+# target: vllm==0.26.0
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+每条缺陷注明的版本。
+
+## 来源
+
+schemas/releases/known_issues.py 中每条的链接。
+"""
+
+
+@rule("PD903", "known-issue", "warning", zh=ZH, confidence="medium", needs="C R")
+def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""The target release has a recorded fault that this configuration meets.
+
+    ## What it does
+
+    Fires where model family, connector, features and target release together are those of a recorded fault, with its
+    link and date. A condition that is unknown does not count as met.
+
+    ## Why it matters
+
+    Nothing is written wrongly, but this release crashes or answers wrongly with it.
+
+    ## Example
+
+    ```bash
+    # target: vllm==0.26.0
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+      "kv_connector_extra_config": {"connectors": [{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"},
+      {"kv_connector": "OffloadingConnector", "kv_role": "kv_consumer",
+      "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}]}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: vllm==0.26.0
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    Those named with each fault.
+
+    ## Sources
+
+    The link of each row in schemas/releases/known_issues.py.
+    """
+    found = connectors(node.kv_transfer)
+    for issue in KNOWN_ISSUES:
+        if not issue.hits(deployment.target):
+            continue
+        for connector in found:
+            if connector.name in issue.connector and _meets(node, connector, issue):
+                written = connector.tree.get("kv_connector") or connector.tree
+                yield Hit(
+                    written.origin,
+                    Msg(
+                        f"known fault of {deployment.target}: {issue.what} ({issue.link}, {issue.date})",
+                        f"{deployment.target} 的已知缺陷:{issue.what_zh}({issue.link},{issue.date})",
+                    ),
+                    Msg(issue.instead, issue.instead_zh),
+                )
+
+
+def _meets(node: NodeLaunch, connector: Connector, issue: KnownIssue) -> bool:
+    if issue.families or issue.hybrid:
+        facts = model_of(node)
+        if facts is None or (issue.families and facts.family not in issue.families):
+            return False
+        if issue.hybrid and not facts.hybrid:
+            return False
+    return all(_NEEDS[need](node, connector) for need in issue.needs)
+
+
+def _speculates(node: NodeLaunch, _: Connector) -> bool:
+    config = node.value("speculative-config")
+    tokens = config.get("num_speculative_tokens") if config else None
+    return tokens is not None and (tokens.integer() or 0) > 0
+
+
+def _aligned(node: NodeLaunch, _: Connector) -> bool:
+    mode = node.value("mamba-cache-mode")
+    return mode is not None and mode.value == "align"
+
+
+def _full_decode(node: NodeLaunch, _: Connector) -> bool:
+    config = node.value("compilation-config")
+    mode = config.get("cudagraph_mode") if config else None
+    return mode is not None and mode.value == "FULL_DECODE_ONLY" and node.role == "kv_consumer"
+
+
+def _v2_runner(node: NodeLaunch, _: Connector) -> bool:
+    return node.variable("VLLM_USE_V2_MODEL_RUNNER") == "1"
+
+
+def _async(node: NodeLaunch, _: Connector) -> bool:
+    return node.switch("async-scheduling") is not False and not node.partial
+
+
+def _one_side(node: NodeLaunch, _: Connector) -> bool:
+    return node.role in ("kv_producer", "kv_consumer")
+
+
+def _under_multi(_: NodeLaunch, connector: Connector) -> bool:
+    siblings = connector.parent.children if connector.parent else []
+    return any(sibling.name == "NixlConnector" for sibling in siblings)
+
+
+def _builtin(_: NodeLaunch, connector: Connector) -> bool:
+    return connector.is_builtin_offload
+
+
+_NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
+    "speculation": _speculates,
+    "align": _aligned,
+    "full_decode_graphs": _full_decode,
+    "v2_runner": _v2_runner,
+    "async": _async,
+    "prefill_or_decode": _one_side,
+    "under_multi": _under_multi,
+    "builtin_offload": _builtin,
+}

@@ -1,0 +1,192 @@
+"""Recorded faults of releases that a configuration can run into: each with its link and date, and what makes it show.
+
+Only faults that a release in the tables has, that its own documents or a reproduced report describe, and that no other
+rule covers. Releases are first and last: of vLLM, or of vllm-ascend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pd_launch.schemas.target import Target, release
+
+Needs = Literal[
+    "speculation",
+    "align",
+    "full_decode_graphs",
+    "v2_runner",
+    "async",
+    "prefill_or_decode",
+    "under_multi",
+    "builtin_offload",
+]
+
+
+@dataclass(frozen=True)
+class KnownIssue:
+    """One fault. Every condition that is given must hold; ``connector`` must be one of the node's connectors."""
+
+    link: str
+    date: str
+    first: str
+    last: str
+    of: Literal["vllm", "vllm-ascend"]
+    connector: tuple[str, ...]
+    what: str
+    what_zh: str
+    instead: str
+    instead_zh: str
+    families: tuple[str, ...] = ()
+    hybrid: bool = False
+    needs: tuple[Needs, ...] = ()
+
+    def hits(self, target: Target) -> bool:
+        """Whether the target has the fault."""
+        if (self.of == "vllm-ascend") != target.is_ascend:
+            return False
+        current = release(target.vllm_ascend or target.vllm)
+        return release(self.first) <= current <= release(self.last)
+
+
+_ASCEND = "https://github.com/vllm-project/vllm-ascend"
+_VLLM = "https://github.com/vllm-project/vllm"
+_OFFLOADS = ("RecomputeCPUOffloadConnector", "PreemptOffloadConnector")
+_MOONCAKE = ("MooncakeConnectorV1", "MooncakeHybridConnector")
+
+KNOWN_ISSUES = [
+    KnownIssue(
+        link=f"{_ASCEND}/pull/16729",
+        date="2026-09-16",
+        first="0.28.0",
+        last="0.28.0",
+        of="vllm-ascend",
+        connector=_OFFLOADS,
+        families=("qwen3.5",),
+        needs=("builtin_offload",),
+        what="the built-in preemption offload restores a wrong state of Qwen3.5's linear layers",
+        what_zh="内置的抢占卸载恢复 Qwen3.5 线性层状态时会出错",
+        instead="use a release with that fix, or leave preemption offload out for this model",
+        instead_zh="换用包含该修复的版本,或对该模型不启用抢占卸载",
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/pull/16729",
+        date="2026-09-16",
+        first="0.28.0",
+        last="0.28.0",
+        of="vllm-ascend",
+        connector=_OFFLOADS,
+        needs=("v2_runner", "builtin_offload"),
+        what="the V2 model runner saves each preempted request twice, the second time from reused blocks",
+        what_zh="V2 模型运行器会把每个被抢占的请求保存两次,第二次读到的是已被复用的块",
+        instead="take VLLM_USE_V2_MODEL_RUNNER out, or use a release with that fix",
+        instead_zh="去掉 VLLM_USE_V2_MODEL_RUNNER,或换用包含该修复的版本",
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/issues/17245",
+        date="2026-09-22",
+        first="0.28.0",
+        last="0.28.0",
+        of="vllm-ascend",
+        connector=("AscendStoreConnector",),
+        families=("glm-5-next",),
+        what="the KV pool stops the engine at start: its block size does not fit the model's hybrid KV groups",
+        what_zh="KV 池会使引擎在启动时停止:它的块大小不适合该模型的混合 KV 组",
+        instead="use the P/D connector without the pool for this model",
+        instead_zh="该模型只用 P/D 连接器,不加 KV 池",
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/issues/8992",
+        date="2026-05-17",
+        first="0.19.1rc1",
+        last="0.19.1rc1",
+        of="vllm-ascend",
+        connector=_MOONCAKE,
+        families=("glm-5",),
+        needs=("speculation", "full_decode_graphs"),
+        what="the first replay of a full decode graph crashes while Mooncake transfers KV",
+        what_zh="Mooncake 传输 KV 期间,首次重放完整解码图会崩溃",
+        instead='use {"cudagraph_mode": "PIECEWISE"} in --compilation-config, or a newer release',
+        instead_zh='在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"},或换用更新的版本',
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/46014",
+        date="2026-06-18",
+        first="0.23.0",
+        last="0.23.0",
+        of="vllm",
+        connector=("OffloadingConnector",),
+        needs=("async", "prefill_or_decode"),
+        what="a preempted request that is taken up again while its blocks are still being stored kills the engine",
+        what_zh="被抢占的请求在其块仍在写出时又被调度,会使引擎崩溃",
+        instead="add --no-async-scheduling, or use vLLM 0.27.1",
+        instead_zh="加上 --no-async-scheduling,或使用 vLLM 0.27.1",
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/52170",
+        date="2026-08-13",
+        first="0.26.0",
+        last="0.26.0",
+        of="vllm",
+        connector=("OffloadingConnector",),
+        needs=("under_multi",),
+        what="a request that is aborted while it waits kills the engine (issue 49118)",
+        what_zh="请求在等待时被取消会使引擎崩溃(issue 49118)",
+        instead="use another release, or leave OffloadingConnector out of the MultiConnector",
+        instead_zh="换用其他版本,或从 MultiConnector 中去掉 OffloadingConnector",
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/39500",
+        date="2026-04-10",
+        first="0.19.0",
+        last="0.19.0",
+        of="vllm",
+        connector=("OffloadingConnector",),
+        needs=("under_multi",),
+        what="OffloadingConnector beside NixlConnector crashes the decode node (segmentation fault)",
+        what_zh="OffloadingConnector 与 NixlConnector 一起使用时,解码节点会崩溃(段错误)",
+        instead="use a newer release, or leave OffloadingConnector out of the MultiConnector",
+        instead_zh="换用更新的版本,或从 MultiConnector 中去掉 OffloadingConnector",
+    ),
+    KnownIssue(
+        link="https://github.com/LMCache/LMCache/issues/4247",
+        date="2026-08-16",
+        first="0.26.0",
+        last="0.26.0",
+        of="vllm",
+        connector=("LMCacheMPConnector",),
+        hybrid=True,
+        what="requests with a common prefix get wrong answers on hybrid models",
+        what_zh="混合模型上,共享前缀的请求会得到错误的答案",
+        instead="add --no-enable-prefix-caching, or use another connector for this model",
+        instead_zh="加上 --no-enable-prefix-caching,或为该模型换用其他连接器",
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/52617",
+        date="2026-08",
+        first="0.26.0",
+        last="0.26.0",
+        of="vllm",
+        connector=("LMCacheConnectorV1",),
+        needs=("prefill_or_decode",),
+        what="P/D through LMCache answers differently from a single engine although every hit is reported complete",
+        what_zh="经 LMCache 的 P/D 与单引擎的回答不同,尽管每次命中都报告为完整",
+        instead="use NixlConnector for P/D with this release",
+        instead_zh="该版本的 P/D 请使用 NixlConnector",
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/53505",
+        date="2026-08-24",
+        first="0.27.1",
+        last="0.27.1",
+        of="vllm",
+        connector=("LMCacheMPConnector", "LMCacheConnectorV1", "OffloadingConnector"),
+        hybrid=True,
+        needs=("speculation", "align"),
+        what="speculative decoding of a hybrid model with aligned Mamba caching and a KV connector garbles answers",
+        what_zh="混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时,回答会损坏",
+        instead="take --speculative-config or --mamba-cache-mode align out",
+        instead_zh="去掉 --speculative-config 或 --mamba-cache-mode align",
+    ),
+]
+"""The faults. The last release of a range is the last one that was seen with it, not always the one before the fix."""

@@ -1,0 +1,10 @@
+#!/bin/bash
+docker run --rm --shm-size=16g --net=host \
+  --device /dev/davinci0 \
+  --device /dev/davinci1 \
+  --device /dev/davinci_manager \
+  --device /dev/devmm_svm \
+  --device /dev/hisi_hdc \
+  -v /usr/local/Ascend/driver:/usr/local/Ascend/driver \
+  quay.io/ascend/vllm-ascend:v0.25.1rc1 \
+  vllm serve /models/m --tensor-parallel-size 2

@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m
