@@ -105,6 +105,10 @@ def _launch_options(function: Any) -> Any:
         ),
         click.option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
         click.option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
+        click.option(
+            "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
+        ),
+        click.option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
         click.option("--host/--no-host", default=None, help="Whether to check against this machine."),
         click.option("--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."),
         _target_option,

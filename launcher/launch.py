@@ -1,28 +1,25 @@
-"""From a profile to a launch: load, render, check, and hand over to the engine."""
+"""From a profile to a launch: load, render, check, and plan."""
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-import click
+from dataclasses import dataclass, field, replace
 
 from pd_launch.launcher import host as host_module
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check import Selection, check
 from pd_launch.launcher.commands.common import read_source
-from pd_launch.launcher.plan import command_words, environment, make_plan
-from pd_launch.launcher.render import BUILTIN_MODEL, ProfileSide, replace_arguments
-from pd_launch.launcher.run import Refused, changed_variables, check_model, exec_engine, find_program
+from pd_launch.launcher.plan import make_plan
+from pd_launch.launcher.render import ProfileSide, replace_arguments
+from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.run import Refused
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.read import profile_deployment
-from pd_launch.launcher.tiny_model import TinyModelError, ensure_tiny_model
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.plan import LaunchPlan
+from pd_launch.schemas.ports import first_rank
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node, SourceFile, Text, Unknown
 
@@ -42,6 +39,8 @@ class LaunchOptions:
     force: Sequence[str] = ()
     target: Target | None = None
     lang: str = "en"
+    grace: float | None = None
+    show_origin: bool = False
 
 
 @dataclass
@@ -74,12 +73,14 @@ def prepare(options: LaunchOptions) -> Launch:
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_module.host_facts() if use_host else None
-    deployment = profile_deployment(loaded, options.target, facts)
-    _keep_side(deployment, options)
+    deployment = profile_deployment(loaded, options.target, facts, single=options.dp_rank is not None)
     _add_extra(deployment, options)
+    pair = _pair_findings(deployment, options)
+    _keep_side(deployment, options)
     if not options.dry_run:
         _resolve(deployment)
-    findings = hide(check([deployment], lang=options.lang), all_secrets([deployment]))
+    findings = _merged(pair, check([deployment], lang=options.lang))
+    findings = hide(findings, all_secrets([deployment]))
     launch = Launch(options, loaded, deployment, findings)
     if loaded.profile is None or not deployment.nodes:
         return _without_launches(launch)
@@ -95,6 +96,22 @@ def _without_launches(launch: Launch) -> Launch:
     return launch
 
 
+def _pair_findings(deployment: Deployment, options: LaunchOptions) -> list[Finding]:
+    """Return what is wrong between the sides: sizes that differ, ports and devices that both take on one machine."""
+    codes = [code for code, rule in all_rules().items() if "P" in rule.needs.split()]
+    hosts = [{node.host for node in deployment.nodes if node.side == side} for side in ("prefill", "decode")]
+    if hosts[0] & hosts[1]:
+        codes.append("PD401")
+    whole = replace(deployment, host=None, faults=[])
+    return check([whole], Selection(select=codes), options.lang)
+
+
+def _merged(first: list[Finding], second: list[Finding]) -> list[Finding]:
+    """Return the findings of both, each once, in the order of their places."""
+    found = {(f.code, f.file, f.line, f.column, f.message): f for f in (*first, *second)}
+    return sorted(found.values(), key=Finding.sort_key)
+
+
 def _keep_side(deployment: Deployment, options: LaunchOptions) -> None:
     """Check this side alone against this host: the other side runs elsewhere, or is started by its own command."""
     deployment.nodes = [node for node in deployment.nodes if node.side == options.side]
@@ -106,6 +123,8 @@ def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
         source = SourceFile(COMMAND_LINE, word)
         texts.append(Text.verbatim(source, 0, len(word)))
     for node in deployment.nodes if texts else ():
+        if node.side != options.side:
+            continue
         extra = NodeLaunch("command", texts[0].origin(), "extra", model=node.model)
         faults = read_arguments(texts, extra)
         deployment.faults += [fault for fault in faults if fault not in deployment.faults]
@@ -113,6 +132,8 @@ def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
 
 
 def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaunch]:
+    if options.dp_rank is not None:
+        return _one_rank(nodes, options.dp_rank, options.node_rank)
     ranks = sorted({node.node_rank for node in nodes})
     rank = options.node_rank if options.node_rank is not None else _own_rank(nodes, ranks)
     if rank is None:
@@ -122,13 +143,19 @@ def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaun
     mine = [node for node in nodes if node.node_rank == rank]
     if not mine:
         raise Refused(f"--node-rank {rank}: this side has the nodes 0 to {ranks[-1]}")
-    if options.dp_rank is None:
-        return mine
-    chosen = [node for node in mine if node.number("data-parallel-rank", -1) == options.dp_rank]
+    return mine
+
+
+def _one_rank(nodes: list[NodeLaunch], dp_rank: int, node_rank: int | None) -> list[NodeLaunch]:
+    """Return the launch of one rank of external DP; the rank tells the node too."""
+    ranks = [node for node in nodes if node.external_dp]
+    if not ranks:
+        raise Refused(f"--dp-rank {dp_rank}: only external DP has a command for each rank")
+    chosen = [node for node in ranks if first_rank(node) == dp_rank]
     if not chosen:
-        raise Refused(
-            f"--dp-rank {options.dp_rank}: this node starts no such rank (only external DP has one per process)"
-        )
+        raise Refused(f"--dp-rank {dp_rank}: this side has the ranks 0 to {len(ranks) - 1}")
+    if node_rank is not None and chosen[0].node_rank != node_rank:
+        raise Refused(f"--dp-rank {dp_rank} runs on node {chosen[0].node_rank}, not on --node-rank {node_rank}")
     return chosen
 
 
@@ -159,30 +186,3 @@ def _resolve(deployment: Deployment) -> None:
 
 def _is_auto(node: Node) -> bool:
     return isinstance(node.value, Unknown) and node.value.text == "auto"
-
-
-def start(launch: Launch) -> None:
-    """Start this node's engine; does not return where that works.
-
-    Raises:
-        Refused: something on this host is missing.
-    """
-    if len(launch.launches) != 1:
-        raise Refused(
-            f"this node has {len(launch.launches)} engines: start each with --dp-rank N, one command for each rank"
-        )
-    node = launch.launches[0]
-    program = find_program()
-    assert launch.loaded.profile is not None
-    if launch.loaded.profile.model == BUILTIN_MODEL:
-        try:
-            ensure_tiny_model()
-        except TinyModelError as error:
-            raise Refused(str(error)) from None
-    check_model(str(node.model.value) if node.model else "")
-    env = environment(node)
-    for name in changed_variables(env, os.environ):
-        click.echo(f"pd-launch: {name} is already set otherwise; the profile's value is used", err=True)
-    words = command_words(node)[1:]
-    click.echo(f"pd-launch: starting {shlex.join([program, *(word.shown for word in words)])}", err=True)
-    exec_engine([program, *(word.text for word in words)], env)

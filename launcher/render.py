@@ -20,11 +20,14 @@ from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTOR
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
+from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node, Origin, Unknown, plain_node
 
 ProfileSide = Literal["prefill", "decode"]
 BUILTIN_MODEL = "builtin:tiny"
+MULTI_PORT = "data-parallel-multi-port-external-lb"
+_NOT_MULTI_PORT = frozenset({"grpc", "uds", "api-server-count"})
 DERIVED = {
     "model": "model",
     "port": "port",
@@ -39,6 +42,7 @@ DERIVED = {
     "data-parallel-address": "nodes",
     "data-parallel-rpc-port": "rpc_port",
     "data-parallel-hybrid-lb": "parallel.launch: hybrid",
+    MULTI_PORT: "parallel.launch: external",
     "headless": "nodes",
     "enable-expert-parallel": "parallel.expert",
     "kv-transfer-config": "transfer and decode.offload",
@@ -65,13 +69,16 @@ class Rendered:
     faults: list[Fault] = field(default_factory=list)
 
 
-def render(loaded: LoadedProfile, side: ProfileSide, target: Target) -> Rendered:
-    """Return the launches of all nodes of ``side`` for ``target``; none where the profile has no such side."""
+def render(loaded: LoadedProfile, side: ProfileSide, target: Target, single: bool = False) -> Rendered:
+    """Return the launches of all nodes of ``side`` for ``target``; none where the profile has no such side.
+
+    ``single`` asks for one command for each rank of external DP, even where the release starts those of a node itself.
+    """
     profile = loaded.profile
     section = getattr(profile, side) if profile else None
     if profile is None or section is None:
         return Rendered()
-    return _Side(loaded, profile, side, section, target).render()
+    return _Side(loaded, profile, side, section, target, single).render()
 
 
 @dataclass
@@ -81,6 +88,7 @@ class _Side:
     side: ProfileSide
     section: SideSection
     target: Target
+    single: bool = False
     faults: list[Fault] = field(default_factory=list)
 
     def render(self) -> Rendered:
@@ -96,11 +104,26 @@ class _Side:
         launches = []
         first = 0
         for number, local in enumerate(ranks):
-            external = self.section.parallel.launch == "external" and layout.data > 1
+            external = self.section.parallel.launch == "external" and layout.data > 1 and not self._multi_port(ranks)
             for index in range(local if external else 1):
                 launches.append(self._launch(number, count, first + index, local, index if external else None))
             first += local
         return Rendered(launches, self.faults)
+
+    def _multi_port(self, ranks: list[int]) -> bool:
+        """Whether vLLM itself starts the ranks of external DP on a node, each with its own port and devices.
+
+        It wants equal nodes of two ranks or more, and counts TP × PP devices for each. It gives them their devices by
+        --device-ids, which no vllm-ascend is known to obey, so there every rank is a command with its own variable.
+        """
+        parallel = self.section.parallel
+        if self.single or self.target.is_ascend or parallel.launch != "external" or parallel.prefill_context > 1:
+            return False
+        if min(ranks) < 2 or len(set(ranks)) > 1:
+            return False
+        sections = (self.loaded.tree.get("engine"), self.loaded.tree.get(self.side, "engine"))
+        flags = {key.replace("_", "-") for section in sections if section for key, _ in section.items()}
+        return not flags & _NOT_MULTI_PORT and vllm_table(self.target).entry("flags", MULTI_PORT) is not None
 
     def _equal_ranks(self, nodes: int) -> list[int]:
         data = self.section.parallel.data
@@ -201,6 +224,8 @@ class _Side:
                 builder.add("data-parallel-start-rank", first, place)
             if parallel.launch == "hybrid":
                 builder.add("data-parallel-hybrid-lb", True, self.at("parallel", "launch"))
+            elif parallel.launch == "external":
+                builder.add(MULTI_PORT, True, self.at("parallel", "launch"))
             elif number > 0:
                 builder.add("headless", True, where)
         if master is not None and (nodes > 1 or master != "auto"):

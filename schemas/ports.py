@@ -14,6 +14,7 @@ from pd_launch.schemas.values import Node, Origin, as_integer
 DEFAULT_HTTP = 8000
 DEFAULT_KV_PORT = 14579
 DEFAULT_SIDE_CHANNEL = 5600
+DEFAULT_SUPERVISOR = 9256
 SIDE_CHANNEL = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 PRODUCER_BINDS = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeConnectorV2"})
 CONSUMER_BINDS = frozenset({"MooncakeLayerwiseConnector", "SfaRemoteD2HConnector"})
@@ -98,6 +99,17 @@ def side_channel(node: NodeLaunch) -> PortRange | None:
     return PortRange(base + start, engines, "side_channel", True, origin, variable is not None)
 
 
+def supervisor_port(node: NodeLaunch) -> PortRange | None:
+    """Return the port on which vLLM's own supervisor of several ranks answers, or None where there is none."""
+    if not node.switch("data-parallel-multi-port-external-lb"):
+        return None
+    written = node.value("data-parallel-supervisor-port")
+    port = DEFAULT_SUPERVISOR if written is None else as_integer(written.value)
+    if port is None:
+        return None
+    return PortRange(port, 1, "dp_supervisor", True, _origin(node, written), written is not None)
+
+
 def bound_ports(node: NodeLaunch) -> list[PortRange]:
     """Return the ports that ``node`` really opens, as far as they are known."""
     return [ports for ports in all_ports(node) if ports.binds]
@@ -105,7 +117,7 @@ def bound_ports(node: NodeLaunch) -> list[PortRange]:
 
 def all_ports(node: NodeLaunch) -> list[PortRange]:
     """Return every port that is known of ``node``, bound or only named."""
-    found = [http_port(node), rpc_port(node), side_channel(node)]
+    found = [http_port(node), rpc_port(node), side_channel(node), supervisor_port(node)]
     found += [kv_ports(node, connector) for connector in connectors(node.kv_transfer)]
     return [ports for ports in found if ports is not None]
 

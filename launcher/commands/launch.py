@@ -18,13 +18,15 @@ from pd_launch.launcher.commands.common import (
     use_colour,
     write,
 )
-from pd_launch.launcher.launch import Launch, LaunchOptions, prepare, start
+from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
+from pd_launch.launcher.origins import origins
 from pd_launch.launcher.render import ProfileSide
 from pd_launch.launcher.report.text import TextReport, clean
 from pd_launch.launcher.run import REFUSED, Refused
 from pd_launch.launcher.secrets import all_secrets
 from pd_launch.launcher.shell_text import shell_script
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
+from pd_launch.launcher.start import start
 from pd_launch.schemas.finding import Summary
 
 
@@ -40,6 +42,8 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
         return USAGE if dry_run else REFUSED
+    if launch.options.show_origin:
+        click.echo("".join(f"{clean(line)}\n" for line in origins(launch.launches)), err=True, nl=False)
     if dry_run:
         return _print_plan(launch, form, lang)
     _explain(launch, lang)
@@ -48,7 +52,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
         click.echo(f"pd-launch: refused to start, see the errors above; to start all the same: {force}", err=True)
         return REFUSED
     try:
-        start(launch)
+        return start(launch)
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
     return REFUSED

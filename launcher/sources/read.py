@@ -253,8 +253,10 @@ def _is_profile(tree: Node) -> bool:
     return isinstance(tree.value, dict) and "version" in tree.value and bool({"decode", "prefill"} & set(tree.value))
 
 
-def profile_deployment(loaded: LoadedProfile, given: Target | None, host: dict[str, Any] | None) -> Deployment:
-    """Return a profile's deployment: all nodes of both sides, rendered for its target."""
+def profile_deployment(
+    loaded: LoadedProfile, given: Target | None, host: dict[str, Any] | None, single: bool = False
+) -> Deployment:
+    """Return a profile's deployment: all nodes of both sides, rendered for its target (``single``: see ``render``)."""
     profile = loaded.profile
     deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
     deployment.faults += loaded.faults
@@ -263,7 +265,7 @@ def profile_deployment(loaded: LoadedProfile, given: Target | None, host: dict[s
     deployment.ascend = profile.hardware_kind().ascend
     deployment.target = target_of(loaded, given)
     for side in ("prefill", "decode"):
-        rendered = render(loaded, side, deployment.target)
+        rendered = render(loaded, side, deployment.target, single)
         deployment.nodes += rendered.launches
         deployment.faults += rendered.faults
     return deployment

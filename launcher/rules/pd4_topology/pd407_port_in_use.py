@@ -131,6 +131,7 @@ def _option(bound: PortRange) -> tuple[str, str]:
         "kv": ("kv_port", "kv_port"),
         "dp_rpc": ("--data-parallel-rpc-port, on all nodes of the group,", "--data-parallel-rpc-port(组内各节点相同)"),
         "side_channel": ("VLLM_NIXL_SIDE_CHANNEL_PORT", "VLLM_NIXL_SIDE_CHANNEL_PORT"),
+        "dp_supervisor": ("--data-parallel-supervisor-port", "--data-parallel-supervisor-port"),
     }[bound.use]
 
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-USES = {"http": "HTTP", "kv": "KV transfer", "dp_rpc": "DP master", "side_channel": "NIXL side channel"}
-USES_ZH = {"http": "HTTP", "kv": "KV 传输", "dp_rpc": "DP master", "side_channel": "NIXL side channel"}
+USES = {
+    "http": "HTTP",
+    "kv": "KV transfer",
+    "dp_rpc": "DP master",
+    "side_channel": "NIXL side channel",
+    "dp_supervisor": "DP supervisor",
+}
+USES_ZH = {
+    "http": "HTTP",
+    "kv": "KV 传输",
+    "dp_rpc": "DP master",
+    "side_channel": "NIXL side channel",
+    "dp_supervisor": "DP supervisor",
+}
 
 
 def shown(ports: range, lang: str = "en") -> str:
