@@ -17,6 +17,8 @@ V4_SINCE = "0.21.0rc1"
 """The first release with block sizes of its own for DeepSeek-V4."""
 DEFAULT_INTERLEAVE = 1
 """--cp-kv-cache-interleave-size where it is not given."""
+SLOTS_UNTIL = "0.28.0"
+"""vLLM from which drafts no longer take tokens of the step (still so at 0.27.1, no longer at 0.32.0)."""
 
 
 def real_block(written: int, family: str, target: Target) -> int:

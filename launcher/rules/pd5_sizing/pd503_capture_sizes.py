@@ -1,0 +1,176 @@
+"""PD503 capture-sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.graphs import MAX_SIZE, SIZES, Graphs, graphs_of
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import side_of
+from pd_launch.schemas.speculation import speculative_tokens, step_tokens
+from pd_launch.schemas.values import Origin
+
+ZH = """
+图捕获大小不覆盖解码批次,或互相矛盾
+
+## 作用
+
+检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size:两处都写了却不一致、
+同一项既在 --compilation-config 又在自己的选项里、
+列表为空、或者所有大小都小于 1 + 推测 token 数,引擎会拒绝(error);最大的大小没有覆盖解码节点满载的一步是 warning。
+关闭图模式(--enforce-eager、cudagraph_mode NONE)时不检查。
+
+## 为什么重要
+
+比最大捕获大小更大的批次不走图执行:恰恰在满载时,解码每一步都变慢。
+
+## 示例
+
+```bash
+vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \\
+  --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32]}' \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \\
+  --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32, 64]}' \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/vllm.py(_set_cudagraph_sizes)与 vllm/config/compilation.py,0.27.1 与 0.32.0;
+vllm_ascend/utils.py 的同类警告。
+"""
+
+
+@rule("PD503", "capture-sizes", "warning", zh=ZH)
+def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Graph capture sizes do not cover the decode batch, or contradict each other.
+
+    ## What it does
+
+    Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
+    one that stands both in --compilation-config and in an option of its own, an empty list, and sizes that are all
+    below 1 + speculative tokens. A largest size that does not cover a decode node's full step is a warning. Silent
+    without graphs (--enforce-eager, cudagraph_mode NONE).
+
+    ## Why it matters
+
+    A batch above the largest captured size runs without a graph: decoding gets slower just when the node is full.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \
+      --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32]}' \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \
+      --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32, 64]}' \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/vllm.py (_set_cudagraph_sizes) and vllm/config/compilation.py at 0.27.1 and 0.32.0; the like warning in
+    vllm_ascend/utils.py.
+    """
+    graphs = graphs_of(node)
+    if graphs is None or not graphs.on:
+        return
+    refused = list(_refused(node, graphs))
+    yield from refused
+    if not refused and side_of(node) == "decode":
+        yield from _uncovered(node, graphs)
+
+
+def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
+    for name, place, other in graphs.twice:
+        yield Hit(
+            place,
+            Msg(
+                f"{name} stands in --compilation-config and in an option of its own: the engine refuses both together",
+                f"{name} 既写在 --compilation-config 里又写成单独的选项:引擎拒绝同时出现",
+            ),
+            Msg("keep one of them", "只保留一处"),
+            severity="error",
+            related=((other, Msg("the other one", "另一处")),),
+        )
+    if graphs.sizes is None or graphs.sizes_at is None:
+        return
+    most, batched = graphs.most, node.number("max-num-batched-tokens", 0)
+    kept = [size for size in graphs.sizes if not batched or size <= batched]
+    if not graphs.sizes:
+        yield _error(graphs.sizes_at, "no size at all", "一个大小也没有", "write at least one size", "至少写一个大小")
+    elif most is not None and graphs.most_at is not None and kept and most != max(kept) and batched is not None:
+        yield Hit(
+            graphs.most_at,
+            Msg(
+                f"{MAX_SIZE} {most} is not the largest usable size of {SIZES}, {max(kept)}: the engine refuses this",
+                f"{MAX_SIZE} {most} 不等于 {SIZES} 中可用的最大值 {max(kept)}:引擎会拒绝",
+            ),
+            Msg(f"write {max(kept)}, or leave {MAX_SIZE} out", f"写 {max(kept)},或去掉 {MAX_SIZE}"),
+            severity="error",
+            related=((graphs.sizes_at, Msg("the sizes", "各个大小")),),
+        )
+    else:
+        yield from _below_drafts(node, graphs.sizes, graphs.sizes_at)
+
+
+def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator[Hit]:
+    drafts = speculative_tokens(node)
+    if drafts and max(sizes) < 1 + drafts:
+        yield _error(
+            place,
+            f"all sizes are below 1 + {drafts} speculative tokens: none is left",
+            f"所有大小都小于 1 + {drafts} 个推测 token:没有可用的大小",
+            f"write multiples of {1 + drafts}",
+            f"写 {1 + drafts} 的倍数",
+        )
+
+
+def _error(place: Origin, en: str, zh: str, advice: str, advice_zh: str) -> Hit:
+    return Hit(
+        place,
+        Msg(f"{SIZES}: {en}; the engine refuses this", f"{SIZES}:{zh};引擎会拒绝"),
+        Msg(advice, advice_zh),
+        severity="error",
+    )
+
+
+def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
+    need, batched = step_tokens(node), node.number("max-num-batched-tokens", 0)
+    if need is None or batched is None:
+        return
+    if batched > 0:
+        need = min(need, batched)
+    largest, place = (max(graphs.sizes), graphs.sizes_at) if graphs.sizes else (graphs.most, graphs.most_at)
+    if largest is None or place is None or largest >= need:
+        return
+    yield Hit(
+        place,
+        Msg(
+            f"the largest captured size is {largest}, but a full decode step has {need} tokens",
+            f"最大的捕获大小是 {largest},但满载的一步有 {need} 个 token",
+        ),
+        Msg(f"capture up to {need}", f"捕获到 {need}"),
+        related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
+    )

@@ -1,0 +1,142 @@
+"""PD505 block-size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
+
+ZH = """
+block size 会被改掉,或会被拒绝
+
+## 作用
+
+在 vllm-ascend 上检查 --block-size:没有 Mamba 层的模型只要开着前缀缓存或分块预填充(默认开),就会被改成 128(
+DeepSeek-V4 允许
+32、64、128,其余改为 32),写了别的值是 warning;使用 DCP 或 PCP 并有 --kv-transfer-config 时,block size 必须等于
+--cp-kv-cache-interleave-size,否则引擎拒绝(error)。模型未知时不报告。
+
+## 为什么重要
+
+写下的 block size 不是真正生效的那个:按它算出的块数、预算和两侧的对应关系都会错。
+
+## 示例
+
+```bash
+# target: 0.26.0rc1
+export HCCL_IF_IP=192.0.2.21
+vllm serve /models/deepseek-v3.1-w8a8 --block-size 64
+```
+
+## 应当这样写
+
+```bash
+# target: 0.26.0rc1
+export HCCL_IF_IP=192.0.2.21
+vllm serve /models/deepseek-v3.1-w8a8 --block-size 128
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。
+
+## 来源
+
+vllm_ascend/utils.py(refresh_block_size)与 vllm_ascend/platform.py(_validate_sfa_dcp_kv_sp),0.18.0 到 0.27.1rc1。
+"""
+
+
+@rule("PD505", "block-size", "warning", zh=ZH, needs="C R")
+def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """A block size will be changed, or refused.
+
+    ## What it does
+
+    Looks at --block-size on vllm-ascend. A model without Mamba layers gets 128 while prefix caching or chunked
+    prefill is on (the default); DeepSeek-V4 may have 32, 64 or 128 and gets 32 otherwise: another value is a warning.
+    With DCP or PCP and a --kv-transfer-config the block size must equal --cp-kv-cache-interleave-size, or the engine
+    refuses it (error). Silent where the model is unknown.
+
+    ## Why it matters
+
+    The block size that is written is not the one that counts: block counts, budgets and what the other side expects are
+    then computed from the wrong number.
+
+    ## Example
+
+    ```bash
+    # target: 0.26.0rc1
+    export HCCL_IF_IP=192.0.2.21
+    vllm serve /models/deepseek-v3.1-w8a8 --block-size 64
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: 0.26.0rc1
+    export HCCL_IF_IP=192.0.2.21
+    vllm serve /models/deepseek-v3.1-w8a8 --block-size 128
+    ```
+
+    ## Releases
+
+    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on.
+
+    ## Sources
+
+    vllm_ascend/utils.py (refresh_block_size) and vllm_ascend/platform.py (_validate_sfa_dcp_kv_sp) at 0.18.0 to
+    0.27.1rc1.
+    """
+    if not deployment.target.is_ascend:
+        return
+    written = node.number("block-size", 0)
+    yield from _interleave(node, written)
+    facts = model_of(node)
+    if not written or facts is None or facts.hybrid is not False or _keeps_block_size(node):
+        return
+    real = real_block(written, facts.family, deployment.target)
+    if real == written:
+        return
+    place = at(node, "block-size")
+    yield Hit(
+        place,
+        Msg(
+            f"--block-size {written} is changed to {real} for {facts.family}",
+            f"对 {facts.family},--block-size {written} 会被改成 {real}",
+        ),
+        Msg(f"write {real}", f"写 {real}"),
+        fix=None if place.via else FixEdits(Msg(f"write {real}", f"写成 {real}"), ((place, str(real)),), True),
+    )
+
+
+def _keeps_block_size(node: NodeLaunch) -> bool:
+    """Whether neither prefix caching nor chunked prefill is on, so that the written size is kept."""
+    return node.switch("enable-prefix-caching") is False and node.switch("enable-chunked-prefill") is False
+
+
+def _interleave(node: NodeLaunch, written: int | None) -> Iterator[Hit]:
+    decode, prefill = node.number("decode-context-parallel-size", 1), node.prefill_context
+    if decode is None or prefill is None or decode * prefill <= 1 or node.kv_transfer is None:
+        return
+    flags = [f for f in ("cp-kv-cache-interleave-size", "dcp-kv-cache-interleave-size") if node.arg(f) is not None]
+    flag = flags[0] if flags else "cp-kv-cache-interleave-size"
+    step = node.number(flag, DEFAULT_INTERLEAVE)
+    block = FORCED_BLOCK if written == 0 else written
+    if step is None or block is None or block == step:
+        return
+    if written == 0 and (facts := model_of(node)) is not None and facts.hybrid is not False:
+        return
+    yield Hit(
+        at(node, flag, "block-size", "decode-context-parallel-size", "prefill-context-parallel-size"),
+        Msg(
+            f"context parallelism with KV transfer: the block size {block} must equal --{flag} {step}",
+            f"上下文并行加 KV 传输:block size {block} 必须等于 --{flag} {step}",
+        ),
+        Msg(f"write --{flag} {block}", f"写 --{flag} {block}"),
+        severity="error",
+        related=seen(node, "block-size", "the block size", "block size"),
+    )

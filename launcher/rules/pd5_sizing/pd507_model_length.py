@@ -1,0 +1,175 @@
+"""PD507 model-length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.lengths import longest_request
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.sizing import SLOTS_UNTIL
+from pd_launch.schemas.speculation import config_of, extra_slots
+
+ZH = """
+max_model_len 或批次上限无法配合
+
+## 作用
+
+检查:max_model_len 大于模型 config.json 的上限(没有 RoPE 扩展设置时);关闭分块预填充时 max_num_batched_tokens 小
+于 max_model_len;
+max_num_batched_tokens 大于 max_num_seqs × max_model_len;long_prefill_token_threshold 大于 max_model_len;
+草稿占位用光了每步的 token(vLLM 0.27 及以前)。
+
+## 为什么重要
+
+这些组合要么让引擎拒绝启动,要么留出永远用不到的批次空间,或者拒绝较长的请求。
+
+## 示例
+
+```bash
+vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 4096 --no-enable-chunked-prefill
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 32768 --no-enable-chunked-prefill
+```
+
+## 适用版本
+
+所有版本;草稿占位一项到 vLLM 0.27 为止。
+
+## 来源
+
+vllm/config/scheduler.py(verify_max_model_len)与 vllm/config/vllm.py(_set_max_num_scheduled_tokens),0.27.1 与 0.32.0。
+"""
+
+_LONGER = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")
+
+
+@rule("PD507", "model-length", "warning", zh=ZH)
+def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """max_model_len or batch limits cannot work together.
+
+    ## What it does
+
+    Finds a max_model_len above the limit in the model's config.json (without RoPE settings that extend it);
+    max_num_batched_tokens below max_model_len with chunked prefill off, or above max_num_seqs × max_model_len; a
+    long_prefill_token_threshold above max_model_len; and drafts that take every token of a step (up to vLLM 0.27).
+
+    ## Why it matters
+
+    Such a mix makes the engine refuse to start, reserves room for batches that cannot occur, or rejects longer
+    requests.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 4096 --no-enable-chunked-prefill
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 32768 --no-enable-chunked-prefill
+    ```
+
+    ## Releases
+
+    All; the part on drafts up to vLLM 0.27.
+
+    ## Sources
+
+    vllm/config/scheduler.py (verify_max_model_len) and vllm/config/vllm.py (_set_max_num_scheduled_tokens) at 0.27.1
+    and 0.32.0.
+    """
+    length = longest_request(node, None)
+    if length is not None:
+        yield from _model_limit(node, length)
+        yield from _batch(node, length)
+        yield from _threshold(node, length)
+    if not deployment.target.vllm_at_least(SLOTS_UNTIL):
+        yield from _drafts(node)
+
+
+def _model_limit(node: NodeLaunch, length: int) -> Iterator[Hit]:
+    facts = model_of(node) if node.model_config is not None else None
+    limit = facts.max_length if facts else None
+    if limit is None or length <= limit or any(node.arg(name) is not None for name in _LONGER):
+        return
+    if "VLLM_ALLOW_LONG_MAX_MODEL_LEN" in node.env or (node.model_config or {}).get("rope_scaling"):
+        return
+    yield Hit(
+        at(node, "max-model-len"),
+        Msg(
+            f"max_model_len {length} is above the model's limit {limit}: the engine refuses this",
+            f"max_model_len {length} 超过模型上限 {limit}:引擎会拒绝",
+        ),
+        Msg(
+            f"write at most {limit}, or extend the model with --hf-overrides (rope_scaling)",
+            f"最多写 {limit},或用 --hf-overrides(rope_scaling)扩展模型",
+        ),
+    )
+
+
+def _batch(node: NodeLaunch, length: int) -> Iterator[Hit]:
+    batched, sequences = node.number("max-num-batched-tokens", 0), node.number("max-num-seqs", 0)
+    if not batched or batched < 0:
+        return
+    place = at(node, "max-num-batched-tokens")
+    related = seen(node, "max-model-len", "max_model_len", "max_model_len")
+    if batched < length and node.switch("enable-chunked-prefill") is False:
+        yield Hit(
+            place,
+            Msg(
+                f"chunked prefill is off and max_num_batched_tokens {batched} is below max_model_len {length}: the "
+                "engine refuses this",
+                f"关闭了分块预填充,而 max_num_batched_tokens {batched} 小于 max_model_len {length}:引擎会拒绝",
+            ),
+            Msg(f"write at least {length}, or leave chunked prefill on", f"至少写 {length},或保留分块预填充"),
+            related=related,
+        )
+    elif sequences and sequences > 0 and batched > sequences * length:
+        yield Hit(
+            place,
+            Msg(
+                f"max_num_batched_tokens {batched} is above {sequences} × {length}: no step can be that large",
+                f"max_num_batched_tokens {batched} 大于 {sequences} × {length}:不会有这么大的一步",
+            ),
+            Msg(f"write at most {sequences * length}", f"最多写 {sequences * length}"),
+            related=related,
+        )
+
+
+def _threshold(node: NodeLaunch, length: int) -> Iterator[Hit]:
+    threshold = node.number("long-prefill-token-threshold", 0)
+    if threshold is not None and threshold > length:
+        yield Hit(
+            at(node, "long-prefill-token-threshold"),
+            Msg(
+                f"long_prefill_token_threshold {threshold} is above max_model_len {length}: the engine refuses this",
+                f"long_prefill_token_threshold {threshold} 大于 max_model_len {length}:引擎会拒绝",
+            ),
+            Msg(f"write at most {length}", f"最多写 {length}"),
+            related=seen(node, "max-model-len", "max_model_len", "max_model_len"),
+        )
+
+
+def _drafts(node: NodeLaunch) -> Iterator[Hit]:
+    batched, sequences = node.number("max-num-batched-tokens", 0), node.number("max-num-seqs", 0)
+    slots, config = extra_slots(node), config_of(node)
+    if not batched or not sequences or not slots or config is None or batched - sequences * slots > 0:
+        return
+    yield Hit(
+        at(node, "max-num-batched-tokens"),
+        Msg(
+            f"drafting takes {sequences} × {slots} tokens of each step, and max_num_batched_tokens is {batched}: "
+            "nothing is left to schedule",
+            f"草稿每步要占 {sequences} × {slots} 个 token,而 max_num_batched_tokens 是 {batched}:没有可调度的 token",
+        ),
+        Msg(f"write at least {sequences * (slots + 1)}", f"至少写 {sequences * (slots + 1)}"),
+        related=((config.origin, Msg("speculative decoding", "推测解码")),),
+    )

@@ -1,0 +1,105 @@
+"""PD508 async-pp-prefill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at, seen
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import side_of
+from pd_launch.schemas.speculation import config_of
+
+ZH = """
+流水线并行的预填充节点使用异步调度
+
+## 作用
+
+当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的(明确打开,或 vLLM 0.27 及以前默认打开)时说明。
+
+## 为什么重要
+
+流水线并行下异步调度对预填充收益很小,而在较早的版本上,它与分块预填充一起曾使引擎卡住。
+
+## 示例
+
+```bash
+vllm serve /models/m --pipeline-parallel-size 2 --async-scheduling \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
+```
+
+## 应当这样写
+
+```bash
+vllm serve /models/m --pipeline-parallel-size 2 --no-async-scheduling \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
+```
+
+## 适用版本
+
+所有版本;卡住的问题记录在 0.19 上。
+
+## 来源
+
+vllm-ascend 的 pull request 8468 与 11076;vllm/config/vllm.py,0.32.0(V1 model runner 在流水线并行下默认关闭异步调度)。
+"""
+
+
+OFF_SINCE = "0.28.0"
+"""vLLM from which pipeline parallelism turns the default off (on at 0.27.1, off at 0.32.0)."""
+
+
+@rule("PD508", "async-pp-prefill", "info", zh=ZH, needs="C R")
+def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""Async scheduling on a pipeline-parallel prefill node.
+
+    ## What it does
+
+    Says so when a prefill node has a pipeline-parallel-size above 1 and async scheduling is on: switched on explicitly,
+    or by default (up to vLLM 0.27).
+
+    ## Why it matters
+
+    With pipeline parallelism prefill gains little from async scheduling, and on older releases the two together with
+    chunked prefill made the engine hang.
+
+    ## Example
+
+    ```bash
+    vllm serve /models/m --pipeline-parallel-size 2 --async-scheduling \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    vllm serve /models/m --pipeline-parallel-size 2 --no-async-scheduling \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
+    ```
+
+    ## Releases
+
+    All; the hang was recorded on 0.19.
+
+    ## Sources
+
+    vllm-ascend's pull requests 8468 and 11076; vllm/config/vllm.py at 0.32.0 (the V1 model runner leaves async
+    scheduling off with pipeline parallelism unless it is asked for).
+    """
+    pipeline, explicit = node.pipeline, node.switch("async-scheduling")
+    if side_of(node) != "prefill" or pipeline is None or pipeline < 2 or explicit is False:
+        return
+    if not explicit and (deployment.target.vllm_at_least(OFF_SINCE) or node.partial or config_of(node) is not None):
+        return
+    how, how_zh = ("", "打开了") if explicit else (" (on by default)", "默认打开了")
+    yield Hit(
+        at(node, "async-scheduling", "pipeline-parallel-size"),
+        Msg(
+            f"async scheduling{how} on a prefill node with {pipeline} pipeline stages",
+            f"有 {pipeline} 个流水线阶段的预填充节点{how_zh}异步调度",
+        ),
+        Msg(
+            "write --no-async-scheduling unless it was measured to help", "除非实测有收益,否则写 --no-async-scheduling"
+        ),
+        related=seen(node, "pipeline-parallel-size", "pipeline parallelism", "流水线并行"),
+    )
