@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import random
 import signal
@@ -101,6 +102,10 @@ def _child(mode: Mode, task: Callable[[Mode], dict[str, Any]], path: str, log: s
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(target, 1)
     os.dup2(target, 2)
+    sys.stdout = sys.stderr = os.fdopen(target, "w", buffering=1)
+    for handler in logging.getLogger("vllm").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stdout)  # until now it wrote to where pytest captures
     try:
         result = task(mode)
     except BaseException as error:  # noqa: BLE001  whatever it is, it is the result
@@ -246,6 +251,7 @@ def serve(mode: Mode) -> dict[str, Any]:
     counters.install()
     engine = make_engine(mode)
     nulls = count_nulls(ledger(engine))
+    counts = count_all(engine)
     work = prompts(mode)
     sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
     extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
@@ -262,6 +268,7 @@ def serve(mode: Mode) -> dict[str, Any]:
         "distinct": sum(len(set(t)) for t in tokens) / len(tokens),
         "most_preempted": max(counters.per_request.values(), default=0),
         "nulls": sum(nulls),
+        "counts": counts,
         "metrics": metrics(),
         "mode": asdict(mode),
     }
@@ -299,13 +306,38 @@ def metrics() -> dict[str, float]:
     return out
 
 
+def count_all(engine: Any) -> dict[str, float]:
+    """Return a dict that will hold all the connector counts.
+
+    The Prometheus series are no measure in every mode: LLM() throws the statistics of a step away that gives no output.
+    """
+    sums: dict[str, float] = {}
+    side = scheduler_side(engine)
+    if side is None:
+        return sums
+    stats = side.stats
+
+    def counted() -> Any:
+        taken = stats()
+        for name, value in (taken.data["counts"] if taken else {}).items():
+            sums[name] = sums.get(name, 0) + value
+        return taken
+
+    side.stats = counted
+    return sums
+
+
+def scheduler_side(engine: Any) -> Any:
+    """Return the scheduler side of the engine's bundled connector, or None without one."""
+    connector = engine.llm_engine.engine_core.engine_core.scheduler.connector
+    children = getattr(connector, "_connectors", [connector])
+    return next((child.scheduler for child in children if getattr(child, "scheduler", None)), None)
+
+
 def ledger(engine: Any) -> Any:
     """Return the ledger of the engine's connector, or None without one."""
-    connector = engine.llm_engine.engine_core.engine_core.scheduler.connector
-    for child in getattr(connector, "_connectors", [connector]):
-        if getattr(child, "scheduler", None):
-            return child.scheduler.ledger
-    return None
+    side = scheduler_side(engine)
+    return side.ledger if side else None
 
 
 def at_rest(engine: Any) -> dict[str, int] | None:
