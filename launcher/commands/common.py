@@ -107,8 +107,11 @@ def write(text: str, output: str | None = None) -> None:
         return
     stream = sys.stdout
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "replace").decode(encoding))
-    stream.flush()
+    try:
+        stream.write(text.encode(encoding, "replace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:  # who reads has seen enough; the status still tells what was found
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def use_colour(wish: str, stream: Any) -> bool:

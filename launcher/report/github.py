@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.finding import Finding
 
 _KINDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -24,7 +25,7 @@ def _line(finding: Finding) -> str:
         "endColumn": finding.end_column,
     }
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    text = finding.message if not finding.help else f"{finding.message}\n{finding.help}"
+    text = "\n".join(clean(part) for part in (finding.message, finding.help) if part)
     return f"::{_KINDS[finding.severity]} {listed}::{_data(text)}\n"
 
 
@@ -33,4 +34,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(clean(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,57 @@
+"""Processor time of ``pd-launch check PROFILE`` beside that of a Python that only imports its libraries.
+
+Whole processes, user and system time together, alternating, medians. The goal is a ratio of at most 3.
+
+    python bench/check_speed.py --runs 15
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PROFILE = Path(__file__).resolve().parent.parent / "profiles" / "a3-dp2tp8.yaml"
+BASE = (sys.executable, "-c", "import click, yaml, pydantic")
+
+
+def processor_seconds(command: Sequence[str]) -> float:
+    """Run a command to its end and return its user and system time together.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(runs: int, profile: Path = PROFILE) -> tuple[float, float]:
+    """Return the medians, in seconds, of ``check`` and of the bare imports, over ``runs`` alternating runs of each."""
+    check = (sys.executable, "-m", "pd_launch", "check", str(profile))
+    for command in (check, BASE):  # compiled files and the page cache count for neither
+        processor_seconds(command)
+    pairs = [(processor_seconds(check), processor_seconds(BASE)) for _ in range(runs)]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=11, help="runs of each (default: 11)")
+    parser.add_argument("--profile", type=Path, default=PROFILE)
+    given = parser.parse_args()
+    check, base = measure(given.runs, given.profile)
+    print(
+        f"check {1000 * check:.0f} ms, imports alone {1000 * base:.0f} ms, ratio {check / base:.2f} (goal: at most 3)"
+    )
+
+
+if __name__ == "__main__":
+    main()
