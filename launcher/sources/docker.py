@@ -10,36 +10,11 @@ from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
 _SWITCHES = frozenset(
     [
-        "-d",
-        "--detach",
-        "-i",
-        "--interactive",
-        "-t",
-        "--tty",
-        "-it",
-        "-ti",
-        "-id",
-        "-di",
-        "-itd",
-        "-dit",
-        "-tid",
-        "-tdi",
-        "-dti",
-        "-idt",
-        "--rm",
-        "--privileged",
-        "--init",
-        "--read-only",
-        "-P",
-        "--publish-all",
-        "--no-healthcheck",
-        "--oom-kill-disable",
-        "--sig-proxy",
-        "-q",
-        "--quiet",
-        "--disable-content-trust",
+        "--detach", "--interactive", "--tty", "--rm", "--privileged", "--init", "--read-only", "--publish-all",
+        "--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--quiet", "--disable-content-trust",
     ]
-)
+)  # fmt: skip
+_SHORT_SWITCHES = re.compile(r"-[ditPq]+")
 _ENGINES = ("docker", "podman", "nerdctl")
 
 
@@ -92,7 +67,7 @@ def _options(words: list[Text], at: int, command: DockerCommand) -> int:
         if not word.value.startswith("-"):
             return at - 1
         name, sign, _ = word.value.partition("=")
-        if name in _SWITCHES:
+        if name in _SWITCHES or _SHORT_SWITCHES.fullmatch(word.value):
             _switch(name, sign, word, command.container)
             continue
         if sign and name.startswith("--"):
