@@ -9,7 +9,7 @@ from pd_launch.schemas.values import HOLE, Text
 
 Lookup = Callable[[str], str | None]
 SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\}|(?P<bare>\w+))")
-KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>)?(?P<bare>)?")
+KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
 
 
 def substitute(text: Text, lookup: Lookup, pattern: re.Pattern[str] = SHELL_NAME) -> Text:
