@@ -220,7 +220,9 @@ def test_an_asynchronous_load_keeps_its_blocks_until_it_is_over() -> None:
     ledger.report(step.number)
     ledger.restorable("a", 20, 0)
     ledger.plan_restore("a", [[1, 2, 3]], 10, asynchronous=True)
+    assert ledger.plan_restore("a", [[1, 2, 3]], 10, asynchronous=True) is None  # told again after the load
     step = ledger.advance()
+    assert len(step.loads) == 1
     ledger.finish("a")  # aborted while it loads
     ledger.reset()
     ledger.report(step.number)
