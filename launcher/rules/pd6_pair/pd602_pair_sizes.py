@@ -1,0 +1,160 @@
+"""PD602 pair-sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import OTHER, PairSide, of_side, side_of
+from pd_launch.schemas.values import Node
+
+ZH = """
+一侧写的对侧规模不是对侧的实际规模
+
+## 作用
+
+预填充的连接器里写着 `decode` 的 dp_size、tp_size、pp_size,解码的里写着 `prefill` 的:与对侧引擎自己的并行选项比较。
+对侧有几个规模不同的实例时,只要与其中一个相符就不报告。
+
+## 为什么重要
+
+连接器用这些数字推算该从对侧哪个 rank 取哪些 KV:写错就取错,或者连到没有人监听的端口。
+
+## 示例
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+```
+
+## 应当这样写
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+  "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
+    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+```
+
+## 适用版本
+
+vllm-ascend 的所有版本。
+
+## 来源
+
+vllm_ascend/distributed/kv_transfer/kv_p2p 中各连接器的 rank 映射,0.18.0 到 0.27.1rc1。
+"""
+
+FLAGS = {
+    "dp_size": "data-parallel-size",
+    "tp_size": "tensor-parallel-size",
+    "pp_size": "pipeline-parallel-size",
+}
+
+
+@rule("PD602", "pair-sizes", "error", zh=ZH, needs="P")
+def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """The sizes that one side declares for the other are not the other's real ones.
+
+    ## What it does
+
+    A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`:
+    they are compared with the parallel flags of the other side's engines. Where the other side has instances of
+    several sizes, one that fits is enough.
+
+    ## Why it matters
+
+    From these numbers the connector derives which KV to take from which rank of the other side: wrong ones take the
+    wrong KV, or dial ports on which nobody listens.
+
+    ## Example
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
+      "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
+        "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
+    ```
+
+    ## Releases
+
+    All of vllm-ascend.
+
+    ## Sources
+
+    The mapping of ranks in the connectors of vllm_ascend/distributed/kv_transfer/kv_p2p at 0.18.0 to 0.27.1rc1.
+    """
+    own = side_of(node)
+    if own is None or not deployment.target.is_ascend:
+        return
+    side = OTHER[own]
+    others = of_side(deployment, side)
+    for connector in connectors(node.kv_transfer) if others else ():
+        if connector.name not in SIZED_CONNECTORS and not (connector.parent is None and connector.name == MULTI):
+            continue
+        for key, flag in FLAGS.items():
+            value = connector.option(side, key)
+            if value is not None:
+                yield from _compare(value, side, key, flag, others)
+
+
+def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[NodeLaunch]) -> Iterator[Hit]:
+    declared = value.integer()
+    real = [other.number(flag, 1) for other in others]
+    if key == "dp_size" and any("VLLM_DP_SIZE" in other.env for other in others):
+        return
+    if declared is None or None in real or declared in real:
+        return
+    fix = FixEdits(Msg(f"write {real[0]}", f"写成 {real[0]}"), ((value.origin, str(real[0])),), False)
+    yield Hit(
+        value.origin,
+        Msg(
+            f"{side}.{key} is {declared} here, but the {side} side has --{flag} {real[0]}",
+            f"这里的 {side}.{key} 是 {declared},但{'预填充' if side == 'prefill' else '解码'}一侧是 --{flag} {real[0]}",
+        ),
+        Msg(f"write {side}.{key} {real[0]} on both sides", f"两侧都写 {side}.{key} {real[0]}"),
+        related=((at(others[0], flag), Msg(f"the {side} side's own size", "对侧自己的大小")),),
+        fix=None if value.origin.via or len(set(real)) > 1 else fix,
+    )

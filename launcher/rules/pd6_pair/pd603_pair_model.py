@@ -1,0 +1,172 @@
+"""PD603 pair-model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
+from pd_launch.launcher.rules.places import at
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models import model_name
+from pd_launch.schemas.values import HOLE
+
+ZH = """
+两侧的模型、dtype、量化或 KV 缓存 dtype 不同
+
+## 作用
+
+比较两侧的模型名(路径的最后一段)、--dtype、--quantization 与 --kv-cache-dtype。只写在一侧、而另一侧由引擎自己决定的,
+不报告;
+但一侧写了量化的 KV 缓存(如 fp8)、另一侧没有写时会报告。
+
+## 为什么重要
+
+KV 缓存是按模型和数据类型逐字节传过去的:两侧不同时,轻则报错,重则静默地给出错误的答案。
+
+## 示例
+
+```bash
+# file: prefill.sh
+vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve Qwen/Qwen3-14B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+# file: prefill.sh
+vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/distributed/kv_transfer 中 NixlConnector 的兼容性检查,0.32.0;vllm-ascend 的连接器逐字节传输。
+"""
+
+_SAME_KV = {"fp8": "fp8_e4m3"}
+_AS_MODEL = ("bfloat16", "float16", "half", "bf16", "fp16")
+_DRAFT_SUFFIX = re.compile(r"[-_.]mtp$")
+
+
+@rule("PD603", "pair-model", "error", zh=ZH, needs="P")
+def pair_model(deployment: Deployment) -> Iterator[Hit]:
+    """The two sides differ in model, dtype, quantisation or KV cache dtype.
+
+    ## What it does
+
+    Compares the model's name (the last part of a path), --dtype, --quantization and --kv-cache-dtype of both sides.
+    What one side writes and the other leaves to the engine is no finding, except a quantised KV cache (such as fp8)
+    on one side only.
+
+    ## Why it matters
+
+    The KV cache is handed over byte by byte as the model and its data types lay it out: where they differ, requests
+    fail or, worse, answers are silently wrong.
+
+    ## Example
+
+    ```bash
+    # file: prefill.sh
+    vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve Qwen/Qwen3-14B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: prefill.sh
+    vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    NixlConnector's compatibility check in vllm/distributed/kv_transfer at 0.32.0; vllm-ascend's connectors copy bytes.
+    """
+    for prefill, decode in pairs(deployment):
+        if prefill.kv_transfer is None and decode.kv_transfer is None:
+            continue
+        yield from _model(prefill, decode)
+        for flag in ("dtype", "quantization"):
+            yield from _flag(prefill, decode, flag)
+        yield from _kv_dtype(prefill, decode)
+
+
+def _model(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+    left, right = _name(prefill), _name(decode)
+    if left is None or right is None or left == right or decode.model is None or prefill.model is None:
+        return
+    first, second = model_name(prefill), model_name(decode)
+    yield Hit(
+        decode.model.origin,
+        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second},预填充的模型是 {first}"),
+        Msg("serve the same model on both sides", "两侧使用同一个模型"),
+        related=((prefill.model.origin, PREFILL),),
+    )
+
+
+def _name(node: NodeLaunch) -> str | None:
+    name = model_name(node)
+    if name is None or HOLE in name or "$" in name or "{" in name:
+        return None
+    return _DRAFT_SUFFIX.sub("", name.strip().lower())
+
+
+def _flag(prefill: NodeLaunch, decode: NodeLaunch, flag: str) -> Iterator[Hit]:
+    left, right = _text(prefill, flag), _text(decode, flag)
+    if left is None or right is None or left == right or "auto" in (left, right):
+        return
+    yield _differs(prefill, decode, flag, left, right)
+
+
+def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+    flag = "kv-cache-dtype"
+    if any(node.partial or (node.arg(flag) is not None and _text(node, flag) is None) for node in (prefill, decode)):
+        return
+    left, right = (_text(node, flag) or "auto" for node in (prefill, decode))
+    left, right = _SAME_KV.get(left, left), _SAME_KV.get(right, right)
+    if left == right or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
+        return
+    yield _differs(prefill, decode, flag, left, right)
+
+
+def _differs(prefill: NodeLaunch, decode: NodeLaunch, flag: str, left: str, right: str) -> Hit:
+    return Hit(
+        at(decode, flag),
+        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right},在预填充是 {left}"),
+        Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
+        related=((at(prefill, flag), PREFILL),),
+    )
+
+
+def _text(node: NodeLaunch, flag: str) -> str | None:
+    value = node.value(flag)
+    text = value.string() if value else None
+    return text.strip().lower() if text else None

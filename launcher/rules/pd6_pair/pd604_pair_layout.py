@@ -1,0 +1,121 @@
+"""PD604 pair-layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.pd6_pair.layouts import block_sizes, context, hash_algorithm, hybrid_manager, kv_layout
+from pd_launch.launcher.rules.pd6_pair.pairs import pairs
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.launch import Deployment
+
+ZH = """
+两侧必须一致的缓存布局不同
+
+## 作用
+
+比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行(DCP)、KV 缓存布局(VLLM_KV_CACHE_LAYOUT),
+以及共用 KV 池时的前缀哈希
+算法。连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。一侧未知时不报告。
+
+## 为什么重要
+
+解码按自己的布局去读预填充写下的块:布局不同会读错位置,或在握手时被拒绝。
+
+## 示例
+
+```bash
+# file: prefill.sh
+vllm serve openai/gpt-oss-20b --disable-hybrid-kv-cache-manager \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+# file: prefill.sh
+vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本;MooncakeConnectorV1 自 vllm-ascend 0.23.0rc1 起允许互相整除的 block size。
+
+## 来源
+
+vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py,0.23.0 到 0.27.1rc1;vLLM NixlConnector 的兼容性哈希,
+0.32.0。
+"""
+
+
+@rule("PD604", "pair-layout", "error", zh=ZH, needs="P")
+def pair_layout(deployment: Deployment) -> Iterator[Hit]:
+    r"""The cache layouts of the two sides differ where they must agree.
+
+    ## What it does
+
+    Compares block size, hybrid KV cache manager, decode context parallelism (DCP), KV cache layout
+    (VLLM_KV_CACHE_LAYOUT) and, with a shared KV pool, the prefix hash algorithm. A difference that the connector
+    supports (such as block sizes of which one divides the other) is a warning, another an error. Silent where one
+    side is unknown.
+
+    ## Why it matters
+
+    Decode reads the blocks that prefill wrote by its own layout: with another one it reads the wrong place, or the
+    handshake is refused.
+
+    ## Example
+
+    ```bash
+    # file: prefill.sh
+    vllm serve openai/gpt-oss-20b --disable-hybrid-kv-cache-manager \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: prefill.sh
+    vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All; MooncakeConnectorV1 pairs block sizes of which one divides the other from vllm-ascend 0.23.0rc1 on.
+
+    ## Sources
+
+    vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py at 0.23.0 to 0.27.1rc1; the compatibility hash of
+    vLLM's NixlConnector at 0.32.0.
+    """
+    for prefill, decode in pairs(deployment):
+        if prefill.kv_transfer is None or decode.kv_transfer is None:
+            continue
+        for compare in (block_sizes, hybrid_manager, context, kv_layout, hash_algorithm):
+            yield from compare(prefill, decode, deployment)

@@ -1,0 +1,131 @@
+"""PD606 pair-roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.sides import ROLE_SIDES, named_side
+
+ZH = """
+作为两侧给出的文件是两个生产者或两个消费者
+
+## 作用
+
+当输入把引擎分成预填充与解码两侧(按小节、分组、标签或文件名),而所有引擎的 kv_role 都是 kv_producer 或
+都是 kv_consumer 时报告。
+一侧有几个引擎,或者只给出一侧,都没有问题。
+
+## 为什么重要
+
+两个生产者谁也不取 KV,两个消费者谁也不产生 KV:请求一直等到超时。
+
+## 示例
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+## 应当这样写
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/config/kv_transfer.py(is_kv_producer、is_kv_consumer),0.23.0、0.27.1、0.32.0。
+"""
+
+RIGHT = {"prefill": "kv_producer", "decode": "kv_consumer"}
+
+
+@rule("PD606", "pair-roles", "error", zh=ZH, needs="P")
+def pair_roles(deployment: Deployment) -> Iterator[Hit]:
+    """Files that are given as two sides are two producers or two consumers.
+
+    ## What it does
+
+    Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
+    kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
+    alone.
+
+    ## Why it matters
+
+    Of two producers nobody fetches KV, of two consumers nobody makes it: requests wait until they time out.
+
+    ## Example
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/config/kv_transfer.py (is_kv_producer, is_kv_consumer) at 0.23.0, 0.27.1 and 0.32.0.
+    """
+    named = [node for node in deployment.nodes if named_side(node) is not None and node.kv_transfer is not None]
+    roles = {node.role for node in deployment.nodes if node.kv_transfer is not None}
+    if len(roles) != 1 or {named_side(node) for node in named} != {"prefill", "decode"}:
+        return
+    role = next(iter(roles))
+    if role not in ROLE_SIDES:
+        return
+    wrong = [node for node in named if named_side(node) != ROLE_SIDES[role]]
+    right = next(node for node in named if named_side(node) == ROLE_SIDES[role])
+    for node in wrong:
+        yield _hit(node, right, role)
+
+
+def _hit(node: NodeLaunch, other: NodeLaunch, role: str) -> Hit:
+    side = named_side(node) or "decode"
+    value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
+    beside = other.kv_transfer.get("kv_role") if other.kv_transfer else None
+    origin = value.origin if value is not None else node.origin
+    fix = FixEdits(Msg(f"write {RIGHT[side]}", f"写成 {RIGHT[side]}"), ((origin, RIGHT[side]),), False)
+    return Hit(
+        origin,
+        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧,但两侧都是 {role}"),
+        Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
+        related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
+        fix=fix if value is not None and value.text is not None and not origin.via else None,
+    )

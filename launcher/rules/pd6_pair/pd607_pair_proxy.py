@@ -1,0 +1,199 @@
+"""PD607 pair-proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch, Proxy
+from pd_launch.schemas.ports import http_port
+from pd_launch.schemas.proxies import SideList, side_lists
+from pd_launch.schemas.releases.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
+from pd_launch.schemas.sides import PairSide, is_loopback, of_side, own_address
+
+ZH = """
+代理的种类或列表与连接器、rank 不符
+
+## 作用
+
+检查输入里启动的代理:先走预填充的代理(load_balance_proxy_server_example.py)
+配 MooncakeConnectorV1 / MooncakeHybridConnector,先走
+解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
+每个提供
+HTTP 的引擎(外部 DP 的每个 rank)都在列表里。
+
+## 为什么重要
+
+种类不符时,请求按错误的顺序发出而取不到 KV;列表里缺少的引擎收不到请求,数据并行的其他 rank 还要陪它空转。
+
+## 示例
+
+```bash
+# file: decode.sh
+export HCCL_IF_IP=192.0.2.21
+vllm serve /models/m --port 9100 \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+```bash
+# file: proxy.sh
+python load_balance_proxy_layerwise_server_example.py --port 8000 \\
+  --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
+```
+
+## 应当这样写
+
+```bash
+# file: decode.sh
+export HCCL_IF_IP=192.0.2.21
+vllm serve /models/m --port 9100 \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+```bash
+# file: proxy.sh
+python load_balance_proxy_server_example.py --port 8000 \\
+  --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm-ascend 的 examples/disaggregated_prefill_v1,0.18.0 到 0.27.1rc1。
+"""
+
+
+@rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P")
+def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
+    r"""The proxy's kind or lists do not fit the connector or the ranks.
+
+    ## What it does
+
+    Looks at proxies that the input starts. One that goes to prefill first (load_balance_proxy_server_example.py) fits
+    MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
+    (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
+    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed.
+
+    ## Why it matters
+
+    With the wrong kind requests go out in the wrong order and find no KV; an engine that is not listed gets no
+    requests, while the other ranks of its group still wait for it in every step.
+
+    ## Example
+
+    ```bash
+    # file: decode.sh
+    export HCCL_IF_IP=192.0.2.21
+    vllm serve /models/m --port 9100 \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ```bash
+    # file: proxy.sh
+    python load_balance_proxy_layerwise_server_example.py --port 8000 \
+      --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: decode.sh
+    export HCCL_IF_IP=192.0.2.21
+    vllm serve /models/m --port 9100 \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ```bash
+    # file: proxy.sh
+    python load_balance_proxy_server_example.py --port 8000 \
+      --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm-ascend's examples/disaggregated_prefill_v1 at 0.18.0 to 0.27.1rc1.
+    """
+    for proxy in deployment.proxies:
+        yield from _kind(proxy, deployment)
+        for side, listed in side_lists(proxy).items():
+            yield from _lengths(side, listed)
+            yield from _unlisted(side, listed, deployment)
+
+
+def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
+    fits = PROXY_KINDS.get(proxy.program.rpartition("/")[2])
+    if fits is None:
+        return
+    for node in deployment.nodes:
+        for connector in transfer_connectors(node) or ():
+            name = connector.name or ""
+            if name not in PREFILL_FIRST | DECODE_FIRST or name in fits:
+                continue
+            first, first_zh = ("decode", "解码") if fits == DECODE_FIRST else ("prefill", "预填充")
+            right = next(program for program, kinds in PROXY_KINDS.items() if name in kinds)
+            yield Hit(
+                proxy.origin,
+                Msg(
+                    f"this proxy goes to {first} first, which {name} cannot do",
+                    f"这个代理先走{first_zh},{name} 不支持这样的顺序",
+                ),
+                Msg(f"start {right}", f"改用 {right}"),
+                related=((connector.tree.origin, Msg("the connector", "连接器")),),
+            )
+            return
+
+
+def _lengths(side: PairSide, listed: SideList) -> Iterator[Hit]:
+    if listed.hosts is None or listed.ports is None or len(listed.hosts) == len(listed.ports):
+        return
+    yield Hit(
+        listed.origin,
+        Msg(
+            f"{len(listed.hosts)} hosts but {len(listed.ports)} ports for the {side} side",
+            f"{side} 一侧有 {len(listed.hosts)} 个主机,却有 {len(listed.ports)} 个端口",
+        ),
+        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口,次序相同"),
+    )
+
+
+def _unlisted(side: PairSide, listed: SideList, deployment: Deployment) -> Iterator[Hit]:
+    entries = listed.entries()
+    if entries is None:
+        return
+    for node in of_side(deployment, side):
+        port = http_port(node)
+        if port is None or any(_serves(node, port.first, host, listed_port) for host, listed_port in entries):
+            continue
+        address = own_address(node)
+        shown = f"{address}:{port.first}" if address else f"port {port.first}"
+        yield Hit(
+            listed.origin,
+            Msg(
+                f"{shown} serves the {side} side, but the proxy does not list it",
+                f"{shown} 属于 {side} 一侧,但代理的列表里没有它",
+            ),
+            Msg(
+                "list the host and port of every engine; with external DP that is one entry for each rank",
+                "列出每个引擎的主机和端口;外部 DP 时每个 rank 一项",
+            ),
+            related=((port.origin if port.written else node.origin, Msg("the engine", "引擎")),),
+        )
+        return
+
+
+def _serves(node: NodeLaunch, port: int, host: str, listed: int) -> bool:
+    """Whether an entry of the proxy may be this engine."""
+    address = own_address(node)
+    if port != listed:
+        return False
+    numeric = host.replace(".", "").isdigit()
+    return (
+        address is None or not numeric or is_loopback(host) or not address.replace(".", "").isdigit() or host == address
+    )

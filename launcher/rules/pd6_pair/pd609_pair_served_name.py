@@ -1,0 +1,139 @@
+"""PD609 pair-served-name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
+from pd_launch.launcher.rules.places import at
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import HOLE
+
+ZH = """
+两侧以不同的名字提供模型
+
+## 作用
+
+比较两侧的 --served-model-name;没有写时,名字就是模型本身的写法。两侧没有共同的名字时报告。
+
+## 为什么重要
+
+代理把同一个请求先后发给两侧:只有一侧认识请求里的模型名,另一侧会返回 404。
+
+## 示例
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --served-model-name chat \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 应当这样写
+
+```bash
+# file: prefill.sh
+vllm serve /models/m --served-model-name chat \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+```
+
+```bash
+# file: decode.sh
+vllm serve /models/m --served-model-name chat \\
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm/entrypoints/openai(按 served_model_name 检查请求的模型),0.23.0 到 0.32.0。
+"""
+
+
+@rule("PD609", "pair-served-name", "warning", zh=ZH, needs="P")
+def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
+    r"""The sides serve the model under different names.
+
+    ## What it does
+
+    Compares --served-model-name of both sides; without it the name is the model as it is written. It fires where the
+    sides have no name in common.
+
+    ## Why it matters
+
+    The proxy sends one request to both sides in turn: where only one side knows the model's name, the other answers
+    404.
+
+    ## Example
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --served-model-name chat \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Use instead
+
+    ```bash
+    # file: prefill.sh
+    vllm serve /models/m --served-model-name chat \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
+    ```
+
+    ```bash
+    # file: decode.sh
+    vllm serve /models/m --served-model-name chat \
+      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm/entrypoints/openai (a request's model is looked up among the served names) at 0.23.0 to 0.32.0.
+    """
+    flag = "served-model-name"
+    for prefill, decode in pairs(deployment):
+        left, right = _names(prefill), _names(decode)
+        if left is None or right is None or set(left) & set(right):
+            continue
+        yield Hit(
+            at(decode, flag) if decode.arg(flag) or decode.model is None else decode.model.origin,
+            Msg(
+                f"decode serves the name {right[0]}, prefill {left[0]}",
+                f"解码提供的名字是 {right[0]},预填充是 {left[0]}",
+            ),
+            Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
+            related=(
+                (at(prefill, flag) if prefill.arg(flag) or prefill.model is None else prefill.model.origin, PREFILL),
+            ),
+        )
+
+
+def _names(node: NodeLaunch) -> list[str] | None:
+    """Return the names under which a node serves its model, or None where one of them is unknown."""
+    arg = node.arg("served-model-name")
+    if arg is None:
+        nodes = [node.model] if node.model is not None and not node.partial else []
+    else:
+        nodes = [value for value in (arg.value, *arg.more) if value is not None]
+    names = [value.string() for value in nodes]
+    known = [name.rstrip("/") for name in names if name and HOLE not in name and "$" not in name]
+    return known if known and len(known) == len(names) else None
