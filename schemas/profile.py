@@ -31,7 +31,7 @@ FlagValue = Any
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", defer_build=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class HardwareSection(_Section):
@@ -107,7 +107,7 @@ class OffloadSection(_Section):
 class TransferSection(BaseModel):
     """The P/D connector. Fields of --kv-transfer-config go there; every other key is the connector's own option."""
 
-    model_config = ConfigDict(extra="allow", defer_build=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     connector: Annotated[str, Field(min_length=1)]
     """Registered name, such as MooncakeConnectorV1 or NixlConnector."""

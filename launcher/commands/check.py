@@ -1,4 +1,4 @@
-"""``pd-launch check``."""
+"""``pd-launch check``. Report forms are imported when one is asked for: most runs are short and want none of them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ from pd_launch.launcher.commands.common import (
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.fix import Fixed, fix_inputs, write_atomically
-from pd_launch.launcher.report.github import github
-from pd_launch.launcher.report.junit import junit
-from pd_launch.launcher.report.sarif import sarif
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
@@ -178,10 +175,16 @@ def _rendered(
     if options.form == "concise":
         return concise(findings)
     if options.form == "sarif":
+        from pd_launch.launcher.report.sarif import sarif
+
         return sarif(findings, lang)
     if options.form == "github":
+        from pd_launch.launcher.report.github import github
+
         return github(findings)
     if options.form == "junit":
+        from pd_launch.launcher.report.junit import junit
+
         return junit(findings, [source.path for source in inputs.files])
     sources = {path: source for d in deployments for path, source in d.sources.items()}
     colour = options.output is None and use_colour(options.color, sys.stdout)

@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher import host as host_module
-from pd_launch.launcher.fix import write_atomically
 from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.target import Target, TargetError, parse_target
 from pd_launch.schemas.values import SourceFile
@@ -84,12 +82,16 @@ def locale_language() -> str:
 
 def host_option(host: bool, path: str | None) -> dict[str, Any] | None:
     """Return the facts of ``--host-facts FILE``, of this machine with ``--host``, or None."""
+    if path is None and not host:
+        return None
+    from pd_launch.launcher import host as host_module
+
     if path is not None:
         try:
             return host_module.read_facts(read_source(path).text, path)
         except host_module.FactsError as error:
             raise click.ClickException(str(error)) from None
-    return host_module.host_facts() if host else None
+    return host_module.host_facts()
 
 
 def codes(text: str | None) -> list[str]:
@@ -100,6 +102,8 @@ def codes(text: str | None) -> list[str]:
 def write(text: str, output: str | None = None) -> None:
     """Write to a file, or to standard output whatever its encoding can show."""
     if output is not None:
+        from pd_launch.launcher.fix import write_atomically
+
         try:
             write_atomically(Path(output), text)
         except OSError as error:

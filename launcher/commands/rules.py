@@ -38,11 +38,12 @@ def schema_text(name: str) -> str:
     """Return the JSON Schema of ``profile``, ``report`` or ``plan`` as text."""
     from pydantic import BaseModel
 
+    from pd_launch.launcher.schema_docs import described_schema
     from pd_launch.schemas.finding import Report
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
 
     models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan}
     model = models[name]
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(by_alias=True)}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
