@@ -46,6 +46,8 @@ class _Reader:
         self.used: set[int] = set()
         self.env: dict[str, EnvVar] = {}
         self.following: set[str] = set()
+        self.aliases: dict[str, str] = {}
+        """Names that an import gives to a class: ``from vllm import LLM as Engine``."""
 
     def read(self) -> None:
         nodes = list(ast.walk(self.tree))
@@ -55,6 +57,8 @@ class _Reader:
                     self.assign(target, node.value)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self.assign(node.target, node.value)
+            elif isinstance(node, ast.ImportFrom):
+                self.aliases.update({name.asname: name.name for name in node.names if name.asname})
             elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
                 self.assigned.setdefault(node.target.id, []).append(node.target)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
@@ -79,9 +83,9 @@ class _Reader:
         function = call.func
         if isinstance(function, ast.Attribute):
             if function.attr == "from_cli" and isinstance(function.value, ast.Name):
-                return function.value.id
+                return self.aliases.get(function.value.id, function.value.id)
             return function.attr
-        return function.id if isinstance(function, ast.Name) else ""
+        return self.aliases.get(function.id, function.id) if isinstance(function, ast.Name) else ""
 
     def launch(self, call: ast.Call) -> NodeLaunch:
         origin = self.origin(call.func)
