@@ -101,8 +101,9 @@ class _Call:
             return False
         tree = documents[0] if documents else None
         if tree is not None and _is_profile(tree):
-            loaded = validate(source, tree, faults)
-            self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+            if source.path not in self.seen_profiles():  # a script before it may start it
+                loaded = validate(source, tree, faults)
+                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
             return True
         own = _Group(sources={source.path: source})
         own.found.faults += faults
