@@ -1,10 +1,9 @@
-"""``--kv-transfer-config``: its connectors as a tree of views, and how one is built from a profile."""
+"""``--kv-transfer-config``: its connectors as a tree of views."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pd_launch.schemas.budget import NEW_NAME, OFFLOAD_NAMES, OLD_NAME
 from pd_launch.schemas.target import Target
@@ -87,10 +86,6 @@ class Connector:
         for child in self.children:
             yield from child.flat()
 
-    def leaves(self) -> Iterator[Connector]:
-        """Iterate over the connectors that do the work: all but MultiConnectors."""
-        return (c for c in self.flat() if c.name != MULTI)
-
 
 def connectors(tree: Node | None) -> list[Connector]:
     """Return all connectors of a configuration's tree, the top-level one first; none without a mapping."""
@@ -102,11 +97,3 @@ def connectors(tree: Node | None) -> list[Connector]:
 def offload_name(target: Target) -> str:
     """Return the name under which ``target`` knows the offload connector."""
     return NEW_NAME if target.ascend_at_least("0.28.0") else OLD_NAME
-
-
-def build_connector(name: str, role: str, fields: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    """Return one connector's configuration, in the order in which people read it; an empty extra config is left out."""
-    config: dict[str, Any] = {"kv_connector": name, "kv_role": role, **fields}
-    if extra:
-        config["kv_connector_extra_config"] = extra
-    return config

@@ -9,10 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-class LayoutError(ValueError):
-    """A layout that cannot be laid out; the message names the numbers."""
-
-
 @dataclass(frozen=True)
 class Parallel:
     """Sizes of one side. ``data`` counts the DP ranks of the whole side, over all its nodes."""
@@ -27,16 +23,6 @@ class Parallel:
     def world_size(self) -> int:
         """Ranks (devices) of one engine: TP × PP × PCP."""
         return self.tensor * self.pipeline * self.prefill_context
-
-    def local_engines(self, nodes: int) -> int:
-        """Return the engines of each of ``nodes`` equal nodes.
-
-        Raises:
-            LayoutError: ``data`` is not a whole multiple of ``nodes``.
-        """
-        if self.data % nodes:
-            raise LayoutError(f"{self.data} data-parallel ranks do not divide over {nodes} nodes: give ranks per node")
-        return self.data // nodes
 
 
 def device_range(local_index: int, world_size: int) -> range:

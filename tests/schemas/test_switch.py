@@ -1,4 +1,4 @@
-"""The recompute scheduler's switch, and how connector configurations are looked at and built."""
+"""The recompute scheduler's switch, and how connector configurations are looked at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pd_launch.schemas.additional import switch_of, switched_on
-from pd_launch.schemas.kv_transfer import build_connector, connectors, offload_name
+from pd_launch.schemas.kv_transfer import connectors, offload_name
 from pd_launch.schemas.target import parse_target
 from pd_launch.schemas.values import Node, Origin, Unknown, plain_node
 
@@ -103,19 +103,9 @@ def test_connectors_of_a_tree() -> None:
         (False, False),
     ]
     assert found[3].parent is not None and found[3].parent.parent is found[0]
-    assert len(list(found[0].leaves())) == 4
     assert found[0].option("x") is not None and found[1].option("x") is None
 
 
 @pytest.mark.parametrize("tree", [None, Node(Unknown("$X"), PLACE), Node("text", PLACE), Node([], PLACE)])
 def test_no_mapping_has_no_connectors(tree: Node | None) -> None:
     assert connectors(tree) == []
-
-
-def test_build_connector() -> None:
-    assert build_connector("X", "kv_both", {"kv_port": 1}, {}) == {
-        "kv_connector": "X",
-        "kv_role": "kv_both",
-        "kv_port": 1,
-    }
-    assert build_connector("X", "kv_both", {}, {"a": 1})["kv_connector_extra_config"] == {"a": 1}
