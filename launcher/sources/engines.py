@@ -92,10 +92,6 @@ def _other(words: list[Text], found: Found) -> bool:
         if value.rpartition("/")[2] == ONLINE_DP:
             found.online_dp.append(words[index + 1 :])
             return True
-    if values[1:2] and values[0].rpartition("/")[2] == "pd-launch" and values[1] in ("decode", "prefill"):
-        names = [words[i + 1] for i, value in enumerate(values[:-1]) if value == "--profile"]
-        found.profiles += names
-        return bool(names)
     if values and values[0].startswith("--"):
         found.faults.append(_orphan(words[0]))
     return False
@@ -117,8 +113,12 @@ def _orphan(word: Text) -> Fault:
 
 
 def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
-    """Add the engine that ``words`` start, if they start one."""
+    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do."""
     rest, inline = unwrap(words)
+    profiles = _profiles(rest)
+    if profiles:
+        found.profiles += profiles
+        return True
     start = engine_words(rest)
     if start is None:
         return False
@@ -129,6 +129,15 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     finish(node)
     found.nodes.append(node)
     return True
+
+
+def _profiles(words: Sequence[Text]) -> list[Text]:
+    """Return the profiles that ``pd-launch decode --profile X`` names."""
+    values = [word.value for word in words]
+    if values[:1] and values[0].rpartition("/")[2] == "pd-launch" and values[1:2] in (["decode"], ["prefill"]):
+        named = [words[i + 1] for i, value in enumerate(values[:-1]) if value == "--profile"]
+        return named + [word.part(10, len(word.value)) for word in words if word.value.startswith("--profile=")]
+    return []
 
 
 def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:

@@ -109,6 +109,7 @@ class _Call:
         own.found.faults += faults
         whole = self.known_form(documents, source, own.found)
         self.nested(own.found)
+        self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
         if whole or len(sides) == 2 or self.inputs.separate:
             self.deployments.append(self.deployment(own))

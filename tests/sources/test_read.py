@@ -109,8 +109,16 @@ def test_a_profile_that_a_script_starts_is_followed(tmp_path: Path) -> None:
     assert [node.form for d in found for node in d.nodes] == ["profile"]
     shipped = read_texts({"start.sh": "exec pd-launch decode --profile cpu-tiny\n"})
     assert {node.form for d in shipped for node in d.nodes} == {"profile"}
-    inner = pod("decode").replace("[vllm, serve, /m]", "[bash, -c, pd-launch decode --profile cpu-tiny]")
-    assert {node.form for d in read_texts({"pod.yaml": inner}) for node in d.nodes} == {"profile"}
+
+
+@pytest.mark.parametrize(
+    "command", ["[bash, -c, pd-launch decode --profile cpu-tiny]", "[pd-launch, decode, --profile=cpu-tiny]"]
+)
+def test_a_profile_that_a_pod_starts_is_followed(command: str) -> None:
+    text = pod("decode").replace("[vllm, serve, /m]", command)
+    found = read_texts({"pod.yaml": text})
+    assert {node.form for d in found for node in d.nodes} == {"profile"}
+    assert not [kind for d in found for kind in faults(d)]
 
 
 def test_a_command_behind_two_dashes() -> None:
@@ -145,7 +153,7 @@ def test_a_shell_behind_two_dashes_is_read() -> None:
 
 def test_standard_input() -> None:
     result = CliRunner().invoke(
-        main, ["check", "--format", "json", "-"], input='vllm serve /m --kv-transfer-config "{,}"\n'
+        cli, ["check", "--format", "json", "-"], input='vllm serve /m --kv-transfer-config "{,}"\n'
     )
     assert result.exit_code == 1 and '"PD001"' in result.output
 
