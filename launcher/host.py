@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import socket
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ FACTS = {
     "memlock": int,
     "npus": int,
     "ports_in_use": list,
+    "vllm": str,
+    "vllm_ascend": str,
 }
-"""The facts of the contract with their types; bytes and counts."""
+"""The facts of the contract with their types: bytes, counts, and the installed releases."""
+_KINDS = {int: "an integer", list: "a list", str: "a string"}
 _UNLIMITED = 2**60
 
 
@@ -46,7 +50,7 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     for key, kind in FACTS.items():
         value = facts.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise FactsError(f"{name}: {key} must be {'a list' if kind is list else 'an integer'}, not {value!r}")
+            raise FactsError(f"{name}: {key} must be {_KINDS[kind]}, not {value!r}")
     ports = facts.get("ports_in_use")
     if ports is not None and not all(isinstance(p, int) and not isinstance(p, bool) for p in ports):
         raise FactsError(f"{name}: ports_in_use must be a list of integers")
@@ -62,10 +66,19 @@ def host_facts(root: Path = Path("/")) -> dict[str, Any]:
         "memlock": _memlock(),
         "npus": _npus(root),
         "ports_in_use": _ports_in_use(root),
+        "vllm": _installed("vllm"),
+        "vllm_ascend": _installed("vllm-ascend"),
         **_shm(root),
     }
     facts.update({key: value for key, value in found.items() if value is not None})
     return facts
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def cgroup_memory(root: Path = Path("/")) -> int | None:
