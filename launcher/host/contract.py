@@ -1,0 +1,81 @@
+"""The facts by name and kind, and facts that come from a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+FACTS: dict[str, type] = {
+    "mem_total": int,
+    "mem_available": int,
+    "cgroup_memory": int,
+    "shm_total": int,
+    "shm_free": int,
+    "stale_shm": int,
+    "memlock": int,
+    "npus": int,
+    "ports_in_use": list,
+}
+"""The facts of the contract with their types; bytes and counts."""
+
+MORE: dict[str, type] = {
+    "vllm": str,
+    "vllm_ascend": str,
+    "torch": str,
+    "torch_npu": str,
+    "mooncake": str,
+    "pd_launch": str,
+    "python": str,
+    "cann": str,
+    "npu_driver": str,
+    "nvidia_driver": str,
+    "kernel": str,
+    "machine": str,
+    "container": str,
+    "cpus": int,
+    "cpus_allowed": int,
+    "numa_nodes": list,
+    "cgroup_version": int,
+    "cgroup_used": int,
+    "hugepages_total": int,
+    "hugepages_free": int,
+    "hugepage_size": int,
+    "stale_segments": list,
+    "gpus": int,
+    "devices": list,
+    "control_devices": list,
+    "device_holders": list,
+    "interfaces": dict,
+    "default_interface": str,
+    "environment": dict,
+}
+"""Further facts, which doctor and facts show. Bytes, counts, names and versions."""
+
+
+class FactsError(ValueError):
+    """A facts file that cannot be used; the message says why."""
+
+
+def read_facts(text: str, name: str) -> dict[str, Any]:
+    """Return the facts of a facts file.
+
+    Raises:
+        FactsError: it is no JSON object, or a fact has the wrong type. Unknown keys are kept.
+    """
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FactsError(f"{name} is no JSON: {error}") from None
+    if not isinstance(facts, dict):
+        raise FactsError(f"{name}: host facts are one JSON object")
+    for key, kind in (FACTS | MORE).items():
+        value = facts.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise FactsError(f"{name}: {key} must be {_KINDS[kind]}, not {value!r}")
+    ports = facts.get("ports_in_use")
+    if ports is not None and not all(isinstance(p, int) and not isinstance(p, bool) for p in ports):
+        raise FactsError(f"{name}: ports_in_use must be a list of integers")
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+_KINDS = {int: "an integer", str: "a string", list: "a list", dict: "an object"}

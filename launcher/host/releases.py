@@ -1,0 +1,78 @@
+"""Versions: of Python packages, of CANN, of drivers, of the system."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pd_launch.launcher.host.tree import text
+
+_PACKAGES = {
+    "vllm": "vllm",
+    "vllm_ascend": "vllm-ascend",
+    "torch": "torch",
+    "torch_npu": "torch-npu",
+    "mooncake": "mooncake-transfer-engine",
+    "pd_launch": "pd-launch",
+}
+_CANN = (
+    "usr/local/Ascend/ascend-toolkit/latest/version.cfg",
+    "usr/local/Ascend/cann/version.cfg",
+    "usr/local/Ascend/ascend-toolkit/latest/compiler/version.info",
+    "usr/local/Ascend/cann/compiler/version.info",
+)
+_VERSION = re.compile(r"(?im)^(?:runtime_running_)?version\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
+
+
+def package_facts() -> dict[str, Any]:
+    """Return the installed versions of what must fit together."""
+    return {"vllm": _package("vllm"), "vllm_ascend": _package("vllm-ascend")}
+
+
+def release_facts(root: Path) -> dict[str, Any]:
+    """Return all versions."""
+    return {
+        **{fact: _package(name) for fact, name in _PACKAGES.items()},
+        "python": platform.python_version(),
+        "cann": _cann(root),
+        "npu_driver": _first(_VERSION, text(root / "usr/local/Ascend/driver/version.info")),
+        "nvidia_driver": _first(re.compile(r"Kernel Module\s+([\d.]+)"), text(root / "proc/driver/nvidia/version")),
+        "kernel": text(root / "proc/sys/kernel/osrelease").strip() or None,
+        "machine": platform.machine(),
+        "container": _container(root),
+    }
+
+
+def _package(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cann(root: Path) -> str | None:
+    home = os.environ.get("ASCEND_TOOLKIT_HOME") or os.environ.get("ASCEND_HOME_PATH")
+    own = [f"{home.strip('/')}/version.cfg", f"{home.strip('/')}/compiler/version.info"] if home else []
+    for path in (*own, *_CANN):
+        found = _first(_VERSION, text(root / path))
+        if found:
+            return found
+    return None
+
+
+def _first(pattern: re.Pattern[str], written: str) -> str | None:
+    match = pattern.search(written)
+    return match[1] if match else None
+
+
+def _container(root: Path) -> str | None:
+    """Return the kind of container, where it says so itself; that none says so proves nothing."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    if (root / ".dockerenv").exists():
+        return "docker"
+    return "podman" if (root / "run/.containerenv").exists() else None
