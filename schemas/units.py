@@ -68,3 +68,18 @@ def human_size(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.2f}".rstrip("0").rstrip(".") + f" {unit}"
     return f"{size} bytes"
+
+
+_HUMAN = re.compile(r"(\d{1,30})(\.\d{1,30})?([kKmMgGtT])", re.ASCII)
+_STEPS = {"k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def human_integer(text: str) -> int | None:
+    """Return what vLLM reads from 32k (powers of 1000) or 32K (powers of 1024, no fraction); None for other texts."""
+    match = _HUMAN.fullmatch(text)
+    if match is None or (match[2] and match[3].isupper()):
+        return None
+    steps = _STEPS[match[3].lower()]
+    if match[3].isupper():
+        return int(match[1]) * int(1024**steps)
+    return int(float(match[1] + (match[2] or "")) * 1000**steps)

@@ -9,7 +9,7 @@ from pathlib import Path
 _HEAD = '''"""How the flags of ``vllm serve`` are split from their values, for all releases together.
 
 Written by scripts/read_release.py from the tables in data/; do not edit. A flag that takes no value in one release and
-one in another stands in none of the first two sets.
+one in another stands in the last set.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def write_shapes(data: Path, path: Path) -> None:
     parts = [
         _set("SWITCHES", switches, "Flags without a value; most also exist as ``--no-NAME``."),
         _set("LISTS", lists - valued, "Flags that take one or more values."),
+        _set("VALUED", valued, "Flags that take one value."),
         _mapping(dict(sorted(short.items()))),
     ]
     path.write_text(_HEAD + "\n\n".join(parts), encoding="utf-8")

@@ -31,7 +31,8 @@ def vllm_table(root: Path) -> Table:
         "flags": {name: entry for name, entry in map(_flag, flags) if name},
         "fields": _classes(package, [flag.config for flag in flags if flag.config]),
         "env": _environment(package.first("vllm.envs"), "environment_variables"),
-        "connectors": _connectors(package.first(FACTORY)),
+        "connectors": (connectors := _connectors(package.first(FACTORY))),
+        "modules": _modules(package, connectors),
         "keywords": dict.fromkeys(_keywords(package, flags), ""),
     }
 
@@ -46,7 +47,8 @@ def ascend_table(root: Path) -> Table:
         "groups": _groups(config) if strict else {},
         "facts": {"strict": strict},
         "env": _environment(package.first("vllm_ascend.envs"), "env_variables"),
-        "connectors": _connectors(package.first("vllm_ascend.distributed.kv_transfer")),
+        "connectors": (connectors := _connectors(package.first("vllm_ascend.distributed.kv_transfer"))),
+        "modules": _modules(package, connectors),
     }
 
 
@@ -93,7 +95,8 @@ def _config_modules(package: Package) -> list[str]:
 
 
 def _field(entry: Field, loose: bool) -> Table | str:
-    types = "any" if loose else "|".join(dict.fromkeys(_type(hint) for hint in entry.hints))
+    known = [_type(hint) for hint in entry.hints if not loose or hint.kind == "config"]
+    types = "|".join(dict.fromkeys(["any", *known] if loose else known))
     found: Table = {"types": types}
     words = [word for hint in entry.hints for word in hint.values]
     if words and not loose:
@@ -108,24 +111,38 @@ def _field(entry: Field, loose: bool) -> Table | str:
 def _type(hint: Hint) -> str:
     if hint.kind == "config":
         return f"config:{hint.name}"
+    if hint.name == "Path":
+        return "str"
     return "any" if hint.kind == "object" else hint.kind
 
 
 def _validated(class_: Class) -> set[str]:
-    """Return the fields that a validator may convert before their type is looked at; ``*`` is all of them."""
+    """Return the fields that a validator may convert before their type is looked at; ``*`` is all of them.
+
+    One that only lets None pass, as many do, converts nothing.
+    """
     found: set[str] = set()
     for statement in class_.node.body:
         for decorator in statement.decorator_list if isinstance(statement, ast.FunctionDef) else ():
             if isinstance(decorator, ast.Call):
                 name = ast.unparse(decorator.func)
                 early = any(k.arg == "mode" and ast.unparse(k.value) != "'after'" for k in decorator.keywords)
-                if name == "field_validator" and early:
+                if name == "field_validator" and early and not _passes_none(statement):
                     found |= {a.value for a in decorator.args if isinstance(a, ast.Constant)}
                 elif name == "model_validator" and early:
                     found.add("*")
     for base in class_.bases:
         found |= _validated(base)
     return found
+
+
+def _passes_none(function: ast.stmt) -> bool:
+    text = " ".join(ast.unparse(function).split())
+    short, long = (
+        "return None if value is None else handler(value)",
+        "if value is None: return value return handler(value)",
+    )
+    return short in text or long in text
 
 
 def _environment(module: Module, name: str) -> Table:
@@ -162,6 +179,16 @@ def _connectors(module: Module) -> dict[str, list[str]]:
             plain = [word.value if isinstance(word, ast.Constant) else None for word in words]
             if len(plain) == 3 and all(isinstance(word, str) for word in plain):
                 found[str(plain[0])] = [str(plain[1]), str(plain[2])]
+    return found
+
+
+def _modules(package: Package, connectors: dict[str, list[str]]) -> Table:
+    """Return the names in each registered connector's module that may be connector classes."""
+    found = {}
+    for name in sorted({module for module, _ in connectors.values()}):
+        module = package.module(name)
+        if module is not None:
+            found[name] = sorted(word for word in module.names if "Connector" in word)
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from pd_launch.launcher.rules.common import nearest, renamed, written
+from pd_launch.launcher.rules.flag_domains import integer_word
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg
 from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, BudgetError, parse_bytes, parse_ratio
 from pd_launch.schemas.kv_transfer import Connector, connectors
@@ -64,7 +65,7 @@ def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator
         message = Msg(f"--{arg.name} has no value", f"--{arg.name} 没有值")
         yield Hit(arg.origin, message, Msg(f"write a number behind --{arg.name}", f"在 --{arg.name} 后面写一个数字"))
         return
-    number = as_integer(value.value) if whole else _float(value.value)
+    number = _word_integer(value.value) if whole else _float(value.value)
     if not value.known or (number is not None and least <= number and (most is None or number <= most)):
         return
     kind, kind_zh = ("a whole number", "整数") if whole else ("a number", "数字")
@@ -78,6 +79,19 @@ def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator
         ),
         Msg(f"write {kind} {span}", f"请写{span_zh}的{kind_zh}"),
     )
+
+
+def _word_integer(value: object) -> int | None:
+    """Convert a word as Python's ``int`` does: ``8_000``, ``+8`` and blanks around are fine."""
+    return integer_word(value) if isinstance(value, str) else as_integer(value)
+
+
+def _json_integer(value: object) -> int | None:
+    """Convert a JSON value as vLLM's config classes do: ``8.0``, ``"8"`` and true are numbers too."""
+    if isinstance(value, (bool, int)):
+        return int(value)
+    number = _float(value)
+    return int(number) if number is not None and number.is_integer() else None
 
 
 def _float(value: object) -> float | None:
@@ -105,7 +119,7 @@ def kv_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield from _is_object(node, "kv-transfer-config")
     for connector in connectors(node.kv_transfer):
         port, policy = connector.tree.get("kv_port"), connector.tree.get("kv_load_failure_policy")
-        if port is not None and port.known and as_integer(port.value) not in PORTS:
+        if port is not None and port.known and _json_integer(port.value) not in PORTS:
             yield Hit(
                 port.origin,
                 Msg(f"kv_port {port.plain()!r} is no port", f"kv_port {port.plain()!r} 不是端口"),
@@ -264,7 +278,7 @@ def other_json_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     if mode is not None and isinstance(mode.value, str) and mode.value.upper() not in CUDAGRAPH_MODES:
         yield from _choice("cudagraph_mode", mode, CUDAGRAPH_MODES, deployment)
     count = speculative.get("num_speculative_tokens") if speculative else None
-    if count is not None and count.known and count.value is not None and (as_integer(count.value) or 0) <= 0:
+    if count is not None and count.known and count.value is not None and (_json_integer(count.value) or 0) <= 0:
         yield Hit(
             count.origin,
             Msg(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
-from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES
+from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
+
+_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
+_PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
+"""JSON arguments that no config class reads: there a number has no suffix."""
 
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 _GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
@@ -89,7 +94,7 @@ class _Words:
             return value.node()
         if value.value.strip(HOLE + " ") == "" and HOLE in value.value:
             return value.node()
-        tree, faults = parse_json(value)
+        tree, faults = parse_json(value, sizes=name not in _PLAIN_JSON)
         self.faults += faults
         tree.text = value
         return tree
@@ -139,6 +144,8 @@ def _split(word: Text) -> tuple[str, Text | None]:
     if value.startswith("--"):
         cut = value.find("=")
         return (value, None) if cut < 0 else (value[:cut], word.part(cut + 1, len(value)))
+    if value not in SHORT and value[:2] in SHORT and value[2:3] not in ("", "="):
+        return value[:2], word.part(2, len(value))
     if (match := _GLUED_SHORT.fullmatch(value)) and match[1] in SHORT:
         return match[1], word.part(match.start(2), len(value))
     if "=" in value:
@@ -153,5 +160,17 @@ def _long_name(written: str) -> str:
     if written in SHORT:
         return SHORT[written]
     head, dot, rest = written.lstrip("-").partition(".")
-    head = SHORT.get(f"-{head}", head) if written.startswith("-") and not written.startswith("--") else head
-    return head.replace("_", "-") + dot + rest
+    if not written.startswith("--"):
+        if f"-{head}" not in SHORT and head != "O":
+            return written  # one dash before a long name: no flag to the engine
+        head = SHORT.get(f"-{head}", head)
+    return _whole(head.replace("_", "-")) + dot + rest
+
+
+@cache
+def _whole(name: str) -> str:
+    """Return the flag that a name stands for: a beginning is enough where only one flag of any release fits."""
+    if not name or name in _NAMES:
+        return name
+    fitting = [known for known in _NAMES if known.startswith(name)]
+    return fitting[0] if len(fitting) == 1 else name

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.units import human_integer
 from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
 
 MAX_DEPTH = 100
@@ -40,6 +41,9 @@ class _Reader:
     wide: int = -1
     """Where the last full-width sign was met."""
     faults: list[Fault] = field(default_factory=list)
+    sizes: bool = False
+    sized: bool = False
+    """Whether a number with a suffix was met."""
 
     @property
     def value(self) -> str:
@@ -304,6 +308,9 @@ class _Reader:
             return Node(_WORDS[word], origin)
         if _NUMBER.fullmatch(word) or word in _CONSTANTS:
             return Node(_number(word), origin)
+        if self.sizes and (size := human_integer(word)) is not None:
+            self.sized = True
+            return Node(size, origin)
         if word in _PYTHON_WORDS:
             right = _PYTHON_WORDS[word]
             self.fault(
@@ -345,14 +352,15 @@ class _Unsure(Exception):
     """An unknown part may change the structure: nothing certain can be said."""
 
 
-def parse_json(text: Text) -> tuple[Node, list[Fault]]:
+def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
     """Return a JSON value as a tree, and what keeps it from being JSON (kind ``json``), most certain first.
 
     Behind a fault the tree holds what could be read. Where an unknown part may change the structure, it is Unknown.
+    With ``sizes``, numbers such as 80g and 2K are read as vLLM reads them in the JSON of its config classes.
     """
     whole = text.origin()
     body, wrapped = _unwrap(text)
-    reader = _Reader(body)
+    reader = _Reader(body, sizes=sizes)
     try:
         node = reader.read()
         if reader.peek():
@@ -371,7 +379,7 @@ def parse_json(text: Text) -> tuple[Node, list[Fault]]:
     except RecursionError:
         return Node(Unknown("unreadable"), whole), [Fault("json", whole, "nested too deep", "嵌套过深")]
     faults = wrapped + reader.faults
-    if not faults and HOLE not in text.value:
+    if not faults and HOLE not in text.value and not reader.sized:
         faults = _strict(text)
     return node, faults
 

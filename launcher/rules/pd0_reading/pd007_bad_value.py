@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules import value_checks
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.rules.table_values import table_values
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.values import Origin
 
 CHECKS = (
     value_checks.flag_values,
@@ -14,6 +16,7 @@ CHECKS = (
     value_checks.offload_values,
     value_checks.additional_values,
     value_checks.other_json_values,
+    table_values,
 )
 
 ZH = r"""
@@ -98,5 +101,9 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm/config at 0.23.0, 0.27.1 and 0.32.0; vllm_ascend's offload connector and ascend_config.py, 0.18.0 to
     0.26.0rc1; the bundled connector's checks at start.
     """
+    said: set[Origin] = set()  # the checks overlap: the first has most to say of a place
     for check in CHECKS:
-        yield from check(node, deployment)
+        for hit in check(node, deployment):
+            if hit.origin not in said:
+                said.add(hit.origin)
+                yield hit

@@ -10,6 +10,7 @@ from pd_launch.schemas.budget import OFFLOAD_NAMES
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, connectors, offload_name
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.connectors import MOVED_MODULES, class_of_module, registered
+from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.values import Node
 
 KEY = "kv_connector_module_path"
@@ -106,7 +107,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
             now, now_zh = (f"; it is now {new}", f",现在是 {new}") if new else ("", "")
             what = Msg(f"{target} has no module {module}{now}", f"{target} 没有模块 {module}{now_zh}")
         else:
-            own = class_of_module(module, target)
+            own = class_of_module(module, target) or _class_in_vllm(module, name, deployment)
             if own is None or own == name:
                 continue
             what = Msg(
@@ -128,6 +129,16 @@ def _bundled(module: str, name: str, right: str) -> tuple[Msg, Msg] | None:
             Msg(f'with this module path kv_connector is "{right}"', f'用这个模块路径时 kv_connector 是 "{right}"'),
         )
     return None
+
+
+def _class_in_vllm(module: str, name: str, deployment: Deployment) -> str | None:
+    """Return the registered class in one of vLLM's own modules, where that module has no class ``name``."""
+    table = vllm_table(deployment.target)
+    classes = table.entry("modules", module)
+    if classes is None or name in classes:
+        return None
+    rows = (table.entry("connectors", known) for known in table.names("connectors"))
+    return next((class_ for path, class_ in rows if path == module), None)
 
 
 def _gone(module: str, deployment: Deployment) -> bool:

@@ -1,0 +1,204 @@
+"""PD004 unknown-flag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.common import knowable, nearest, renamed, written
+from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
+from pd_launch.schemas.releases.flag_shapes import SWITCHES
+from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
+
+ZH = r"""
+目标版本的 `vllm serve` 没有这个参数
+
+## 作用
+
+把每个参数名与目标版本 vLLM 的参数比较,规则与引擎的解析器相同:下划线等于短横线,不会混淆的前缀可以代替全名,
+可关闭的参数可以写成 `--no-x`,JSON 参数可以写成 `--x.key`。不属于任何参数的多余单词也会报告;
+在 Python 文件里检查 `LLM` 和 `EngineArgs` 的关键字参数。
+
+## 为什么重要
+
+引擎在启动时拒绝它不认识的参数。只在别的版本里存在的参数会注明是哪些版本。
+
+## 示例
+
+```bash
+# target: vllm==0.32.0
+vllm serve /models/m --tensor-paralel-size 8 '--enable-expert-parallel '
+```
+
+## 应当这样写
+
+```bash
+# target: vllm==0.32.0
+vllm serve /models/m --tensor-parallel-size 8 --enable-expert-parallel
+```
+
+## 适用版本
+
+所有版本,各用自己的参数表。vllm-ascend 没有自己的参数。
+
+## 来源
+
+0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器,由 scripts/read_release.py 静态读取;
+0.27.1 和 0.32.0 的表与真实解析器逐项比较。
+"""
+
+
+@rule("PD004", "unknown-flag", "error", zh=ZH, needs="C R")
+def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    r"""A flag that the target release's `vllm serve` does not have.
+
+    ## What it does
+
+    Compares every flag with those of the target's vLLM, as the engine's parser does: underscores are dashes, a
+    beginning that fits only one name stands for it, a flag that can be switched off also exists as `--no-x`, and a JSON
+    argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
+    `LLM` and `EngineArgs` are looked at.
+
+    ## Why it matters
+
+    The engine refuses a flag that it does not know and exits at start. A flag that only other releases have is named
+    with those releases.
+
+    ## Example
+
+    ```bash
+    # target: vllm==0.32.0
+    vllm serve /models/m --tensor-paralel-size 8 '--enable-expert-parallel '
+    ```
+
+    ## Use instead
+
+    ```bash
+    # target: vllm==0.32.0
+    vllm serve /models/m --tensor-parallel-size 8 --enable-expert-parallel
+    ```
+
+    ## Releases
+
+    All, each with its own list. vllm-ascend adds no flags.
+
+    ## Sources
+
+    The argument parsers in the CPU wheels of vLLM 0.18.0 to 0.32.0, read statically by scripts/read_release.py; the
+    tables of 0.27.1 and 0.32.0 are compared with the real parser.
+    """
+    table = vllm_table(deployment.target)
+    check = _keyword if node.form == "python" else _flag
+    for index, arg in enumerate(node.args):
+        if not arg.name:
+            if not _is_switch_value(arg, node.args[index - 1] if index else None):
+                yield _stray(arg, deployment)
+        elif knowable(arg.written):
+            yield from check(arg, table, deployment)
+
+
+def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
+    found = meaning(arg, table)
+    if found.spec is not None:
+        if _glued(arg):
+            message = Msg(f"{arg.written} and its value must be two words", f"{arg.written} 与它的值应当分开写")
+            yield Hit(arg.origin, message, Msg(f"write {arg.written} and a blank", f"请在 {arg.written} 后面加空格"))
+        elif "." in arg.name and found.spec.kind not in DOTTED_KINDS:
+            message = Msg(f"--{found.name} takes no keys behind a dot", f"--{found.name} 后面不能用点号写键")
+            yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
+        return
+    if arg.written != arg.written.strip():
+        yield _blank(arg, deployment)
+    elif found.candidates:
+        names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
+        message = Msg(f"{arg.written} fits several flags: {names}", f"{arg.written} 同时符合几个参数:{names}")
+        yield Hit(arg.origin, message, Msg("write the whole name", "请写全名"))
+    elif _certain(arg.name, table, deployment):
+        yield _unknown(arg, table, deployment)
+
+
+def _glued(arg: Arg) -> bool:
+    """Whether a value stands directly behind a short name of several letters, as in ``-tp8``: no flag to the engine."""
+    value = arg.value
+    if value is None or not arg.written.startswith("-") or arg.written.startswith(("--", "-O")) or len(arg.written) < 3:
+        return False
+    name, behind = arg.origin, value.origin
+    return (name.file, name.end_line, name.end_column) == (behind.file, behind.line, behind.column)
+
+
+def _certain(name: str, table: Table, deployment: Deployment) -> bool:
+    """Whether the table is the target's own, or no other release knows the name either."""
+    return table.release == deployment.target.vllm or not table.releases_with("flags", name)
+
+
+def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
+    shown = arg.written.partition(".")[0] if "." in arg.name else arg.written
+    base = arg.name.partition(".")[0].lstrip("-")
+    message = Msg(f"vLLM {table.release} has no flag {shown}", f"vLLM {table.release} 没有参数 {shown}")
+    elsewhere = _elsewhere(base, table)
+    if elsewhere is not None:
+        return Hit(arg.origin, message, elsewhere)
+    near = nearest(base, spellings(table))
+    if near is None:
+        return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
+                                            "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
+    fix = renamed(arg.origin, shown, f"--{near}", deployment)
+    return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=fix)
+
+
+def _elsewhere(name: str, table: Table) -> Msg | None:
+    """Say which other releases have a flag, where some do."""
+    others = table.releases_with("flags", name) or table.releases_with("flags", name.removeprefix("no-"))
+    if not others:
+        return None
+    first, last = others[0], others[-1]
+    if first == last:
+        return Msg(f"remove it; only vLLM {first} has it", f"删掉它;只有 vLLM {first} 有这个参数")
+    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它;vLLM {first} 到 {last} 才有这个参数")
+
+
+def _blank(arg: Arg, deployment: Deployment) -> Hit:
+    right = arg.written.strip()
+    help_ = Msg(f"write {right} without the blank", f"请写 {right},不要带空格")
+    text = written(arg.origin, deployment)
+    edits = ((arg.origin, text.replace(arg.written, right)),) if text and text.count(arg.written) == 1 else None
+    return Hit(
+        arg.origin,
+        Msg(f"a blank belongs to the flag {arg.written!r}", f"参数 {arg.written!r} 里带有空格"),
+        help_,
+        fix=FixEdits(help_, edits, safe=True) if edits else None,
+    )
+
+
+def _is_switch_value(arg: Arg, before: Arg | None) -> bool:
+    """Whether a left-over word such as ``true`` stands behind a flag that takes no value: PD007 speaks of it."""
+    return before is not None and before.name in SWITCHES and arg.written.lower() in BOOLEAN_WORDS
+
+
+def _stray(arg: Arg, deployment: Deployment) -> Hit:
+    shown = arg.written if len(arg.written) <= 60 else f"{arg.written[:57]}…"
+    near = nearest(f"--{shown}", [f"--{name}" for name in spellings(vllm_table(deployment.target))], 0.9)
+    help_ = Msg("remove it, or put it behind its flag", "删掉它,或者把它放到所属参数的后面")
+    if near is not None:
+        help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?")
+    return Hit(arg.origin, Msg(f"{shown!r} belongs to no flag", f"{shown!r} 不属于任何参数"), help_)
+
+
+def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
+    name = arg.name.removeprefix("no-") if arg.name not in table.flags else arg.name
+    keyword = name.replace("-", "_")
+    if name in table.flags or table.entry("keywords", keyword) is not None:
+        return
+    others = table.releases_with("flags", name) or table.releases_with("keywords", keyword)
+    if others and table.release != deployment.target.vllm:
+        return
+    message = Msg(f"vLLM {table.release} has no argument {keyword}", f"vLLM {table.release} 没有参数 {keyword}")
+    if others:
+        yield Hit(arg.origin, message, _elsewhere(name, table) or Msg("remove it", "删掉它"))
+        return
+    known = [*(flag.replace("-", "_") for flag in table.flags), *table.names("keywords")]
+    near = nearest(keyword, known)
+    help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?") if near else Msg("remove it", "删掉它")
+    yield Hit(arg.origin, message, help_, fix=renamed(arg.origin, keyword, near, deployment) if near else None)

@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.18.0
+vllm serve /models/m --enable-mfu-metrics

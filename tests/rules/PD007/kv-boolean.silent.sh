@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m --kv-transfer-config '{"enable_permute_local_kv": "yes", "kv_port": 36000.0}'

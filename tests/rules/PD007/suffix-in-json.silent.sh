@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.20.0
+vllm serve /models/m --kv-transfer-config '{"kv_port": 36k}'
