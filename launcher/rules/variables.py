@@ -47,34 +47,47 @@ def is_set(node: NodeLaunch, name: str) -> bool:
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` is probably a slip of, or None.
 
-    A slip is one wrong word of the name, a lost or added underscore, or words in another order. Names that differ only
-    in digits, or in a word of two or three letters (TP, DP), are taken for names of their own.
+    A slip is one wrong word of the name, a lost or added underscore, words in another order, or, in a long name of
+    vLLM's, a lost word. Names that differ only in digits, in a word of two or three letters (TP, DP), or in a first
+    word that is right in itself (HCCL, NCCL), are taken for names of their own.
     """
+    known = list(known)
+    families = {other.partition("_")[0] for other in known}
     plain = name.upper().replace("-", "_")
-    candidates = [other for other in known if other != name and abs(len(other) - len(plain)) <= 2]
-    best = min(
-        ((distance, other) for other in candidates if (distance := _slip(plain, other)) is not None), default=None
-    )
-    return best[1] if best else None
+    digits = re.sub(r"\D", "", plain)
+    slips = [
+        (distance, re.sub(r"\D", "", other) != digits, other)
+        for other in known
+        if other != name and (distance := _slip(plain, other, families)) is not None
+    ]
+    return min(slips)[2] if slips else None
 
 
-def _slip(name: str, other: str) -> int | None:
+def _slip(name: str, other: str, families: set[str]) -> int | None:
     if name == other:
         return 0
-    if len(name) < _LONG or "_" not in other:
+    if len(name) < _LONG or re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
         return None
-    if re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
-        return None
-    words, others = name.split("_"), other.split("_")
-    if name.replace("_", "") == other.replace("_", "") or sorted(words) == sorted(others):
+    if name.replace("_", "") == other.replace("_", ""):
         return 1
-    if len(words) != len(others):
+    words, others = name.split("_"), other.split("_")
+    if len(others) == len(words) + 1 and words[0] == "VLLM" and len(words) >= 4:
+        return 2 if any(others[:i] + others[i + 1 :] == words for i in range(len(others))) else None
+    if len(words) != len(others) or len(words) == 1 or (words[0] != others[0] and words[0] in families):
         return None
+    if sorted(words) == sorted(others):
+        return 1
     wrong = [(a, b) for a, b in zip(words, others, strict=True) if a != b]
-    if len(wrong) != 1 or min(len(wrong[0][0]), len(wrong[0][1])) < 4:
+    return _word_slip(*wrong[0], len(name)) if len(wrong) == 1 else None
+
+
+def _word_slip(one: str, other: str, length: int) -> int | None:
+    shorter = min(len(one), len(other))
+    lost_end = abs(len(one) - len(other)) == 1 and one[:shorter] == other[:shorter]
+    if shorter < 4 and not (shorter == 3 and lost_end and length >= 2 * _LONG):
         return None
-    distance = edit_distance(*wrong[0])
-    return distance if distance <= (1 if min(map(len, wrong[0])) < _SHORT else 2) else None
+    distance = edit_distance(one, other)
+    return distance if distance <= (1 if shorter < _SHORT else 2) else None
 
 
 def edit_distance(one: str, other: str) -> int:

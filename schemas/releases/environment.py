@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
-from pd_launch.schemas.releases.vllm_tables import ascend_table, vllm_table
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.target import Target, release
 
 
@@ -120,11 +120,16 @@ def known_names() -> frozenset[str]:
     return frozenset({*ASCEND, *COMMON, *VLLM_OLD, *named, *read})
 
 
+@cache
+def _tables(target: Target) -> tuple[Table, Table | None]:
+    return vllm_table(target), ascend_table(target)
+
+
 def variable(name: str, target: Target) -> Variable | None:
     """Return how ``target`` reads a variable's text; None where it does not read it, or nothing is known of it."""
     if name in COMMON:
         return COMMON[name]
-    ascend = ascend_table(target)
+    vllm, ascend = _tables(target)
     if ascend is not None:
         kind = ascend.entry("env", name)
         if name == _FUSED and kind is not None:
@@ -133,7 +138,7 @@ def variable(name: str, target: Target) -> Variable | None:
             return ASCEND[name]
         if kind in ("flag", "int"):
             return Variable(kind)
-    kind = vllm_table(target).entry("env", name)
+    kind = vllm.entry("env", name)
     return None if kind is None else _of_vllm(name, kind)
 
 
@@ -153,8 +158,8 @@ def removed(name: str, target: Target) -> bool:
         return True
     if name in ASCEND and ASCEND[name].until is not None:
         return target.ascend_at_least(ASCEND[name].until or "")
-    ascend = ascend_table(target)
-    for table in (vllm_table(target), ascend):
+    vllm, ascend = _tables(target)
+    for table in (vllm, ascend):
         if table is None or table.entry("env", name) is not None:
             continue
         releases = table.releases_with("env", name)
