@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.common import renamed
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import ROLE_SIDES, named_side
 
@@ -113,19 +114,18 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     wrong = [node for node in named if named_side(node) != ROLE_SIDES[role]]
     right = next(node for node in named if named_side(node) == ROLE_SIDES[role])
     for node in wrong:
-        yield _hit(node, right, role)
+        yield _hit(node, right, role, deployment)
 
 
-def _hit(node: NodeLaunch, other: NodeLaunch, role: str) -> Hit:
+def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment) -> Hit:
     side = named_side(node) or "decode"
     value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
     beside = other.kv_transfer.get("kv_role") if other.kv_transfer else None
     origin = value.origin if value is not None else node.origin
-    fix = FixEdits(Msg(f"write {RIGHT[side]}", f"写成 {RIGHT[side]}"), ((origin, RIGHT[side]),), False)
     return Hit(
         origin,
         Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧,但两侧都是 {role}"),
         Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
         related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
-        fix=fix if value is not None and value.text is not None and not origin.via else None,
+        fix=renamed(origin, role, RIGHT[side], deployment),
     )

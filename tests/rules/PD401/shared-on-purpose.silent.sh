@@ -1,0 +1,5 @@
+#!/bin/bash
+export HCCL_IF_IP=192.0.2.11
+ASCEND_RT_VISIBLE_DEVICES=0,1 vllm serve /models/deepseek-v3.1-w8a8 \
+  --tensor-parallel-size 2 --port 8100 --gpu-memory-utilization 0.45 &
+ASCEND_RT_VISIBLE_DEVICES=0,1 vllm serve /models/deepseek-v3.1-w8a8 --tensor-parallel-size 2 --port 8101 --gpu-memory-utilization 0.45 &

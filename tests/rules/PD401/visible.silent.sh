@@ -1,0 +1,4 @@
+#!/bin/bash
+export HCCL_IF_IP=192.0.2.11
+ASCEND_RT_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve /models/deepseek-v3.1-w8a8 \
+  --tensor-parallel-size 4 --data-parallel-size 2

@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: severity=error line=4
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --data-parallel-size 4 --data-parallel-rank 4 --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389

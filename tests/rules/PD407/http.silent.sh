@@ -1,0 +1,3 @@
+#!/bin/bash
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --port 8102

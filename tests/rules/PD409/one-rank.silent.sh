@@ -1,0 +1,4 @@
+#!/bin/bash
+vllm serve Qwen/Qwen3-32B \
+  --tensor-parallel-size 4 \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 4}, "decode": {"dp_size": 1, "tp_size": 4}}}'

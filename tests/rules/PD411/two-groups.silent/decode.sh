@@ -1,0 +1,5 @@
+#!/bin/bash
+export HCCL_IF_IP=192.0.2.21
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --data-parallel-size 2 --data-parallel-rank 0 --data-parallel-address 192.0.2.21 --data-parallel-rpc-port 13389 \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {"prefill": {"dp_size": 2, "tp_size": 1}, "decode": {"dp_size": 2, "tp_size": 1}}}'

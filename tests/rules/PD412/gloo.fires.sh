@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: severity=warning line=3
+export GLOO_SOCKET_IFNAME=eth0
+vllm serve /models/m --data-parallel-size 2

@@ -1,0 +1,5 @@
+#!/bin/bash
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --max-num-seqs 64 --max-num-batched-tokens 64 \
+  --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'

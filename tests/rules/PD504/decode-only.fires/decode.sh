@@ -1,0 +1,5 @@
+#!/bin/bash
+# pd-test: severity=warning
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --speculative-config '{"num_speculative_tokens": 3, "method": "deepseek_mtp"}' \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'

@@ -1,0 +1,6 @@
+#!/bin/bash
+# pd-test: severity=error
+export HCCL_IF_IP=192.0.2.11
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --prefix-caching-hash-algo sha256_cbor \
+  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer"}'

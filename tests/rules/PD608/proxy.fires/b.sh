@@ -1,0 +1,3 @@
+#!/bin/bash
+vllm serve /models/m \
+  --port 9200
