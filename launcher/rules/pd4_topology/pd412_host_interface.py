@@ -1,0 +1,131 @@
+"""PD412 host-interface."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+VARIABLES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+_PREFIXES = ("HCCL_SOCKET_IFNAME",)
+_NAME = re.compile(r"[\w.:@-]+")
+
+ZH = """
+写下的网络接口在本机不存在
+
+## 作用
+
+把 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME 和 HCCL_SOCKET_IFNAME 中写的接口名与本机的网络接口比较。需要主机信息。
+
+## 为什么重要
+
+接口名不存在时,引擎在建立通信组时失败,或者一直等到超时,而且报错里往往没有接口名。
+
+## 示例
+
+```json
+// host facts
+{"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
+```
+
+```bash
+export GLOO_SOCKET_IFNAME=eth0
+vllm serve /models/m --data-parallel-size 2
+```
+
+## 应当这样写
+
+```json
+// host facts
+{"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
+```
+
+```bash
+export GLOO_SOCKET_IFNAME=enp67s0f0
+vllm serve /models/m --data-parallel-size 2
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+GLOO 与 TP 的变量按完整的名字匹配,HCCL 的按前缀匹配(CANN 环境变量参考)。
+"""
+
+
+@rule("PD412", "host-interface", "warning", zh=ZH, needs="H")
+def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """A network interface that is named is not on this host.
+
+    ## What it does
+
+    Compares the interfaces in GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and HCCL_SOCKET_IFNAME with those of the host. It
+    needs host facts.
+
+    ## Why it matters
+
+    With an interface that is not there, an engine fails while it sets up its groups, or waits until a timeout, and the
+    error seldom names the interface.
+
+    ## Example
+
+    ```json
+    // host facts
+    {"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
+    ```
+
+    ```bash
+    export GLOO_SOCKET_IFNAME=eth0
+    vllm serve /models/m --data-parallel-size 2
+    ```
+
+    ## Use instead
+
+    ```json
+    // host facts
+    {"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
+    ```
+
+    ```bash
+    export GLOO_SOCKET_IFNAME=enp67s0f0
+    vllm serve /models/m --data-parallel-size 2
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    GLOO's and TP's variables hold whole names, HCCL's a prefix (CANN's reference of environment variables).
+    """
+    present = deployment.fact("interfaces")
+    if not isinstance(present, dict) or not present:
+        return
+    for variable in VARIABLES:
+        written = node.env.get(variable)
+        text = written.value.string() if written else None
+        if written is None or not text:
+            continue
+        names = [name.strip() for name in text.split(",")]
+        absent = [name for name in names if _NAME.fullmatch(name) and not _there(variable, name, present)]
+        if absent:
+            listed = ", ".join(name for name in present if name != "lo")
+            yield Hit(
+                written.value.origin,
+                Msg(
+                    f"{variable} names {absent[0]}, and this host has no such interface",
+                    f"{variable} 写了 {absent[0]},本机没有这个网络接口",
+                ),
+                Msg(f"use one of {listed}", f"使用其中之一:{listed}"),
+            )
+
+
+def _there(variable: str, name: str, present: dict[str, object]) -> bool:
+    if variable in _PREFIXES:
+        return any(one.startswith(name) for one in present)
+    return name in present

@@ -1,0 +1,165 @@
+"""PD413 host-devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.places import at
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.devices import ranks_here, visible, visible_node
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+
+CONTROL = ("davinci_manager", "devmm_svm", "hisi_hdc")
+
+ZH = """
+本机没有这里需要的昇腾设备
+
+## 作用
+
+把一次启动需要的设备(每个 rank 一个,或 ASCEND_RT_VISIBLE_DEVICES 列出的)与本机的 /dev/davinci* 比较,并检查
+davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入,需要主机信息。
+
+## 为什么重要
+
+容器里少了一个设备,引擎要到初始化时才失败,报的是驱动的错误码。
+
+## 示例
+
+```json
+// host facts
+{"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
+```
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --tensor-parallel-size 8
+```
+
+## 应当这样写
+
+```json
+// host facts
+{"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
+```
+
+```bash
+# target: 0.25.1rc1
+vllm serve /models/m --tensor-parallel-size 4
+```
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+vllm-ascend 的安装文档:容器需要的设备(/dev/davinci*、davinci_manager、devmm_svm、hisi_hdc)。
+"""
+
+
+@rule("PD413", "host-devices", "warning", zh=ZH, needs="H")
+def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """This host does not have the Ascend devices that are needed here.
+
+    ## What it does
+
+    Compares what a launch needs (a device for each rank, or those that ASCEND_RT_VISIBLE_DEVICES lists) with the host's
+    /dev/davinci*, and looks for davinci_manager, devmm_svm and hisi_hdc. For Ascend inputs only; it needs host facts.
+
+    ## Why it matters
+
+    When a container lacks a device, the engine fails at initialisation, with an error code of the driver.
+
+    ## Example
+
+    ```json
+    // host facts
+    {"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
+    ```
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --tensor-parallel-size 8
+    ```
+
+    ## Use instead
+
+    ```json
+    // host facts
+    {"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
+    ```
+
+    ```bash
+    # target: 0.25.1rc1
+    vllm serve /models/m --tensor-parallel-size 4
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    vllm-ascend's installation guide: the devices of a container (/dev/davinci*, davinci_manager, devmm_svm, hisi_hdc).
+    """
+    present = deployment.fact("devices")
+    if not _for_ascend(node, deployment) or not isinstance(present, list):
+        return
+    if not present:
+        yield Hit(
+            node.origin,
+            Msg("this host has no /dev/davinci*", "本机没有 /dev/davinci*"),
+            Msg(
+                "run this where the NPUs are, or give the container its devices (--device /dev/davinci0 …)",
+                "在有 NPU 的机器上运行,或把设备交给容器(--device /dev/davinci0 …)",
+            ),
+        )
+        return
+    yield from _devices(node, deployment, present)
+    yield from _control(node, deployment)
+
+
+def _for_ascend(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether the input says that it is for Ascend; that nothing says otherwise is not enough here."""
+    if not (deployment.ascend and deployment.target.is_ascend):
+        return False
+    said = node.hardware is not None or any(name.startswith(("ASCEND_", "HCCL_")) for name in node.env)
+    return said or deployment.target.decided_by != "newest"
+
+
+def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> Iterator[Hit]:
+    listed, place, need = visible(node, deployment), visible_node(node, deployment), ranks_here(node)
+    absent = [device for device in listed or () if device not in present]
+    if absent and place is not None:
+        yield Hit(
+            place.origin,
+            Msg(f"device {absent[0]} is listed, and this host does not have it", f"列出了设备 {absent[0]},本机没有它"),
+            Msg(f"list devices of {_shown(present)}", f"只写 {_shown(present)} 中的设备"),
+        )
+    elif listed is None and need is not None and need > len(present):
+        yield Hit(
+            at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
+            Msg(
+                f"{need} devices are needed, and this host has {len(present)}",
+                f"需要 {need} 个设备,本机有 {len(present)} 个",
+            ),
+            Msg("start fewer ranks here, or give the container its devices", "减少这里的 rank 数,或把设备交给容器"),
+        )
+
+
+def _control(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    control = deployment.fact("control_devices")
+    missing = [name for name in CONTROL if name not in control] if isinstance(control, list) else []
+    if missing:
+        options = " ".join(f"--device /dev/{name}" for name in missing)
+        yield Hit(
+            node.origin,
+            Msg(f"this host has no /dev/{missing[0]}", f"本机没有 /dev/{missing[0]}"),
+            Msg(f"give the container {options}", f"给容器加上 {options}"),
+        )
+
+
+def _shown(present: list[int]) -> str:
+    if present == list(range(present[0], present[-1] + 1)):
+        return f"{present[0]}-{present[-1]}"
+    return ", ".join(map(str, present))
