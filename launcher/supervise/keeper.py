@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from pd_launch.launcher.supervise.family import adopt_orphans, descendants, kill_all, reap, send
-from pd_launch.launcher.supervise.output import Pump, Sink
+from pd_launch.launcher.supervise.output import Pump, Sink, Voice
 from pd_launch.launcher.supervise.rank import STOPPING, Rank, start
 from pd_launch.launcher.supervise.ready import Readiness
 
@@ -41,6 +41,8 @@ class Keeper:
         self._signals: list[int] = []
         self._out, self._err = Sink(1), Sink(2)
         self._pumps: list[Pump] = []
+        self._voice = Voice(self._err)
+        self._say = self._voice.say
         self._ready = Readiness(ranks, self._say)
 
     def run(self) -> int:
@@ -48,19 +50,24 @@ class Keeper:
         adopt_orphans()
         wake = self._listen()
         if self._start():
-            for thread in (*self._pumps, self._ready):
+            for thread in (self._voice, *self._pumps, self._ready):
                 thread.start()
             while self._running:
                 self._wait(wake)
         self._ready.stop()
         self._end_orphans()
-        for pump in self._pumps:
-            if pump.is_alive():
-                pump.join(_LAST_OUTPUT)
+        self._finish_output()
         return self._status
 
-    def _say(self, text: str) -> None:
-        self._err.line(f"pd-launch: {text}".encode())
+    def _finish_output(self) -> None:
+        """Wait for what is still on its way out; not long, where nobody reads it."""
+        self._voice.close()
+        if not self._voice.is_alive():
+            self._voice.start()
+        until = time.monotonic() + _LAST_OUTPUT
+        for thread in (*self._pumps, self._voice):
+            if thread.is_alive():
+                thread.join(max(0.0, until - time.monotonic()))
 
     def _listen(self) -> int:
         """Take signals as bytes of a pipe, so that one ``select`` waits for everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import threading
 from typing import IO
@@ -39,6 +40,28 @@ class Sink:
             self._why = error.strerror or "unknown error"
             return False
         return True
+
+
+class Voice(threading.Thread):
+    """Writes our own messages, in a thread: who says something never waits for a reader that does not read."""
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(daemon=True, name="messages")
+        self._sink = sink
+        self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def say(self, text: str) -> None:
+        """Write a message, soon."""
+        self._waiting.put(text)
+
+    def close(self) -> None:
+        """End the thread when all is written."""
+        self._waiting.put(None)
+
+    def run(self) -> None:
+        """Write until closed."""
+        while (text := self._waiting.get()) is not None:
+            self._sink.line(f"pd-launch: {text}".encode())
 
 
 class Pump(threading.Thread):
