@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.values import Node
 
 ASCEND_VARIABLE = "ASCEND_RT_VISIBLE_DEVICES"
@@ -14,6 +14,7 @@ A3_DEVICES = 16
 DIRECT_FIRST = 20000
 DIRECT_PER_DEVICE = 1000
 _A3_TAG = re.compile(r"-a3(?![a-z0-9])")
+_DAVINCI = re.compile(r"/dev/davinci(\d{1,4})(?!\d)")
 _SPREAD = ("ray", "external_launcher")
 
 
@@ -60,9 +61,19 @@ def at_least(node: NodeLaunch, deployment: Deployment) -> int:
     """Return the least number of devices that the machine surely has; 0 where nothing says so."""
     here = [m for m in deployment.nodes if m is node or (m.host is not None and m.host == node.host)]
     listed = [max(devices) + 1 for m in here if (devices := visible(m, deployment))]
-    image = node.container.image.string() if node.container and node.container.image else None
-    tagged = A3_DEVICES if image and _A3_TAG.search(image.lower()) else 0
-    return max([ranks_here(node) or 0, tagged, *listed])
+    return max([ranks_here(node) or 0, _of_container(node.container), *listed])
+
+
+def _of_container(container: Container | None) -> int:
+    """Return the devices that a container surely gets, or that its image is made for."""
+    if container is None:
+        return 0
+    image = container.image.string() if container.image else None
+    found = [A3_DEVICES if image and _A3_TAG.search(image.lower()) else 0]
+    names = [device.string() or "" for device in container.devices]
+    found += [int(match[1]) + 1 for name in names if (match := _DAVINCI.match(name))]
+    found += [n for name, node in container.resources.items() if "huawei.com" in name and (n := node.integer())]
+    return max(found)
 
 
 def direct_ports(node: NodeLaunch, deployment: Deployment) -> tuple[range, int | None]:

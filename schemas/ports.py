@@ -110,6 +110,12 @@ def supervisor_port(node: NodeLaunch) -> PortRange | None:
     return PortRange(port, 1, "dp_supervisor", True, _origin(node, written), written is not None)
 
 
+def on_host_network(node: NodeLaunch) -> bool:
+    """Whether the engine's ports are the machine's own, and not those of a container's network."""
+    container = node.container
+    return container is None or container.form == "profile" or container.host_network is True
+
+
 def bound_ports(node: NodeLaunch) -> list[PortRange]:
     """Return the ports that ``node`` really opens, as far as they are known."""
     return [ports for ports in all_ports(node) if ports.binds]

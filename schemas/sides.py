@@ -137,5 +137,9 @@ def spans_machines(node: NodeLaunch, deployment: Deployment) -> bool:
         return True
     if not node.external_dp:
         return local < data
-    mates = [m for m in deployment.nodes if m.host == node.host and m.data == data and side_of(m) == side_of(node)]
-    return node.host is not None and 1 < len(mates) < data
+    alike = [m for m in deployment.nodes if m.data == data and side_of(m) == side_of(node)]
+    mates = [m for m in alike if m.host == node.host]
+    if node.host is None or len(mates) >= data:
+        return False
+    ranks = {first_rank(m) for m in mates}
+    return len(mates) > 1 or any(m.host not in (None, node.host) and first_rank(m) not in ranks for m in alike)

@@ -1,4 +1,7 @@
-"""From files to deployments: the form of each file by its structure, and which files belong together."""
+"""From files to deployments: the form of each file by its structure, and which files belong together.
+
+The reader of a form is imported when the form is met: most calls have one, and start the faster.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.render import render
-from pd_launch.launcher.sources.compose import is_compose, read_compose
-from pd_launch.launcher.sources.config_file import read_config_file
-from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
 from pd_launch.launcher.sources.engines import Finish, Found, elsewhere, keep, read_command, scripts_inside
-from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
-from pd_launch.launcher.sources.python_file import is_python, read_python
 from pd_launch.launcher.sources.shell import Command, read_shell
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
+from pd_launch.schemas.sides import is_unreachable
 from pd_launch.schemas.target import Target, newest, parse_target
 from pd_launch.schemas.values import Node, SourceFile, Text
 
@@ -79,7 +78,9 @@ class _Call:
 
     def file(self, source: SourceFile) -> None:
         group = _Group() if self.inputs.separate else self.together
-        if is_python(source):
+        if _is_python(source):
+            from pd_launch.launcher.sources.python_file import read_python
+
             group.sources[source.path] = source
             group.found.forms.add("python")
             read_python(source, group.found)
@@ -120,6 +121,10 @@ class _Call:
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
+        from pd_launch.launcher.sources.compose import is_compose, read_compose
+        from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
+        from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
+
         whole = False
         for tree in documents:
             if is_compose(tree):
@@ -203,6 +208,10 @@ class _Call:
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
         for node in found.nodes:
+            if node.arg("config") is None:
+                continue
+            from pd_launch.launcher.sources.config_file import read_config_file
+
             source, faults = read_config_file(node, self.templates)
             if source is not None:
                 group.sources.setdefault(source.path, source)
@@ -241,7 +250,13 @@ def _same_host(nodes: list[NodeLaunch], path: str) -> None:
     for node in nodes:
         form: Form = node.form
         if form == "shell" and node.host is None:
-            node.host = node.variable("HCCL_IF_IP") or f"host of {path}"
+            address = node.variable("HCCL_IF_IP")
+            node.host = address if address and not is_unreachable(address) else f"host of {path}"
+
+
+def _is_python(source: SourceFile) -> bool:
+    """Whether a file is Python, by its name or its first line."""
+    return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
 
 
 def _opens_like_yaml(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.ports import PortRange, bound_ports
+from pd_launch.schemas.ports import PortRange, bound_ports, on_host_network
 
 ZH = """
 本节点必须绑定的端口已被占用
@@ -50,6 +50,9 @@ vllm serve /models/m --port 8102
 
 各连接器的端口公式:vllm_ascend/distributed/kv_transfer/kv_p2p,0.18.0 到 0.27.1rc1;vllm/entrypoints/launcher.py。
 """
+
+_KEYS = {"http": "port:", "dp_rpc": "rpc_port:", "kv": "kv_port:"}
+"""Keys of a profile."""
 
 
 @rule("PD407", "port-in-use", "error", zh=ZH, needs="H")
@@ -97,20 +100,20 @@ def port_in_use(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm/entrypoints/launcher.py.
     """
     taken = deployment.fact("ports_in_use")
-    if not taken:
+    if not taken or not on_host_network(node):
         return
     for bound in bound_ports(node):
         used = sorted(port for port in taken if port in bound.ports)
         if used:
-            yield _hit(bound, used, set(taken))
+            yield _hit(bound, used, set(taken), node.form == "profile")
 
 
-def _hit(bound: PortRange, used: list[int], taken: set[int]) -> Hit:
+def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> Hit:
     use, use_zh = USES[bound.use], USES_ZH[bound.use]
     listed = ", ".join(map(str, used[:4])) + (" …" if len(used) > 4 else "")
     of = f", one of {bound.first}-{bound.ports.stop - 1}" if bound.count > 1 else ""
     free = _free(bound, taken)
-    option, option_zh = _option(bound)
+    option, option_zh = _option(bound, profile)
     advice, advice_zh = (f"{option} {free}", f"{option_zh} {free}") if free else (option, option_zh)
     return Hit(
         bound.origin,
@@ -125,7 +128,9 @@ def _hit(bound: PortRange, used: list[int], taken: set[int]) -> Hit:
     )
 
 
-def _option(bound: PortRange) -> tuple[str, str]:
+def _option(bound: PortRange, profile: bool) -> tuple[str, str]:
+    if profile and bound.use in _KEYS:
+        return _KEYS[bound.use], _KEYS[bound.use]
     return {
         "http": ("--port", "--port"),
         "kv": ("kv_port", "kv_port"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch, Proxy
-from pd_launch.schemas.ports import http_port
+from pd_launch.schemas.ports import http_port, on_host_network
 from pd_launch.schemas.proxies import SideList, side_lists
 from pd_launch.schemas.releases.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.sides import PairSide, is_loopback, of_side, own_address
@@ -169,7 +169,11 @@ def _unlisted(side: PairSide, listed: SideList, deployment: Deployment) -> Itera
         return
     for node in of_side(deployment, side):
         port = http_port(node)
-        if port is None or any(_serves(node, port.first, host, listed_port) for host, listed_port in entries):
+        if (
+            port is None
+            or not on_host_network(node)
+            or any(_serves(node, port.first, host, listed_port) for host, listed_port in entries)
+        ):
             continue
         address = own_address(node)
         shown = f"{address}:{port.first}" if address else f"port {port.first}"

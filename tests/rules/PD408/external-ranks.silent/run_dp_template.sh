@@ -1,0 +1,7 @@
+#!/bin/bash
+export HCCL_IF_IP=192.0.2.21
+export ASCEND_RT_VISIBLE_DEVICES=$1
+vllm serve /models/deepseek-v3.1-w8a8 \
+  --port $2 --data-parallel-size $3 --data-parallel-rank $4 \
+  --data-parallel-address $5 --data-parallel-rpc-port $6 --tensor-parallel-size $7 \
+  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 2, "tp_size": 1}}}'
