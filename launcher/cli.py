@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from typing import Any
 
@@ -83,6 +85,8 @@ def check(context: click.Context, /, **options: Any) -> None:
     pd-launch check prefill.sh decode.sh
     pd-launch check -- vllm serve /models/m --max-num-seqs 8
     """
+    # Looking for plugins of pydantic reads the metadata of everything that is installed; none could matter here.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from pd_launch.launcher.commands.check import CheckOptions, check_command
 
     context.exit(check_command(CheckOptions(**options)))
@@ -146,6 +150,82 @@ def prefill(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.launch import launch_command
 
     context.exit(launch_command("prefill", **options))
+
+
+@cli.command()
+@click.option("--profile", metavar="FILE|NAME", help="Compare this host with a profile.", shell_complete=_profile_names)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@click.option("--side", type=click.Choice(["decode", "prefill"]), help="Only this side of the profile.")
+@click.option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
+@click.option("--host-facts", metavar="FILE", help="Look at the machine that this file describes instead.")
+@_target_option
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_lang_option
+@click.pass_context
+def doctor(context: click.Context, /, **options: Any) -> None:
+    """Say whether this host fits: memory, /dev/shm, limits, ports, devices, versions, leftovers.
+
+    \b
+    pd-launch doctor
+    pd-launch doctor --profile a3-dp2tp8 --side decode
+    """
+    from pd_launch.launcher.commands.doctor import DoctorOptions, doctor_command
+
+    context.exit(doctor_command(DoctorOptions(**options)))
+
+
+@cli.group(invoke_without_command=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
+@click.pass_context
+def facts(context: click.Context, form: str) -> None:
+    """Dump what is known of this host, for an issue or for --host-facts; secrets are masked.
+
+    \b
+    pd-launch facts --format json > node0.json
+    pd-launch facts diff node0.json node1.json
+    pd-launch facts check node0.json node1.json node2.json
+    """
+    if context.invoked_subcommand is None:
+        from pd_launch.launcher.commands.facts import facts_command
+
+        context.exit(facts_command(form))
+
+
+def _compare_options(function: Any) -> Any:
+    for option in (
+        click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output."),
+        _lang_option,
+    ):
+        function = option(function)
+    return function
+
+
+@facts.command("diff")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@_compare_options
+@click.pass_context
+def facts_diff(context: click.Context, /, first: str, second: str, form: str, lang: str | None) -> None:
+    """Show in what two nodes differ."""
+    from pd_launch.launcher.commands.facts import diff_command
+
+    context.exit(diff_command(first, second, form, lang))
+
+
+@facts.command("check")
+@click.argument("files", nargs=-1, required=True, metavar="A B...")
+@_compare_options
+@click.pass_context
+def facts_check(context: click.Context, /, files: tuple[str, ...], form: str, lang: str | None) -> None:
+    """Say what the nodes of one deployment must have alike, and do not."""
+    from pd_launch.launcher.commands.facts import check_command
+
+    context.exit(check_command(files, form, lang))
 
 
 @cli.command()
@@ -254,6 +334,7 @@ def completion(shell: str) -> None:
 
 def main() -> None:
     """Run the command line; an interrupted command exits with 130 and says nothing more."""
+    gc.set_threshold(100_000)  # a short run with many objects that stay: collecting them again and again costs 5 %
     try:
         status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH")
         sys.exit(status if isinstance(status, int) else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from dataclasses import dataclass, field
@@ -10,11 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pd_launch.schemas.finding import RANK, Severity
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pd_launch.schemas.names import nearest
 
 FILE = "pd-launch.toml"
 KEYS = ("target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")
@@ -75,6 +70,11 @@ def find_config(start: Path) -> Config:
 
 
 def _load(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         return table
@@ -89,8 +89,8 @@ def _config(path: Path, table: Any) -> Config:
         raise ConfigError(f"{path}: pd-launch must be a table")
     for key in table:
         if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, 1, 0.6)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+            near = nearest(key, KEYS, 0.6)
+            hint = f"did you mean {near}?" if near else f"known keys: {', '.join(KEYS)}"
             raise ConfigError(f"{path}: unknown key {key!r}; {hint}")
     return Config(
         path,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 
 from pd_launch.launcher.rules.registry import FAMILIES, SECTIONS, SECTIONS_ZH, Rule, all_rules
+from pd_launch.schemas.names import nearest
 
 
 class UnknownCode(Exception):
@@ -22,9 +22,8 @@ def find_rule(word: str) -> Rule:
     found = rules.get(word.upper()) or next((r for r in rules.values() if r.name == word.lower()), None)
     if found is not None:
         return found
-    near = difflib.get_close_matches(word.upper(), rules, 1, 0.6)
-    near = near or difflib.get_close_matches(word.lower(), [r.name for r in rules.values()], 1, 0.6)
-    hint = f"; did you mean {near[0]}?" if near else "; pd-launch rules lists them"
+    near = nearest(word.upper(), rules, 0.6) or nearest(word.lower(), [r.name for r in rules.values()], 0.6)
+    hint = f"; did you mean {near}?" if near else "; pd-launch rules lists them"
     raise UnknownCode(f"there is no rule {word}{hint}")
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
-import os
-import stat
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 
 from pd_launch.launcher.check import Selection, run_checks
 from pd_launch.launcher.sources.read import Inputs, read
@@ -36,10 +30,12 @@ class Fixed:
 
     def diff(self) -> str:
         """Return the changes as a unified diff."""
+        from difflib import unified_diff
+
         lines: list[str] = []
         for path in self.changed:
             before, after = self.before[path].splitlines(True), self.after[path].splitlines(True)
-            for line in difflib.unified_diff(before, after, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}"):
+            for line in unified_diff(before, after, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}"):
                 lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
         return "".join(lines)
 
@@ -147,33 +143,3 @@ def _gone(finding: Finding, before: list[Finding], after: list[Finding]) -> bool
         return sum(f.code == finding.code and f.file == finding.file for f in findings)
 
     return count(after) < count(before)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file's text in one step. A link stays a link, and the file keeps its mode.
-
-    Raises:
-        OSError: the file's folder cannot be written; the file is then as it was.
-    """
-    real = path.resolve()
-    mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else None
-    handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is None:
-            mode = 0o666 & ~_umask()
-        Path(name).chmod(mode)
-        Path(name).replace(real)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib import metadata
+from importlib.util import find_spec
 
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import NodeLaunch
@@ -68,6 +68,10 @@ def _of_image(ascend: bool, nodes: list[NodeLaunch]) -> Target | None:
 
 def _installed(ascend: bool) -> Target | None:
     package, make = ("vllm-ascend", ascend_target) if ascend else ("vllm", vllm_target)
+    if find_spec(package.replace("-", "_")) is None:
+        return None
+    from importlib import metadata  # slow to import, and most machines that check have no engine
+
     try:
         return make(metadata.version(package), "installed")
     except (metadata.PackageNotFoundError, TargetError):

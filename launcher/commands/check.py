@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,15 +24,18 @@ from pd_launch.launcher.commands.common import (
     write,
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
-from pd_launch.launcher.fix import Fixed, fix_inputs, write_atomically
+from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.report.text import TextReport, clean, concise
-from pd_launch.launcher.secrets import all_secrets, hide
+from pd_launch.launcher.secrets import all_secrets, hide, mask
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
 from pd_launch.schemas.values import SourceFile
+
+if TYPE_CHECKING:
+    from pd_launch.launcher.fix import Fixed
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ def check_command(options: CheckOptions) -> int:
             "  pd-launch check decode.sh\n"
             "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
         )
+    if options.unsafe_fixes and not (options.fix or options.diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
     inputs = Inputs(
         [read_source(path) for path in paths],
@@ -91,10 +97,13 @@ def check_command(options: CheckOptions) -> int:
 
 def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
     changes = False
-    if options.fix or options.diff or options.unsafe_fixes:
+    if options.fix or options.diff:
+        from pd_launch.launcher.fix import fix_inputs
+
         fixed = fix_inputs(_exact(inputs), selection, options.unsafe_fixes)
         if options.diff:
-            write(clean_lines(fixed.diff()), options.output)
+            secrets = all_secrets(read(inputs))
+            write(clean_lines(mask(fixed.diff(), secrets)), options.output)
             changes = bool(fixed.changed)
         else:
             _write_fixed(fixed)

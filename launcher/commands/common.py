@@ -102,7 +102,7 @@ def codes(text: str | None) -> list[str]:
 def write(text: str, output: str | None = None) -> None:
     """Write to a file, or to standard output whatever its encoding can show."""
     if output is not None:
-        from pd_launch.launcher.fix import write_atomically
+        from pd_launch.launcher.files import write_atomically
 
         try:
             write_atomically(Path(output), text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pd_launch.launcher.commands.common import write
-from pd_launch.launcher.fix import write_atomically
+from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.sources.profile import SHIPPED, ProfileNotFound, find_profile, shipped_names
 

@@ -1,10 +1,8 @@
-"""What several rules need: the nearest known name, and edits of the user's own text."""
+"""Edits of the user's own text that several rules need."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Collection
 
 from pd_launch.launcher.rules.registry import FixEdits, Msg
 from pd_launch.schemas.launch import Deployment
@@ -12,12 +10,6 @@ from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile
 
 _COMMA_BEHIND = re.compile(r"\s*,[ \t]*")
 _COMMA_BEFORE = re.compile(r",\s*$")
-
-
-def nearest(name: str, known: Collection[str], cutoff: float = 0.75) -> str | None:
-    """Return the known name that ``name`` was probably meant to be, or None."""
-    found = difflib.get_close_matches(name, sorted(known), 1, cutoff)
-    return found[0] if found else None
 
 
 def knowable(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import nearest, renamed
+from pd_launch.launcher.rules.common import renamed
 from pd_launch.launcher.rules.flag_domains import (
     OBJECT,
     PLAIN_JSON,
@@ -20,6 +20,7 @@ from pd_launch.launcher.rules.flag_names import meaning
 from pd_launch.launcher.rules.registry import Hit, Msg
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.vllm_tables import Spec, Table, vllm_table
 from pd_launch.schemas.values import Node, plain_node
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from pd_launch.launcher.rules.common import nearest, renamed, written
+from pd_launch.launcher.rules.common import renamed, written
 from pd_launch.launcher.rules.flag_domains import integer_word
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg
 from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, BudgetError, parse_bytes, parse_ratio
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.offload import RATIO_SINCE, served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, is_strict
 from pd_launch.schemas.releases.domains import (

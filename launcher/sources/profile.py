@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.target import TargetError
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text
@@ -59,8 +59,8 @@ def find_profile(name: str) -> Path:
             return shipped
     if name and path.is_dir():
         return path  # reading it says that it is a folder
-    near = difflib.get_close_matches(name.removesuffix(".yaml"), shipped_names(), 1, 0.4)
-    hint = f"; did you mean the shipped profile {near[0]}?" if near else f"; shipped: {', '.join(shipped_names())}"
+    near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
+    hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
     raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
 
 
@@ -203,7 +203,7 @@ def _follow(tree: Node, loc: Sequence[int | str]) -> tuple[Node, list[str]]:
 def _unknown_key(node: Node, path: list[str]) -> Fault:
     known = _fields_at(path[:-1])
     name = path[-1] if path else ""
-    near = difflib.get_close_matches(name, known, 1, 0.6)
+    near = nearest(name, known, 0.6)
     place = node.key or node.origin
     en = f"unknown key {'.'.join(path)}"
     zh = f"未知的键 {'.'.join(path)}"
@@ -213,10 +213,10 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
             place,
             en,
             zh,
-            fix=((place, near[0]),),
+            fix=((place, near),),
             fix_is_safe=False,
-            help=f"did you mean {near[0]}?",
-            help_zh=f"是不是想写 {near[0]}?",
+            help=f"did you mean {near}?",
+            help_zh=f"是不是想写 {near}?",
         )
     listed = ", ".join(known)
     return Fault("profile", place, en, zh, help=f"known keys here: {listed}", help_zh=f"这里可用的键:{listed}")

@@ -15,11 +15,6 @@ KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
 
 
-def is_python(source: SourceFile) -> bool:
-    """Whether a file is Python, by its name or its first line."""
-    return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
-
-
 def read_python(source: SourceFile, found: Found) -> None:
     """Add the engines that a Python file builds to ``found``."""
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, nearest, renamed, written
+from pd_launch.launcher.rules.common import knowable, renamed, written
 from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
 from pd_launch.schemas.releases.flag_shapes import SWITCHES
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, nearest, removed, renamed
+from pd_launch.launcher.rules.common import knowable, removed, renamed
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.kv_fields import kv_field_dropped, kv_fields
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node

@@ -24,7 +24,8 @@ ZH = r"""
 
 ## 作用
 
-检查端口、并行规模、固定取值的选项、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、写成文本的布尔值),
+按目标版本的参数表检查每个参数的值:类型、范围、固定取值,以及 JSON 参数里各字段的类型和名称;
+另外检查端口、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、写成文本的布尔值),
 以及 `--additional-config` 里写成文本的布尔值。
 
 ## 为什么重要
@@ -51,11 +52,11 @@ vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' 
 
 ## 适用版本
 
-所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend 0.27 为止。
+所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend 0.26 为止。
 
 ## 来源
 
-vllm/config,0.23.0、0.27.1 和 0.32.0;vllm_ascend 的卸载连接器与 ascend_config.py,0.18.0 到 0.26.0rc1;
+0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器与配置类,由 scripts/read_release.py 读取;vllm_ascend 的卸载连接器与 ascend_config.py,0.18.0 到 0.26.0rc1;
 附带连接器的启动检查。
 """
 
@@ -66,8 +67,9 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks at ports, parallel sizes, words of a fixed choice, the offload connector's own options (a budget such as
-    `16GiB` or `1e9`, a boolean as text) and booleans of `--additional-config` that are written as text.
+    Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
+    of the fields in a JSON argument. Also ports, the offload connector's own options (a budget such as `16GiB` or
+    `1e9`, a boolean as text), and booleans of `--additional-config` that are written as text.
 
     ## Why it matters
 
@@ -94,12 +96,12 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; text as a boolean of `--additional-config` up to vllm-ascend 0.27.
+    All; text as a boolean of `--additional-config` up to vllm-ascend 0.26.
 
     ## Sources
 
-    vllm/config at 0.23.0, 0.27.1 and 0.32.0; vllm_ascend's offload connector and ascend_config.py, 0.18.0 to
-    0.26.0rc1; the bundled connector's checks at start.
+    The argument parser and config classes in the CPU wheels of vLLM 0.18.0 to 0.32.0, read by scripts/read_release.py;
+    vllm_ascend's offload connector and ascend_config.py, 0.18.0 to 0.26.0rc1; the bundled connector's checks at start.
     """
     said: set[Origin] = set()  # the checks overlap: the first has most to say of a place
     for check in CHECKS:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, nearest, renamed
+from pd_launch.launcher.rules.common import knowable, renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.additional import GROUP, SWITCH
 from pd_launch.schemas.finding import Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.additional_keys import GROUPS, KEYS, REFUSING_GROUPS, is_strict, known_keys
+from pd_launch.schemas.names import nearest
+from pd_launch.schemas.releases.additional_keys import (
+    REFUSING_GROUPS,
+    group_keys,
+    is_strict,
+    known_keys,
+    releases_with_key,
+)
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
@@ -18,7 +25,7 @@ ZH = """
 
 ## 作用
 
-把 `--additional-config` 及其中各组的键与目标版本 vllm-ascend 读取的键比较。从 0.28 起未知的键是错误,之前是警告。
+把 `--additional-config` 及其中各组的键与目标版本 vllm-ascend 读取的键比较。从 0.27.1rc1 起未知的键是错误,之前是警告。
 
 ## 为什么重要
 
@@ -40,11 +47,12 @@ vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
 
 ## 适用版本
 
-vllm-ascend 的所有版本;从 0.28 起为错误。`eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
+vllm-ascend 的所有版本;从 0.27.1rc1 起为错误。`eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
 
 ## 来源
 
-vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,以及主分支的类型化选项(vllm_ascend/ascend_config.py)。
+vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,以及 0.27.1rc1 到 0.30.0rc2 源码包里的类型化选项
+(vllm_ascend/ascend_config.py),由 scripts/read_release.py 读取。
 """
 
 
@@ -55,7 +63,7 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
     ## What it does
 
     Compares the keys of `--additional-config`, and of the groups in it, with those that the target release of
-    vllm-ascend reads. From 0.28 an unknown key is an error, before a warning.
+    vllm-ascend reads. From 0.27.1rc1 an unknown key is an error, before a warning.
 
     ## Why it matters
 
@@ -78,13 +86,13 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Releases
 
-    All of vllm-ascend; an error from 0.28. Unknown keys of `eplb_config` and `short_request_first_config` are refused
+    All of vllm-ascend; an error from 0.27.1rc1. Unknown keys of `eplb_config` and `short_request_first_config` are refused
     by every release.
 
     ## Sources
 
-    Every read of the dict in the wheels of vllm-ascend 0.18.0 to 0.26.0rc1, and the typed options of its main branch
-    (vllm_ascend/ascend_config.py).
+    Every read of the dict in the wheels of vllm-ascend 0.18.0 to 0.26.0rc1, and the typed options in the source
+    packages of 0.27.1rc1 to 0.30.0rc2 (vllm_ascend/ascend_config.py), read by scripts/read_release.py.
     """
     target, tree = deployment.target, node.additional
     if tree is None or not target.is_ascend:
@@ -105,11 +113,11 @@ def _is_pd103(name: str, entry: Node, target: Target) -> bool:
 
 
 def _group(group: str, tree: Node, deployment: Deployment) -> Iterator[Hit]:
-    known = GROUPS.get(group)
+    known = group_keys(group, deployment.target)
     refuses = is_strict(deployment.target) or group in REFUSING_GROUPS
     for name, entry in tree.items() if known else ():
         if knowable(name) and known is not None and name not in known:
-            yield _hit(name, entry, sorted(known), deployment, "error" if refuses else "warning", f"{group}.")
+            yield _hit(name, entry, known, deployment, "error" if refuses else "warning", f"{group}.")
         else:
             yield from _group(name, entry, deployment)
 
@@ -120,13 +128,12 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
     refused, refused_zh = (" and refuses it", ",并会拒绝它") if severity == "error" else ("", "")
     message = Msg(f"{target} does not read {where}{name}{refused}", f"{target} 不读取 {where}{name}{refused_zh}")
     near = nearest(name, known)
-    if near is not None and name not in KEYS:
+    releases = [] if where else releases_with_key(name, target)
+    if near is not None and not releases:
         fix = renamed(place, name, near, deployment)
         return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=fix)
-    if name in KEYS and not where:
-        since, until = KEYS[name][0][0], KEYS[name][-1][1]
-        span = f"from {since}" if until is None else f"from {since} until {until}"
-        span_zh = f"从 {since} 起" if until is None else f"从 {since} 到 {until} 之前"
+    if releases:
+        span, span_zh = f"from {releases[0]} to {releases[-1]}", f"从 {releases[0]} 到 {releases[-1]} "
         return Hit(
             place,
             message,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import nearest, renamed
+from pd_launch.launcher.rules.common import renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.values import Node
 
 _WORDS = {"prefill": "kv_producer", "producer": "kv_producer", "decode": "kv_consumer", "consumer": "kv_consumer"}

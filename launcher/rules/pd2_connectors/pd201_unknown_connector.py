@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import OFFLOAD_NAMES
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.connectors import (
     ASCEND_CONNECTORS,
     ASCEND_ON_VLLM,
@@ -150,8 +150,8 @@ def _instead(name: str, target: Target) -> str | None:
         if candidate and (registered(candidate, target) or (candidate in OFFLOAD_NAMES and not target.is_ascend)):
             return candidate
     known = {known.lower(): known for known in names(target) if not (target.is_ascend and known in CUDA_ONLY)}
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-    return known[near[0]] if near and known[near[0]] != name else None
+    near = nearest(name.lower(), known)
+    return known[near] if near and known[near] != name else None
 
 
 def _help(connector: Connector, name: str, instead: str | None, target: Target) -> Msg:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import rename_key
@@ -10,6 +9,7 @@ from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, RATIO, TOTAL
 from pd_launch.schemas.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.connector_keys import KEYS, PLATFORM_KEYS, SIZE_KEYS, offload_keys
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
@@ -191,5 +191,4 @@ def _hit(
 
 
 def _near(key: str, known: tuple[str, ...], cutoff: float = 0.6) -> str | None:
-    found = difflib.get_close_matches(key.lower(), known, n=1, cutoff=cutoff)
-    return found[0] if found else None
+    return nearest(key.lower(), known, cutoff)

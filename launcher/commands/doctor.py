@@ -1,0 +1,104 @@
+"""``pd-launch doctor``: does this host fit?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from pd_launch.launcher.commands.common import (
+    USAGE,
+    locale_language,
+    parse_target_option,
+    read_source,
+    use_colour,
+    write,
+)
+from pd_launch.launcher.commands.facts import load
+from pd_launch.launcher.doctor import Examination, Subject, examine_host, examine_profile
+from pd_launch.launcher.host import all_facts
+from pd_launch.launcher.render import ProfileSide
+from pd_launch.launcher.report.text import TextReport, clean, width
+from pd_launch.launcher.run import Refused
+from pd_launch.launcher.secrets import all_secrets
+from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError, find_profile, load_profile
+from pd_launch.schemas.finding import Summary, TargetInfo
+
+_MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
+_PLAIN = {"ok": "ok", "info": "--", "warning": "!!", "error": "XX", "unknown": "??"}
+
+
+@dataclass(frozen=True)
+class DoctorOptions:
+    """What ``doctor`` was asked."""
+
+    profile: str | None = None
+    settings: Sequence[str] = ()
+    side: ProfileSide | None = None
+    node_rank: int | None = None
+    host_facts: str | None = None
+    target: str | None = None
+    form: str = "text"
+    color: str = "auto"
+    lang: str | None = None
+
+
+def doctor_command(options: DoctorOptions) -> int:
+    """Print what this host has, and what does not fit. 0 fits, 1 findings, 2 unreadable."""
+    lang = options.lang or locale_language()
+    target = parse_target_option(options.target)
+    facts = load(options.host_facts) if options.host_facts else all_facts()
+    if options.profile is None:
+        examination = examine_host(facts, target, lang)
+    else:
+        try:
+            loaded = load_profile(read_source(str(find_profile(options.profile))), options.settings)
+            subject = Subject(options.side, options.node_rank)
+            examination = examine_profile(loaded, facts, target, subject, lang, options.host_facts is None)
+        except (ProfileNotFound, SettingError) as error:
+            raise click.ClickException(clean(str(error))) from None
+        except Refused as refused:
+            click.echo(f"pd-launch: {clean(str(refused))}", err=True)
+            return USAGE
+    write(_json(examination, lang) if options.form == "json" else _text(examination, options.color, lang))
+    return examination.status
+
+
+def _json(examination: Examination, lang: str) -> str:
+    deployment = examination.deployment
+    return (
+        json.dumps(
+            {
+                "format_version": 1,
+                "target": TargetInfo.of(deployment.target).model_dump(by_alias=True),
+                "findings": [finding.model_dump() for finding in examination.findings],
+                "summary": Summary.of(examination.findings, len(deployment.sources)).model_dump(),
+                "checks": [
+                    {"name": row.name, "status": row.status, "text": row.text.text(lang)} for row in examination.rows
+                ],
+                "facts": deployment.host or {},
+            },
+            ensure_ascii=False,
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+def _text(examination: Examination, color: str, lang: str) -> str:
+    deployment = examination.deployment
+    labels = [row.label.text(lang) for row in examination.rows]
+    space = max(map(width, labels), default=0)
+    marks = _MARKS if (sys.stdout.encoding or "").lower().startswith("utf") else _PLAIN
+    lines = [
+        f"{marks[row.status]} {label}{' ' * (space - width(label))}  {clean(row.text.text(lang))}"
+        for row, label in zip(examination.rows, labels, strict=True)
+    ]
+    secrets = all_secrets([deployment])
+    report = TextReport(deployment.sources, use_colour(color, sys.stdout), lang, secrets)
+    summary = Summary.of(examination.findings, len(deployment.sources))
+    shown = report.render(examination.findings, summary, [deployment.target])
+    return "\n".join([*lines, "", shown]) + "\n"

@@ -1,0 +1,69 @@
+"""``pd-launch facts``: dump this host's facts, compare two nodes, and say what all must have alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from pd_launch.launcher.commands.common import locale_language, read_source, write
+from pd_launch.launcher.facts import difference_text, differences, disagreements, issue_block
+from pd_launch.launcher.host import FactsError, all_facts, read_facts
+from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.rules.registry import Msg
+
+
+def facts_command(form: str) -> int:
+    """Print this host's facts: for an issue, or as JSON."""
+    facts = all_facts()
+    if form == "json":
+        write(json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write("".join(f"{clean(line)}\n" for line in issue_block(facts).splitlines()))
+    return 0
+
+
+def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
+    """Print in which facts two nodes differ; status 1 where they do."""
+    found = differences(load(first), load(second))
+    if form == "json":
+        rows = [{"fact": key, "first": one, "second": other} for key, one, other in found]
+        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+    else:
+        text = difference_text(found, (first, second), lang or locale_language())
+        write("".join(f"{clean(line)}\n" for line in text.splitlines()))
+    return int(bool(found))
+
+
+def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
+    """Say what must agree between nodes and does not; status 1 where something that must agree does not."""
+    lang = lang or locale_language()
+    nodes = {path: load(path) for path in paths}
+    if len(nodes) < 2:
+        raise click.UsageError("name the facts of two nodes or more")
+    found = disagreements(nodes)
+    if form == "json":
+        rows = [
+            {"fact": d.fact, "severity": d.severity, "values": d.values, "message": d.message.text(lang)} for d in found
+        ]
+        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+    else:
+        label = {"error": Msg("error", "错误").text(lang), "warning": Msg("warning", "警告").text(lang)}
+        lines = [f"{label[d.severity]}: {clean(d.message.text(lang))}" for d in found]
+        agreed = Msg(f"{len(nodes)} nodes agree", f"{len(nodes)} 个节点一致").text(lang)
+        write("\n".join(lines or [agreed]) + "\n")
+    return int(any(d.severity == "error" for d in found))
+
+
+def load(path: str) -> dict[str, Any]:
+    """Return the facts of a file.
+
+    Raises:
+        click.ClickException: it cannot be opened, or holds no facts.
+    """
+    try:
+        return read_facts(read_source(path).text, path)
+    except FactsError as error:
+        raise click.ClickException(clean(str(error))) from None
