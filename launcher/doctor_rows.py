@@ -35,7 +35,7 @@ class Needs:
 
 def rows_of(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
     """Return the lines for ``facts``; what a rule reports is only shown here, not judged again."""
-    rows = [_memory(facts, needs), _cgroup(facts), _shm(facts, needs), _stale(facts), _memlock(facts, needs)]
+    rows = [_memory(facts, needs), _cgroup(facts), _shm(facts, needs), _stale(facts), _memlock(facts)]
     rows += [_huge_pages(facts), _numa(facts), _cpus(facts, needs), _interfaces(facts), _ports(facts)]
     rows += _devices(facts, ascend)
     rows += [
@@ -113,13 +113,12 @@ def _stale(facts: dict[str, Any]) -> Row:
     return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
 
 
-def _memlock(facts: dict[str, Any], needs: Needs | None) -> Row:
+def _memlock(facts: dict[str, Any]) -> Row:
     limit = facts.get("memlock")
     if limit is None:
         text = Msg("no limit, or unknown", "没有限制,或未知")
         return Row("memlock", Msg("memlock", "memlock"), text, "unknown")
-    low = needs is not None and needs.offload is not None and needs.offload > limit
-    return _row("memlock", "memlock", "memlock", Msg(human_size(limit), human_size(limit)), "info" if low else "ok")
+    return _row("memlock", "memlock", "memlock", Msg(human_size(limit), human_size(limit)))
 
 
 def _huge_pages(facts: dict[str, Any]) -> Row:
@@ -142,9 +141,8 @@ def _numa(facts: dict[str, Any]) -> Row:
         return _row("numa", "NUMA", "NUMA", None)
     free = [n.get("mem_free") for n in nodes if isinstance(n, dict)]
     listed = ", ".join(human_size(size) if isinstance(size, int) else "?" for size in free)
-    return _row(
-        "numa", "NUMA", "NUMA", Msg(f"{len(nodes)} nodes, free: {listed}", f"{len(nodes)} 个节点,空闲:{listed}")
-    )
+    nodes_en = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+    return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点,空闲:{listed}"))
 
 
 def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:

@@ -1,0 +1,132 @@
+"""``facts``: the dump, the difference of two nodes, and what all nodes must have alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pd_launch.launcher.cli import cli
+from pd_launch.launcher.host.contract import FACTS, read_facts
+
+NODE: dict[str, Any] = {
+    "vllm": "0.25.1",
+    "vllm_ascend": "0.25.1rc1",
+    "cann": "9.1.0",
+    "npu_driver": "25.2.0",
+    "npus": 16,
+    "mem_total": 1 << 40,
+    "mem_available": 1 << 39,
+    "ports_in_use": [22],
+    "environment": {"HCCL_IF_IP": "192.0.2.11", "PYTHONHASHSEED": "0"},
+    "interfaces": {"eth0": ["192.0.2.11"]},
+}
+
+
+def other(**changes: Any) -> dict[str, Any]:
+    own = {"HCCL_IF_IP": "192.0.2.12", "PYTHONHASHSEED": "0"}
+    return {**NODE, "environment": own, **changes}
+
+
+def run(tmp_path: Path, command: list[str], *nodes: dict[str, Any]) -> tuple[int, str]:
+    paths = []
+    for number, facts in enumerate(nodes):
+        (tmp_path / f"n{number}.json").write_text(json.dumps(facts))
+        paths.append(str(tmp_path / f"n{number}.json"))
+    result = CliRunner().invoke(cli, ["facts", *command[:1], *paths, *command[1:]], env={"LANG": "C"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    return result.exit_code, result.output.replace(f"{tmp_path}/", "")
+
+
+def test_json_is_what_host_facts_reads() -> None:
+    result = CliRunner().invoke(cli, ["facts", "--format", "json"])
+    assert result.exit_code == 0
+    facts = read_facts(result.output, "out")
+    assert {"mem_total", "mem_available", "shm_total", "shm_free", "ports_in_use"} <= set(facts)
+    assert facts["mem_available"] <= facts["mem_total"]
+
+
+def test_the_block_for_an_issue_names_every_fact() -> None:
+    result = CliRunner().invoke(cli, ["facts"], env={"VLLM_API_KEY": "sk-very-secret", "HCCL_BUFFSIZE": "7"})
+    assert result.exit_code == 0
+    for fact in FACTS:
+        assert f"- `{fact}`: " in result.output
+    assert "`HCCL_BUFFSIZE=7`" in result.output
+    assert "sk-very-secret" not in result.output
+    assert "- `npu_driver`: unknown" in result.output
+
+
+def test_a_difference_is_shown_with_both_values(tmp_path: Path) -> None:
+    status, text = run(tmp_path, ["diff"], NODE, other(cann="9.0.1", npu_driver=None, ports_in_use=[22, 80]))
+    assert status == 1
+    rows = {line.split("  ")[0]: line for line in text.splitlines()}
+    assert rows["cann"].endswith("9.1.0 | 9.0.1")
+    assert rows["npu_driver"].endswith("25.2.0 | unknown")
+    assert rows["environment.HCCL_IF_IP"].endswith("192.0.2.11 | 192.0.2.12")
+    assert "ports_in_use" not in text
+    assert "vllm" not in text
+
+
+def test_equal_nodes_do_not_differ(tmp_path: Path) -> None:
+    assert run(tmp_path, ["diff"], NODE, {**NODE, "mem_available": 5}) == (0, "no difference\n")
+
+
+def test_a_difference_as_json(tmp_path: Path) -> None:
+    status, text = run(tmp_path, ["diff", "--format", "json"], NODE, {**NODE, "cann": "9.0.1"})
+    assert status == 1
+    assert json.loads(text) == [{"fact": "cann", "first": "9.1.0", "second": "9.0.1"}]
+
+
+def test_nodes_that_agree(tmp_path: Path) -> None:
+    assert run(tmp_path, ["check"], NODE, other()) == (0, "2 nodes agree\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        ({"vllm_ascend": "0.25.1rc2"}, 1, "error: vllm_ascend must agree: n0.json: 0.25.1rc1, n1.json: 0.25.1rc2"),
+        ({"npu_driver": "24.1"}, 1, "error: npu_driver must agree"),
+        ({"npus": 8}, 0, "warning: npus should agree: n0.json: 16, n1.json: 8"),
+        ({"mem_total": 1 << 39}, 0, "warning: mem_total should agree"),
+        ({"mem_total": (1 << 40) - 1000}, 0, "2 nodes agree"),
+        ({"cann": None}, 0, "2 nodes agree"),
+        ({"environment": {"HCCL_IF_IP": "192.0.2.12"}}, 1, "PYTHONHASHSEED must agree: n0.json: 0, n1.json: not set"),
+        ({"environment": NODE["environment"]}, 1, "HCCL_IF_IP must be each node's own, and n0.json, n1.json have"),
+    ],
+)
+def test_what_does_not_agree(tmp_path: Path, changes: dict[str, Any], status: int, said: str) -> None:
+    found, text = run(tmp_path, ["check"], NODE, other(**changes))
+    assert said in text
+    assert found == status
+
+
+def test_three_nodes_in_chinese_and_as_json(tmp_path: Path) -> None:
+    third = {**other(vllm="0.26.0"), "environment": {"HCCL_IF_IP": "192.0.2.13", "PYTHONHASHSEED": "0"}}
+    status, text = run(tmp_path, ["check", "--lang", "zh"], NODE, other(), third)
+    assert status == 1
+    assert "错误: vllm 必须一致" in text
+    status, text = run(tmp_path, ["check", "--format", "json"], NODE, other(), third)
+    (found,) = json.loads(text)
+    assert found["fact"] == "vllm"
+    assert list(found["values"].values()) == ["0.25.1", "0.25.1", "0.26.0"]
+
+
+@pytest.mark.parametrize("command", [["diff"], ["check"]])
+def test_files_that_cannot_be_read(tmp_path: Path, command: list[str]) -> None:
+    good = tmp_path / "good.json"
+    good.write_text("{}")
+    bad = tmp_path / "bad.json"
+    bad.write_text("[")
+    for second in ("/nowhere/x.json", str(bad)):
+        result = CliRunner().invoke(cli, ["facts", *command, str(good), second], standalone_mode=True)
+        assert result.exit_code != 0
+        assert "Traceback" not in result.output
+
+
+def test_one_node_alone_is_no_comparison(tmp_path: Path) -> None:
+    status, text = run(tmp_path, ["check"], NODE)
+    assert status == 2
+    assert "two nodes or more" in text
