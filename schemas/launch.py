@@ -115,7 +115,10 @@ class NodeLaunch:
     partial: bool = False
     """Whether an unknown word may stand for further arguments: what is not written may still be there."""
     branches: tuple[tuple[int, int], ...] = ()
-    """The branches of conditions in its file that lead to it: place of the condition, number of the branch."""
+    """The branches of conditions in its file that lead to it: place of the condition, number of the branch.
+
+    The place -1 counts how often the script stopped what it had started before.
+    """
 
     def named(self, name: str) -> list[Arg]:
         """Return all arguments of that long name, in order."""

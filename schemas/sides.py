@@ -16,6 +16,8 @@ DEFAULT_RPC_PORT = 29550
 DEFAULT_ADDRESS = "127.0.0.1"
 OTHER: dict[PairSide, PairSide] = {"prefill": "decode", "decode": "prefill"}
 ROLE_SIDES: dict[str, PairSide] = {"kv_producer": "prefill", "kv_consumer": "decode"}
+STAGE = -1
+"""Stands among the branches of a launch for how often the script stopped what it had started."""
 _LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|::1|\[::1\]")
 _NOWHERE = re.compile(r"0\.0\.0\.0|::|\[::\]")
 _TEST_NODE = re.compile(r"node (\d+)")
@@ -111,11 +113,16 @@ def local_ranks(node: NodeLaunch) -> range | None:
 
 
 def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
-    """Whether two launches stand in different branches of one condition, so that never both run on one machine."""
+    """Whether two launches of one script never both run on one machine.
+
+    They stand in different branches of one condition, or the first was stopped before the second starts.
+    """
     if one.origin.file != other.origin.file:
         return False
-    taken = dict(one.branches)
-    return any(place in taken and taken[place] != branch for place, branch in other.branches)
+    taken, others = dict(one.branches), dict(other.branches)
+    if taken.get(STAGE, 0) != others.get(STAGE, 0):
+        return True
+    return any(place in taken and taken[place] != branch for place, branch in others.items())
 
 
 def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:

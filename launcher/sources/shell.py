@@ -20,6 +20,8 @@ MAX_CALLS = 20
 MAX_STEPS = 20_000
 _CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
+_STOPS = ("kill", "pkill", "killall", "wait")
+_STAGE = -1
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
 
 
@@ -90,6 +92,7 @@ class _Runner:
         self.steps = 0
         self.locals: set[str] = set()
         self.inside: tuple[tuple[int, int], ...] = ()
+        self.stage = 0
 
     def statement(self, node: Any, scope: Scope) -> None:
         self.steps += 1
@@ -348,7 +351,9 @@ class _Runner:
                 env[name] = (value, "export")
         start, end = self.words.span(node)
         place = self.base.origin(start, end)
-        self.script.commands.append(Command(words, {**env, **inline}, place, branches=self.inside))
+        if words[0].value in _STOPS:
+            self.stage += 1
+        self.script.commands.append(Command(words, {**env, **inline}, place, branches=self._branches_now()))
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow what the shell's own commands do to variables."""
@@ -363,6 +368,10 @@ class _Runner:
                     scope.variables[word] = self._hole(node)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
+
+    def _branches_now(self) -> tuple[tuple[int, int], ...]:
+        """What was started before a ``kill`` or ``wait`` no longer runs behind it, as if in another branch."""
+        return (*self.inside, (_STAGE, self.stage)) if self.stage else self.inside
 
     def _call(self, words: list[Text], scope: Scope) -> None:
         if self.calls >= MAX_CALLS:

@@ -142,6 +142,11 @@ def test_case_items_and_nested_conditions_are_branches() -> None:
     assert exclusive(first, second)
 
 
+def test_what_was_stopped_does_not_run_with_what_follows() -> None:
+    first, second, third = deployment("vllm serve a &\nwait\nvllm serve b &\nvllm serve c &\n").nodes
+    assert exclusive(first, second) and not exclusive(second, third)
+
+
 def test_scripts_over_ssh_run_on_their_own_machines() -> None:
     found = deployment('ssh 192.0.2.1 "vllm serve a" &\nssh 192.0.2.2 "vllm serve b" &\nssh $H "vllm serve c" &\n')
     assert len({node.host for node in found.nodes}) == 3

@@ -1,0 +1,5 @@
+#!/bin/bash
+vllm serve /models/a --port 8000 &
+kill $!
+vllm serve /models/b --port 8000 &
+wait
