@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -254,18 +255,21 @@ def _read_keys(root: Path) -> set[str]:
 def _keys(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         parts: list[ast.expr] = []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in ("get", "pop", "setdefault") and _is_additional(node.func.value):
-                parts = node.args[:1]
-            elif any(_is_additional(argument) for argument in node.args[:1]):
-                parts = node.args[1:2]
-        elif isinstance(node, ast.Call) and any(_is_additional(argument) for argument in node.args[:1]):
-            parts = node.args[1:2]
+        if isinstance(node, ast.Call):
+            parts = _asked(node)
         elif isinstance(node, ast.Subscript) and _is_additional(node.value):
             parts = [node.slice]
         elif isinstance(node, ast.Compare) and _is_additional(node.comparators[0]):
             parts = [node.left]
         yield from (part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+
+
+def _asked(call: ast.Call) -> list[ast.expr]:
+    """Return the key that a call asks the dict for: its own method, or a function that is given dict and key."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and _is_additional(function.value):
+        return call.args[:1] if function.attr in ("get", "pop", "setdefault") else []
+    return [key for owner, key in pairwise(call.args) if _is_additional(owner)]
 
 
 def _is_additional(node: ast.expr) -> bool:

@@ -56,7 +56,8 @@ vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' 
 
 ## 来源
 
-0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器与配置类,由 scripts/read_release.py 读取;vllm_ascend 的卸载连接器与 ascend_config.py,0.18.0 到 0.26.0rc1;
+0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器与配置类,由 scripts/read_release.py 读取;
+vllm_ascend 的卸载连接器与 ascend_config.py,0.18.0 到 0.26.0rc1;
 附带连接器的启动检查。
 """
 

@@ -47,11 +47,13 @@ vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
 
 ## 适用版本
 
-vllm-ascend 的所有版本;从 0.27.1rc1 起为错误。`eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
+vllm-ascend 的所有版本;从 0.27.1rc1 起为错误。
+`eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
 
 ## 来源
 
-vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,以及 0.27.1rc1 到 0.30.0rc2 源码包里的类型化选项
+vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,
+以及 0.27.1rc1 到 0.30.0rc2 源码包里的类型化选项
 (vllm_ascend/ascend_config.py),由 scripts/read_release.py 读取。
 """
 
@@ -86,8 +88,8 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Releases
 
-    All of vllm-ascend; an error from 0.27.1rc1. Unknown keys of `eplb_config` and `short_request_first_config` are refused
-    by every release.
+    All of vllm-ascend; an error from 0.27.1rc1. Unknown keys of `eplb_config` and `short_request_first_config` are
+    refused by every release.
 
     ## Sources
 
