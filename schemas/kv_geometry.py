@@ -1,27 +1,42 @@
-"""How many bytes one KV block takes on one rank, from what is known of the model and the layout.
+"""How many bytes one KV block takes on one rank of a launch, from what is known of the model and the layout.
 
 What a rank keeps for one token and layer:
 
 * MLA: one latent of ``kv_lora_rank + rope_dim`` elements, on every TP rank the same;
 * GQA and MHA: a key and a value for each KV head that the rank holds, ``max(1, kv_heads // TP)`` of them;
-* hybrid models: only their full-attention layers grow with the length. Their state pages and the enlarged block are not
-  counted, so the number is a lower bound;
-* sparse attention (an indexer), draft layers and sliding windows add or share caches: also a lower bound, or unknown.
+* hybrid models and sliding windows: several groups of layers share the blocks (:mod:`.kv_layers`). What each layer is
+  stands in the model's config.json; by its name alone only full-attention layers are counted, a lower bound.
+
+Sparse attention (an indexer) and draft models that are no MTP layers are estimates too.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pd_launch.schemas.cache_model import (
+    DTYPE_BYTES,
+    CacheModel,
+    Placement,
+    UnknownModel,
+    model_from_config,
+    model_from_facts,
+)
+from pd_launch.schemas.kv_layers import CacheLayout, KVLayoutError
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import kv_cache_is_c8
+from pd_launch.schemas.speculation import config_of, method, speculative_tokens
 from pd_launch.schemas.target import Target
 
 ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16
-_WEIGHT_DTYPES = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 4, "float": 4}
+CPU_BLOCK = 128
+CPU_MLA_BLOCK = 16
+"""The only block size of vLLM's MLA on CPU, whatever is asked for."""
+_NO_LAYERS = ("ngram", "ngram_gpu", "suffix", "[ngram]")
+_LOW = re.compile(r"(fp8|int8|e4m3|e5m2)")
 
 
 @dataclass(frozen=True)
@@ -29,83 +44,125 @@ class Geometry:
     """One block on one rank.
 
     ``block_tokens`` is the block size in tokens. ``block_bytes`` covers all layers of the rank; where ``exact`` is
-    False it is what the block takes at least.
+    False it is what the block takes at least, or an estimate, and ``note`` says why.
     """
 
     block_tokens: int
     block_bytes: int
     exact: bool
+    layout: CacheLayout | None = None
+    drafts: int = 0
+    note: str = ""
 
     def blocks_for(self, tokens: int, context_ranks: int = 1) -> int:
         """Return the blocks that ``tokens`` tokens need; ``context_ranks`` (DCP × PCP) share each request's tokens."""
+        if self.layout is not None and len(self.layout.groups) > 1:
+            return self.layout.blocks_for(-(-tokens // context_ranks), self.drafts)
         return -(-tokens // (self.block_tokens * context_ranks))
 
 
 def geometry_of(node: NodeLaunch, facts: ModelFacts | None, target: Target) -> Geometry | None:
     """Return the geometry of ``node``'s KV blocks, or None where the model or the layout is not known well enough."""
-    tensor, pipeline, tokens = node.tensor, node.pipeline, _block_tokens(node, facts, target)
-    if facts is None or facts.sliding_window is not False or not tensor or not pipeline or tokens is None:
+    try:
+        return known_geometry(node, facts, target)
+    except (UnknownModel, KVLayoutError):
         return None
-    layers, elements = _layers(facts), _elements(facts, tensor)
-    element = _element_bytes(node, facts)
-    if layers is None or elements is None or element is None:
-        return None
-    exact = (
-        not facts.hybrid
-        and not facts.sparse
-        and pipeline == 1
-        and node.arg("speculative-config") is None
-        and not _low_precision(node)
-        and (target.is_ascend or node.arg("block-size") is not None)
+
+
+def known_geometry(node: NodeLaunch, facts: ModelFacts | None, target: Target) -> Geometry:
+    """Return the geometry of ``node``'s KV blocks.
+
+    Raises:
+        UnknownModel: the model or the layout is not known well enough; the message says what is missing.
+        KVLayoutError: vLLM could not lay the cache out either.
+    """
+    if facts is None:
+        raise UnknownModel("the model table does not know this model: give the path of its config.json")
+    placement = placement_of(node, facts, target)
+    model = _model(node, facts, placement)
+    layout = model.layout(placement)
+    kind, drafts = method(node), placement.drafts
+    speculates = config_of(node) is not None
+    notes = [model.note] if not model.exact else []
+    if speculates and not placement.mtp and kind not in _NO_LAYERS:
+        notes.append("the draft model's own cache is not counted")
+    if low_precision(node) and target.is_ascend:
+        notes.append("scales of a quantised cache are not counted")
+    if not target.is_ascend and node.arg("block-size") is None and not _cpu(node):
+        notes.append("the default block size depends on the attention backend: give --block-size")
+    return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, "; ".join(notes))
+
+
+def _model(node: NodeLaunch, facts: ModelFacts, placement: Placement) -> CacheModel:
+    if node.model_config is not None:
+        return model_from_config(node.model_config)
+    return model_from_facts(replace(facts, dtype_bytes=placement.element_bytes or facts.dtype_bytes))
+
+
+def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target) -> Placement:
+    """Return how ``node`` spreads and stores the model.
+
+    Raises:
+        UnknownModel: a size or the dtype is not known.
+    """
+    tensor, pipeline = node.tensor, node.pipeline
+    tokens = _block_tokens(node, facts, target)
+    if not tensor or not pipeline or tokens is None:
+        raise UnknownModel("the parallel sizes or the block size are not known")
+    drafts, speculation = speculative_tokens(node), method(node)
+    kind = node.value("kv-cache-dtype")
+    return Placement(
+        tensor,
+        pipeline,
+        tokens,
+        block_alignment=ASCEND_BLOCK if target.is_ascend else SMALLEST_DEFAULT_BLOCK,
+        element_bytes=_element_bytes(node),
+        drafts=drafts or 0,
+        mtp=speculation is not None and "mtp" in speculation,
+        one_kind=node.switch("disable-hybrid-kv-cache-manager") is True,
+        ascend=target.is_ascend,
+        sparse_rows=kind is not None and kind.string() in ("fp8", "fp8_ds_mla") and not target.is_ascend,
     )
-    return Geometry(tokens, max(1, layers // pipeline) * elements * element * tokens, exact)
 
 
-def _layers(facts: ModelFacts) -> int | None:
-    return facts.full_attention_layers if facts.hybrid or facts.full_attention_layers is not None else facts.layers
+def _cpu(node: NodeLaunch) -> bool:
+    return node.hardware is not None and node.hardware.kind == "cpu"
 
 
-def _elements(facts: ModelFacts, tensor: int) -> int | None:
-    """Return the elements that one layer keeps for one token on one rank."""
-    if facts.attention == "mla":
-        if facts.kv_lora_rank is None or facts.rope_dim is None:
-            return None
-        return facts.kv_lora_rank + facts.rope_dim
-    if facts.attention is None or not facts.kv_heads or not facts.head_dim:
-        return None
-    return 2 * max(1, facts.kv_heads // tensor) * facts.head_dim
-
-
-def _block_tokens(node: NodeLaunch, facts: ModelFacts | None, target: Target) -> int | None:
+def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target) -> int | None:
     """Return the block size: what is written, except that vllm-ascend raises other sizes to 128 (DeepSeek-V4 apart)."""
-    default = ASCEND_BLOCK if target.is_ascend else SMALLEST_DEFAULT_BLOCK
+    if _cpu(node) and facts.attention == "mla":
+        return CPU_MLA_BLOCK
+    default = ASCEND_BLOCK if target.is_ascend else CPU_BLOCK if _cpu(node) else SMALLEST_DEFAULT_BLOCK
     written = node.number("block-size", default)
     if written is None or written < 1:
         return None
-    own_size = facts is not None and (facts.hybrid or facts.family == "deepseek-v4")
+    own_size = facts.hybrid or facts.family == "deepseek-v4"
     return max(written, ASCEND_BLOCK) if target.is_ascend and not own_size else written
 
 
-def _element_bytes(node: NodeLaunch, facts: ModelFacts) -> int | None:
-    if _low_precision(node):
+def _element_bytes(node: NodeLaunch) -> int | None:
+    """Return the bytes of an element that the launch asks for; None for the model's own.
+
+    Raises:
+        UnknownModel: the dtype is not known, or none whose size is known here.
+    """
+    if low_precision(node):
         return 1
-    kind = node.value("kv-cache-dtype")
-    name = "auto" if kind is None else kind.string()
-    if name is None:
-        return None
-    if name != "auto":
-        return _WEIGHT_DTYPES.get(name.lower())
-    weights = node.value("dtype")
-    dtype = "auto" if weights is None else weights.string()
-    if dtype is None:
-        return None
-    return facts.dtype_bytes if dtype == "auto" else _WEIGHT_DTYPES.get(dtype.lower())
+    for flag in ("kv-cache-dtype", "dtype"):
+        written = node.value(flag)
+        name = "auto" if written is None else written.string()
+        if name is None or (name != "auto" and name.lower() not in DTYPE_BYTES):
+            raise UnknownModel(f"the size of an element under --{flag} {name or ''} is not known".rstrip())
+        if name != "auto":
+            return DTYPE_BYTES[name.lower()]
+    return None
 
 
-def _low_precision(node: NodeLaunch) -> bool:
+def low_precision(node: NodeLaunch) -> bool:
     """Whether the KV cache is (or may be) kept in 8 bits: by its dtype, the model's name or a C8 switch."""
     kind = node.value("kv-cache-dtype")
-    if kind is not None and re.match(r"(fp8|int8|e4m3|e5m2)", kind.string() or ""):
+    if kind is not None and _LOW.match(kind.string() or "") and "per_token" not in (kind.string() or ""):
         return True
     additional = node.additional
     switches = any("c8" in key for key, _ in additional.items()) if additional else False

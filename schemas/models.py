@@ -28,7 +28,7 @@ _HYBRID_TYPES = frozenset(
 )  # fmt: skip
 _LINEAR_LAYERS = ("linear_attention", "mamba", "mamba2", "linear")
 _EXPERT_KEYS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
-_DTYPES = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 4, "float": 4}
+_DTYPES = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 2, "float": 2}  # auto serves float32 in 16 bits
 
 
 def model_of(node: NodeLaunch) -> ModelFacts | None:

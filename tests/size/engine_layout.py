@@ -1,0 +1,65 @@
+"""Ask real engines how they lay their KV cache out: one fork for each set of arguments, vLLM imported once.
+
+Reads ``{name: keywords of LLM}`` from standard input and writes ``{name: what the engine has}`` to the file that is
+named. The models have no weights: only the cache's shape is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+def layout(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return blocks, bytes, groups and host blocks of the engine with these keywords."""
+    from vllm import LLM
+
+    engine = LLM(load_format="dummy", skip_tokenizer_init=True, enforce_eager=True, **arguments).llm_engine
+    scheduler = engine.engine_core.engine_core.scheduler
+    config, connector = scheduler.kv_cache_config, scheduler.connector
+    return {
+        "num_blocks": config.num_blocks,
+        "pool_bytes": max(int(tensor.size) for tensor in config.kv_cache_tensors),
+        "groups": [[len(g.layer_names), type(g.kv_cache_spec).__name__] for g in config.kv_cache_groups],
+        "block_size": engine.vllm_config.cache_config.block_size,
+        "host_blocks": connector.scheduler.ledger.host.total if connector else None,
+    }
+
+
+def main(target: Path) -> None:
+    """Run all sets of arguments, one after the other."""
+    os.environ.update(ENVIRONMENT)
+    import vllm  # noqa: F401  # imported once, before the forks
+
+    found: dict[str, Any] = {}
+    for name, arguments in json.load(sys.stdin).items():
+        part = target.with_suffix(".part")
+        part.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            try:
+                part.write_text(json.dumps(layout(arguments)))
+            except BaseException:  # noqa: BLE001  # whatever it was, the other cases still run
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        found[name] = json.loads(part.read_text()) if part.exists() else None
+        target.write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
