@@ -89,7 +89,7 @@ def test_config_json_wins_over_the_name() -> None:
     facts = model_of(_node("DeepSeek-V3.1", config))
     assert facts is not None
     assert (facts.family, facts.attention, facts.moe, facts.layers) == ("qwen3", "gqa", False, 2)
-    assert (facts.head_dim, facts.dtype_bytes, facts.max_length) == (16, 4, 512)
+    assert (facts.head_dim, facts.dtype_bytes, facts.max_length) == (16, 2, 512)
 
 
 def test_config_of_a_composite_hybrid_model() -> None:
