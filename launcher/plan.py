@@ -8,9 +8,12 @@ from typing import Any
 
 from pd_launch.launcher.render import ProfileSide, argument_words
 from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.schemas.budget import host_blocks
 from pd_launch.schemas.finding import Finding, Summary, TargetInfo
 from pd_launch.schemas.host_memory import ring_bytes
+from pd_launch.schemas.kv_geometry import geometry_of
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.models import model_of
 from pd_launch.schemas.offload import budget_of, offloads
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, ProcessPlan
@@ -100,11 +103,12 @@ def _process(launch: NodeLaunch) -> ProcessPlan:
         kv_transfer_config=kv_transfer.plain() if kv_transfer else None,
         additional_config=additional.plain() if additional else None,
         ports=[PortUse(port=p.first, count=p.count, use=p.use, binds=p.binds) for p in all_ports(launch)],
-        devices=_devices(launch),
+        devices=launch_devices(launch),
     )
 
 
-def _devices(launch: NodeLaunch) -> list[int] | None:
+def launch_devices(launch: NodeLaunch) -> list[int] | None:
+    """Return the device numbers that a launch takes on its node; None where it needs none or they are unknown."""
     hardware, world, engines = launch.hardware, launch.world_size, launch.local_engines
     if hardware is None or hardware.device_variable is None or world is None or engines is None:
         return None
@@ -131,6 +135,9 @@ def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:
         plan["per_engine_bytes"] = budget.per_engine_bytes
         plan["per_node_bytes"] = None if engines is None else budget.per_node_bytes(engines)
         plan["decided_by"] = budget.source
+        geometry = geometry_of(launch, model_of(launch), target)
+        if budget.per_rank_bytes is not None and geometry is not None and geometry.exact:
+            plan["blocks"] = host_blocks(budget.per_rank_bytes, geometry.block_bytes)
     return BudgetPlan(**plan)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.units import MIB
+from pd_launch.schemas.units import GIB, MIB
 
 BROADCAST_RING = 160 * MIB
 RESPONSE_RING = 240 * MIB
 DOCKER_DEFAULT_SHM = 64 * MIB
+ENGINE_MEMORY = 8 * GIB
+"""An allowance for a rank's own process: code, communication buffers, weights on their way. Measure yours."""
+
+
+def engine_memory(ranks: int) -> int:
+    """Return the host memory to allow for the processes of ``ranks`` ranks, besides offload and shared memory."""
+    return ranks * ENGINE_MEMORY
 
 
 def ring_bytes(world_size: int, data: int, engines: int, cpu: bool = False) -> int:

@@ -18,13 +18,13 @@ from pd_launch.launcher.commands.common import (
     use_colour,
     write,
 )
+from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
 from pd_launch.launcher.origins import origins
 from pd_launch.launcher.render import ProfileSide
 from pd_launch.launcher.report.text import TextReport, clean
 from pd_launch.launcher.run import REFUSED, Refused
 from pd_launch.launcher.secrets import all_secrets
-from pd_launch.launcher.shell_text import shell_script
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
 from pd_launch.launcher.start import start
 from pd_launch.schemas.finding import Summary

@@ -1,0 +1,229 @@
+"""One container: everything that a profile starts on one node of one side, before any form spells it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pd_launch.launcher.plan import command_words, environment, launch_devices
+from pd_launch.launcher.render import argument_words
+from pd_launch.launcher.secrets import is_secret
+from pd_launch.schemas.host_memory import engine_memory
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.machines import offload_bytes
+from pd_launch.schemas.ports import all_ports
+from pd_launch.schemas.profile import ContainerSection, Profile
+from pd_launch.schemas.shared_memory import ShmNeed, shm_need
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.units import GIB
+
+Ask = Literal["", "secret", "auto"]
+ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
+"""Variables that name the node's own address."""
+SMALLEST_SHM = GIB
+
+
+class FormatError(Exception):
+    """A deployment that a form cannot express; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs."""
+
+    value: str
+    ask: Ask = ""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A word of the engine's command. ``raw`` is shell text, for a shell in the container."""
+
+    text: str
+    raw: bool = False
+
+
+Changes = Mapping[str, Piece | None]
+"""Arguments by name whose value a form replaces, or leaves out (None)."""
+
+
+@dataclass
+class Box:
+    """A container. Sizes are bytes; ``devices`` are the node's device numbers, None where any will do."""
+
+    name: str
+    side: str
+    number: int
+    nodes: int
+    image: str
+    launches: list[NodeLaunch]
+    variables: dict[str, Variable]
+    devices: list[int] | None
+    ranks: int
+    shm: int
+    memory: int
+    limit: int | None
+    section: ContainerSection
+    hardware: str
+    ascend: bool
+    asked_words: dict[str, Ask] = field(default_factory=dict)
+    address: str | None = None
+
+    @property
+    def own(self) -> list[dict[str, str]]:
+        """For each launch, the variables that are not the same for all of them."""
+        every = [renumbered(launch, self.devices) for launch in self.launches]
+        return [{name: value for name, value in one.items() if name not in self.variables} for one in every]
+
+    @property
+    def asked(self) -> dict[str, Ask]:
+        """The variables that whoever runs the container must give."""
+        return {name: v.ask for name, v in self.variables.items() if v.ask} | self.asked_words
+
+    @property
+    def secrets(self) -> list[str]:
+        """The names of secrets."""
+        return [name for name, ask in self.asked.items() if ask == "secret"]
+
+
+def slug(name: str) -> str:
+    """Return ``name`` as Kubernetes, Docker and systemd all accept it."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].rstrip("-") or "pd"
+
+
+def make_boxes(deployment: Deployment, profile: Profile, launches: Sequence[NodeLaunch]) -> list[Box]:
+    """Return a box for each node of each side in ``launches``, in their order."""
+    grouped: dict[tuple[str, int], list[NodeLaunch]] = {}
+    for launch in launches:
+        grouped.setdefault((launch.side or "", launch.node_rank), []).append(launch)
+    return [_box(deployment, profile, group) for group in grouped.values()]
+
+
+def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -> Box:
+    first, target = launches[0], deployment.target
+    section = profile.container or ContainerSection()
+    side, number, nodes = first.side or "engine", first.node_rank, first.nodes or 1
+    need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed()).total
+    budget = sum(offload_bytes(launch, deployment) or 0 for launch in launches)
+    ranks = sum((launch.world_size or 1) * (launch.local_engines or 1) for launch in launches)
+    devices = _devices(launches)
+    asked = {word.asked: _ask(word.secret) for launch in launches for word in command_words(launch) if word.asked}
+    hosts = getattr(profile.nodes, side, [])
+    return Box(
+        f"{slug(profile.name)}-{side}" + (f"-{number}" if nodes > 1 else ""),
+        side,
+        number,
+        nodes,
+        section.image or default_image(profile, target),
+        launches,
+        _common(launches, devices),
+        devices,
+        ranks,
+        section.shm_size or _whole(max(SMALLEST_SHM, need + (budget if target.is_ascend else 0))),
+        _whole(budget + need + engine_memory(ranks)),
+        section.memory,
+        section,
+        first.hardware.kind if first.hardware else "",
+        target.is_ascend,
+        asked,
+        hosts[number].address if number < len(hosts) else None,
+    )
+
+
+def _ask(secret: bool) -> Ask:
+    return "secret" if secret else "auto"
+
+
+def _whole(size: int) -> int:
+    return -(-size // GIB) * GIB
+
+
+def _devices(launches: Sequence[NodeLaunch]) -> list[int] | None:
+    found: list[int] = []
+    for launch in launches:
+        devices = launch_devices(launch)
+        if devices is None:
+            return None
+        found += devices
+    return sorted(set(found))
+
+
+def default_image(profile: Profile, target: Target) -> str:
+    """Return the image where the profile names none: upstream's, or the one that is built on it for pd-launch."""
+    offload = profile.decode.offload if profile.decode else None
+    bundled = offload is not None and offload.connector == "bundled"
+    kind = profile.hardware_kind().kind
+    if target.is_ascend:
+        tag = f"v{target.vllm_ascend}" + ("-a3" if kind == "a3" else "")
+        return f"vllm-ascend-pd-launch:{tag}" if bundled else f"quay.io/ascend/vllm-ascend:{tag}"
+    name = "vllm-cpu" if kind == "cpu" else "vllm-openai"
+    return f"{name}-pd-launch:v{target.vllm}" if bundled or kind == "cpu" else f"vllm/{name}:v{target.vllm}"
+
+
+def renumbered(launch: NodeLaunch, devices: Sequence[int] | None) -> dict[str, str]:
+    """Return the launch's variables with its devices as the container counts them: its own from 0."""
+    values = environment(launch)
+    name = launch.hardware.device_variable if launch.hardware else None
+    own = launch_devices(launch) if name in values else None
+    if name is not None and own is not None and devices is not None and set(own) <= set(devices):
+        values[name] = ",".join(str(list(devices).index(device)) for device in own)
+    return values
+
+
+def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None) -> dict[str, Variable]:
+    """Return the variables that all launches of a box have alike."""
+    every = [renumbered(launch, devices) for launch in launches]
+    shared = {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
+    known = launches[0].env
+    return {
+        name: Variable(value, "secret" if is_secret(name) else "" if known[name].value.known else "auto")
+        for name, value in shared.items()
+    }
+
+
+def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
+    """Return the words behind ``vllm``, with some arguments' values replaced or left out."""
+    words = command_words(launch)
+    found = [_piece(word.text, word.asked) for word in words[1 : len(words) - len(argument_words(launch.args))]]
+    rest = words[len(found) + 1 :]
+    for word, (_, arg, value) in zip(rest, argument_words(launch.args), strict=True):
+        if arg.name not in changes:
+            found.append(_piece(word.text, word.asked))
+            continue
+        change = changes[arg.name]
+        if change is not None:
+            found.append(Piece(word.text) if value is None else change)
+    return found
+
+
+def _piece(text: str, asked: str) -> Piece:
+    return Piece(f'"${{{asked}:?}}"', True) if asked else Piece(text)
+
+
+def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], before: Sequence[str] = ()) -> str:
+    """Return the script that starts the box's launches inside the container.
+
+    One launch replaces the shell. Of several, the first that ends ends the container, and with it the others.
+    """
+    lines = ["set -eu", *before]
+    many = len(box.launches) > 1
+    for launch, own, change in zip(box.launches, box.own, changes, strict=True):
+        command = " ".join(p.text if p.raw else quote(p.text) for p in pieces(launch, change))
+        exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
+        lines.append(f"( {exports}exec vllm {command} ) &" if many else f"{exports}exec vllm {command}")
+    if many:
+        lines += ["trap 'kill $(jobs -p); wait' TERM INT", "wait -n"]
+    return "\n".join(lines) + "\n"
+
+
+def bound(box: Box, use: str) -> list[int]:
+    """Return the ports of one use that the box's launches open."""
+    return [port for node in box.launches for p in all_ports(node) if p.use == use and p.binds for port in p.ports]
+
+
+def has_connector(box: Box, name: str) -> bool:
+    """Whether one of the box's launches uses a connector of that name."""
+    return any(c.name == name for launch in box.launches for c in connectors(launch.kv_transfer))
