@@ -103,10 +103,10 @@ def _launch_options(function: Any) -> Any:
         click.option(
             "--format",
             "form",
-            type=click.Choice(["json", "shell"]),
+            type=click.Choice(["json", "shell", "docker", "compose", "k8s", "systemd"]),
             default="json",
             show_default=True,
-            help="Form of the plan.",
+            help="Form of the plan. compose and k8s hold all nodes of both sides.",
         ),
         click.option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
         click.option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
@@ -276,6 +276,33 @@ def schema(context: click.Context, /, name: str) -> None:
     from pd_launch.launcher.commands.rules import schema_command
 
     context.exit(schema_command(name))
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="FILE|-...", type=click.UNPROCESSED)
+@click.option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
+@click.option("--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line.")
+@click.option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+)
+@click.option("--output", metavar="FILE", help="Write the report there.")
+@click.option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_lang_option
+@click.pass_context
+def logs(context: click.Context, /, **options: Any) -> None:
+    """Say from engines' logs whether preemption offload is active and what became of preempted requests.
+
+    Exits 0 where it is active and healthy or idle, 1 where it is inactive, fell back or failed, 2 for another log.
+
+    \b
+    pd-launch logs decode.log
+    kubectl logs decode-0 | pd-launch logs -
+    """
+    from pd_launch.launcher.commands.logs import LogsOptions, logs_command
+
+    context.exit(logs_command(LogsOptions(**options)))
 
 
 @cli.group()

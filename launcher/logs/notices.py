@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -33,17 +32,16 @@ class Notice:
         """The literal as bytes."""
         return self.needle.encode()
 
-    @cached_property
-    def behind_exception(self) -> re.Pattern[str]:
-        """Matches the text in front of the literal where an exception's line begins."""
-        return re.compile(r"(?:Error|Exception|error|argument [\w-]+): (?:.{0,160})$")
 
-
-def _error(needle: str, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str, also: str = "") -> Notice:
+def _error(
+    needle: str, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str, also: str = ""
+) -> Notice:
     return Notice(needle, "error", code, Msg(en, zh), Msg(help_en, help_zh), releases, also, raised=True)
 
 
-def _note(needle: str, weight: Weight, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str) -> Notice:
+def _note(
+    needle: str, weight: Weight, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str
+) -> Notice:
     return Notice(needle, weight, code, Msg(en, zh), Msg(help_en, help_zh), releases)
 
 
@@ -237,7 +235,7 @@ NOTICES = (
         "vLLM 0.27.1 and later",
     ),
     _error(
-        "Address already in use",
+        "ddress already in use",
         "PD407",
         "a port that the engine must bind is taken",
         "引擎要绑定的端口已被占用",
@@ -306,7 +304,7 @@ NOTICES = (
         "Turning off hybrid kv cache manager because",
         "warning",
         "PD211",
-        "the hybrid KV cache manager was turned off, so a model with several kinds of layers holds more KV than it needs",
+        "the hybrid KV cache manager was turned off: a model with several kinds of layers holds more KV than it needs",
         "混合 KV 缓存管理器被关闭,含多种层的模型会占用更多 KV",
         "use connectors that support it, or pass --no-disable-hybrid-kv-cache-manager",
         "使用支持它的连接器,或传入 --no-disable-hybrid-kv-cache-manager",

@@ -51,11 +51,19 @@ PATTERNS = (
     Pattern("args", "non-default args: {", r"non-default args: (?P<args>\{.*)", "vLLM"),
     Pattern("engine", "Initializing a V1 LLM engine (v", r".*?\(v(?P<version>[^)\s]+)\)", "vLLM"),
     Pattern("cache", " KV cache size: ", r".*?(?P<tokens>[\d,]+) tokens", "vLLM", free=True),
-    Pattern("blocks_override", "num_gpu_blocks_override=", r"num_gpu_blocks_override=(?P<blocks>\d+)", "vLLM", free=True),
+    Pattern(
+        "blocks_override", "num_gpu_blocks_override=", r"num_gpu_blocks_override=(?P<blocks>\d+)", "vLLM", free=True
+    ),
     Pattern("started", "init engine (profile, create kv cache", r"init engine", "vLLM"),
     Pattern("ready", "Application startup complete.", r"Application startup complete", "vLLM", free=True),
+    Pattern("died", "EngineCore encountered a fatal error", r"EngineCore enc", "vLLM"),
+    Pattern("died", "EngineCore failed to start", r"EngineCore failed", "vLLM"),
+    Pattern("died", "Engine core initialization failed", r"Engine core init", "vLLM", free=True),
+    Pattern("shutdown", "Shutting down", r"Shutting down", "vLLM", free=True),
     Pattern("ascend", "Platform plugin ascend is activated", r"Platform plugin ascend", "vLLM with vllm-ascend"),
-    Pattern("scheduler", "Using custom scheduler class ", r"Using custom scheduler class (?P<cls>\S+?)\.?\s", "vLLM 0.23+"),
+    Pattern(
+        "scheduler", "Using custom scheduler class ", r"Using custom scheduler class (?P<cls>\S+?)\.?\s", "vLLM 0.23+"
+    ),
     Pattern(
         "wrapper",
         "Creating v1 connector with name: ",
@@ -116,7 +124,9 @@ PATTERNS = (
         f"{_RENAMED}, {_OURS}",
         r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?",
     ),
-    _request("enabled", "Recompute preemption offload enabled for request ", f"vllm-ascend 0.23.0rc1 and later, {_OURS}"),
+    _request(
+        "enabled", "Recompute preemption offload enabled for request ", f"vllm-ascend 0.23.0rc1 and later, {_OURS}"
+    ),
     _request("enabled", "Preempt preemption offload enabled for request ", _OURS),
     _request(
         "restored",

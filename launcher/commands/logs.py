@@ -1,0 +1,205 @@
+"""``pd-launch logs``: what engines' logs say about preemption offload."""
+
+from __future__ import annotations
+
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import click
+
+from pd_launch.launcher.commands.common import STDIN, as_text, locale_language, use_colour, write
+from pd_launch.launcher.logs.build import file_reports, masked, whole
+from pd_launch.launcher.logs.collect import Collector
+from pd_launch.launcher.logs.contract import LogsReport
+from pd_launch.launcher.logs.reader import CHUNK, Hit, Noticed, read_chunks
+from pd_launch.launcher.logs.report import LogsText
+from pd_launch.launcher.logs.story import TITLES
+from pd_launch.launcher.report.text import clean
+
+PROGRESS_FROM = 64 * 1024 * 1024
+_PAUSE = 0.2
+
+
+@dataclass(frozen=True)
+class LogsOptions:
+    """What ``logs`` was asked."""
+
+    files: Sequence[str]
+    form: str
+    follow: bool
+    timeline: bool
+    request: str | None
+    progress: bool | None
+    output: str | None
+    color: str
+    lang: str | None
+
+
+@dataclass
+class _Log:
+    """One input while it is read. ``position`` and ``identity`` tell a rotated file when following."""
+
+    path: str
+    collector: Collector = field(default_factory=Collector)
+    position: int = 0
+    identity: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        return STDIN if self.path == "-" else as_text(self.path)
+
+
+def logs_command(options: LogsOptions) -> int:
+    """Read logs, print what they say, and return the status that goes with it."""
+    if not options.files:
+        raise click.UsageError(
+            "give a log, or - for standard input\n\n"
+            "  pd-launch logs decode.log\n  kubectl logs decode-0 | pd-launch logs -"
+        )
+    lang = options.lang or locale_language()
+    logs = [_Log(path) for path in dict.fromkeys(options.files)]
+    if options.follow:
+        _follow(logs, lang)
+    else:
+        for log in logs:
+            _read(log, options.progress)
+    reports = [
+        report
+        for log in logs
+        for report in file_reports(log.name, log.collector, lang, options.timeline, options.request or "")
+    ]
+    report = whole(reports)
+    if options.request and not any(engine.requests for engine in report.engines):
+        click.echo(f"pd-launch: no preempted request has {clean(options.request)!r} in its id", err=True)
+    _print(report, options, lang)
+    return report.status
+
+
+def _print(report: LogsReport, options: LogsOptions, lang: str) -> None:
+    if options.form == "json":
+        write(report.model_dump_json(indent=2) + "\n", options.output)
+        return
+    colour = options.output is None and use_colour(options.color, sys.stdout)
+    write(LogsText(lang, colour).render(report), options.output)
+
+
+def _open(path: str) -> IO[bytes]:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise click.ClickException(f"{clean(as_text(path))}: {error.strerror}") from None
+    except ValueError:
+        raise click.ClickException(f"{clean(as_text(path))!r} is no path") from None
+
+
+def _read(log: _Log, progress: bool | None) -> None:
+    if log.path == "-":
+        _feed(log, read_chunks(sys.stdin.buffer))
+        return
+    with _open(log.path) as file:
+        size = Path(log.path).stat().st_size
+        wanted = (size >= PROGRESS_FROM and sys.stderr.isatty()) if progress is None else progress
+        _feed(log, read_chunks(file, _Progress(log.name, size) if wanted else None))
+    if wanted:
+        click.echo("", err=True)
+
+
+def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
+    try:
+        for chunk in chunks:
+            for _ in log.collector.feed(chunk):
+                pass
+    except OSError as error:
+        raise click.ClickException(f"{clean(log.name)}: {error.strerror}") from None
+    except zlib.error as error:
+        raise click.ClickException(f"{clean(log.name)}: the archive is damaged ({error})") from None
+    for _ in log.collector.close():
+        pass
+
+
+class _Progress:
+    """Shows on standard error how far a large file has been read."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._name, self._size = clean(name), size
+        self._last = 0.0
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._last < 0.5 and done < self._size:
+            return
+        self._last = now
+        share = f"{100 * done // self._size} % of {self._size >> 20} MiB" if self._size else f"{done >> 20} MiB"
+        click.echo(f"\r{self._name}: {share}", err=True, nl=False)
+
+
+def _follow(logs: list[_Log], lang: str) -> None:
+    """Show what happens as it happens, until interrupted or, on standard input, until its end."""
+    if [log.path for log in logs] == ["-"]:
+        log = logs[0]
+        for raw in iter(lambda: sys.stdin.buffer.readline(CHUNK), b""):
+            _show(log, log.collector.feed(raw), False)
+        _show(log, log.collector.close(), False)
+        return
+    if any(log.path == "-" for log in logs):
+        raise click.UsageError("--follow takes files, or - alone")
+    for log in logs:
+        _open(log.path).close()
+    try:
+        while True:
+            grown = [_grown(log, len(logs) > 1) for log in logs]
+            if not any(grown):
+                time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+    for log in logs:
+        _show(log, log.collector.close(), len(logs) > 1)
+
+
+def _grown(log: _Log, many: bool) -> bool:
+    """Read what was added to a file; one that was replaced or cut is read from its beginning."""
+    try:
+        with Path(log.path).open("rb") as file:
+            state = Path(log.path).stat()
+            identity = (state.st_dev, state.st_ino)
+            if log.identity not in (None, identity) or state.st_size < log.position:
+                log.position = 0
+            log.identity = identity
+            file.seek(log.position)
+            data = file.read(CHUNK)
+    except OSError:
+        return False  # between the old file and the new one
+    log.position += len(data)
+    _show(log, log.collector.feed(data), many)
+    return bool(data)
+
+
+def _show(log: _Log, found: Iterator[Hit | Noticed], many: bool) -> None:
+    for item in found:
+        text = _told(item)
+        if text:
+            name = f"{clean(log.name)}: " if many else ""
+            click.echo(f"{name}{item.line.time or '-':14} {text}", err=True)
+
+
+def _told(item: Hit | Noticed) -> str:
+    if isinstance(item, Noticed):
+        notice = item.notice
+        return (
+            "" if notice.weight == "benign" else f"{notice.weight} {notice.code} {notice.message.en}".replace("  ", " ")
+        )
+    event = item.pattern.event
+    if event in TITLES:
+        return f"{TITLES[event]}: {masked(item.line.text[item.line.start or 0 :])[:200]}"
+    tell: dict[str, Callable[[Hit], str]] = {
+        "connector": lambda hit: masked(hit.line.text[hit.line.start or 0 :])[:200],
+        "scheduler": lambda hit: f"scheduler {hit.match['cls'][:120]}",
+        "ready": lambda _: "the engine is ready",
+        "died": lambda _: "the engine ended",
+    }
+    return tell[event](item) if event in tell else ""

@@ -1,0 +1,64 @@
+"""Why a preempted request was not saved and restored in full: what it means, what to change, and the rule."""
+
+from __future__ import annotations
+
+from pd_launch.launcher.rules.registry import Msg
+
+_RAISE = Msg("raise cpu_bytes_to_use_per_rank", "增大 cpu_bytes_to_use_per_rank")
+_REPORT = Msg("see the worker's lines about it, and report it", "查看 worker 的相关日志并报告")
+_POLICY = Msg(
+    "see the worker's lines about it; with kv_load_failure_policy recompute on the top level such a request is "
+    "computed again, with the default (fail) it ends with an error",
+    "查看 worker 的相关日志;顶层 kv_load_failure_policy 为 recompute 时请求重新计算,默认(fail)则以错误结束",
+)
+_NOTHING_TO_DO = Msg("nothing to change", "无需修改")
+OTHER = (Msg("{count}×: an unknown reason", "{count} 次:原因未知"), _REPORT, "")
+FALLBACKS = {
+    "pool_full": (
+        Msg(
+            "{count}×: the host pool had no room, and the request was recomputed",
+            "{count} 次:主机池已满,请求被重新计算",
+        ),
+        _RAISE,
+        "PD304",
+    ),
+    "partial": (
+        Msg("{count}×: only a part fitted into the host pool", "{count} 次:主机池只放得下一部分"),
+        _RAISE,
+        "PD304",
+    ),
+    "window": (
+        Msg("{count}×: blocks that a sliding window needs were gone", "{count} 次:滑动窗口所需的块已不在"),
+        _NOTHING_TO_DO,
+        "",
+    ),
+    "untracked": (
+        Msg(
+            "{count}×: a request was not followed, being under way at a reset",
+            "{count} 次:请求在重置时已在途,未被跟踪",
+        ),
+        _NOTHING_TO_DO,
+        "",
+    ),
+    "resumable": (
+        Msg(
+            "{count}×: a streaming request was recomputed: these are not saved",
+            "{count} 次:流式请求被重新计算:它们不保存",
+        ),
+        _NOTHING_TO_DO,
+        "",
+    ),
+    "save_failed": (Msg("{count}×: a copy to the host failed", "{count} 次:复制到主机失败"), _REPORT, ""),
+    "load_failed": (Msg("{count}×: a copy back to the device failed", "{count} 次:复制回设备失败"), _POLICY, "PD221"),
+    "not_offloaded": (
+        Msg(
+            "{count}×: the scheduler preempted a request that no connector took",
+            "{count} 次:调度器抢占的请求没有连接器接收",
+        ),
+        Msg(
+            "check that the offload connector is configured once, as a child of MultiConnector on the decode node",
+            "检查 decode 节点的 MultiConnector 中是否恰好配置了一个卸载连接器",
+        ),
+        "PD109",
+    ),
+}

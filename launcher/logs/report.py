@@ -1,0 +1,184 @@
+"""The report of ``pd-launch logs`` for people: verdict first, then numbers, then what to change."""
+
+from __future__ import annotations
+
+from pd_launch.launcher.logs.contract import EngineReport, LogsReport, Problem
+from pd_launch.launcher.logs.story import TITLES
+from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.units import human_size
+
+_COLOURS = {"healthy": "32", "idle": "32", "inactive": "33", "fallbacks": "33", "errors": "31", "not_an_engine": "31"}
+_SEVERITY = {"error": "31", "warning": "33", "info": "36"}
+VERDICTS = {
+    "healthy": Msg("HEALTHY", "正常"),
+    "idle": Msg("ACTIVE, IDLE", "已启用,空闲"),
+    "inactive": Msg("INACTIVE", "未启用"),
+    "fallbacks": Msg("FALLBACKS", "有回退"),
+    "errors": Msg("ERRORS", "有错误"),
+    "not_an_engine": Msg("NOT AN ENGINE'S LOG", "不是引擎日志"),
+}
+_LABELS = {
+    "engine": Msg("engine", "引擎"),
+    "scheduler": Msg("scheduler", "调度器"),
+    "connector": Msg("connector", "连接器"),
+    "preempted": Msg("preempted", "被抢占"),
+    "recomputed": Msg("recomputed", "重新计算"),
+    "help": Msg("help", "建议"),
+    "benign": Msg("means nothing", "无影响"),
+}
+
+
+class LogsText:
+    """Renders reports in one language, with colours where wanted."""
+
+    def __init__(self, lang: str, colour: bool) -> None:
+        self.lang = lang
+        self.colour = colour
+
+    def render(self, report: LogsReport) -> str:
+        """Return the whole report."""
+        many = len({(e.file, e.stream) for e in report.engines}) > 1
+        parts = ["\n".join(self._engine(engine, many)) for engine in report.engines]
+        if many:
+            head = self._paint(VERDICTS[report.verdict].text(self.lang), _COLOURS[report.verdict])
+            count = len(report.engines)
+            parts.append(self._say(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎"))
+        return "\n\n".join(parts) + "\n"
+
+    def _engine(self, engine: EngineReport, many: bool) -> list[str]:
+        name = f"{clean(engine.file)}{f' [{clean(engine.stream)}]' if engine.stream else ''}"
+        verdict = self._paint(VERDICTS[engine.verdict].text(self.lang), _COLOURS[engine.verdict])
+        lines = [f"{name}: {verdict}: {clean(engine.reason)}"]
+        if engine.verdict == "not_an_engine":
+            return lines
+        lines += [f"  {self._label(key)}{text}" for key, text in self._facts(engine) if text]
+        lines += [line for problem in engine.problems for line in self._problem(problem)]
+        if engine.benign:
+            lines.append(f"  {self._label('benign')}{self._benign(engine)}")
+        return lines + self._timelines(engine)
+
+    def _facts(self, engine: EngineReport) -> list[tuple[str, str]]:
+        return [
+            ("engine", self._about(engine)),
+            ("scheduler", self._scheduler(engine)),
+            ("connector", self._connector(engine)),
+            ("preempted", self._preempted(engine)),
+            ("recomputed", self._recomputed(engine)),
+        ]
+
+    def _about(self, engine: EngineReport) -> str:
+        parts = [f"vLLM {clean(engine.vllm)}" if engine.vllm else ""]
+        parts.append("vllm-ascend" if engine.ascend else "")
+        parts.append(engine.role or "")
+        if engine.starts > 1:
+            parts.append(
+                self._say(
+                    f"{engine.starts} starts in this log; this is the last, from line {engine.first_line}",
+                    f"日志中有 {engine.starts} 次启动;此处为最后一次,始于第 {engine.first_line} 行",
+                )
+            )
+        return ", ".join(part for part in parts if part)
+
+    def _scheduler(self, engine: EngineReport) -> str:
+        found = engine.scheduler
+        if found is None or (found.name is None and not engine.vllm):
+            return ""
+        if found.name is None:
+            return self._say("vLLM's own", "vLLM 自带")
+        own = self._say("the recompute scheduler", "recompute 调度器") if found.recompute else ""
+        return f"{clean(found.name)}{f' ({own})' if own else ''}"
+
+    def _connector(self, engine: EngineReport) -> str:
+        found = engine.connector
+        if found is None or (not found.created and not found.configured):
+            return self._say("none", "无")
+        origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
+        parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]
+        if not found.created:
+            parts.append(self._say("configured, but not made", "已配置,但未创建"))
+        if found.per_rank_bytes:
+            parts.append(
+                self._say(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
+            )
+        if found.blocks is not None:
+            size = (
+                self._say(f" of {human_size(found.block_bytes)}", f" × {human_size(found.block_bytes)}")
+                if found.block_bytes
+                else ""
+            )
+            parts.append(self._say(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}"))
+        if found.blocks_used_most:
+            parts.append(self._say(f"{found.blocks_used_most} seen in use", f"见到使用 {found.blocks_used_most} 个"))
+        return ", ".join(parts)
+
+    def _preempted(self, engine: EngineReport) -> str:
+        found = engine.counts
+        if found is None or not (found.preempted or found.restored):
+            count = found.engine_preemptions if found else 0
+            return (
+                self._say(f"{count}, by the engine's statistics", f"引擎统计 {count} 次")
+                if count
+                else self._say("none", "无")
+            )
+        parts = [
+            self._say(f"{found.preempted} times", f"{found.preempted} 次"),
+            self._say(f"parked {found.parked}", f"停放 {found.parked}"),
+            self._say(f"restored {found.restored}", f"恢复 {found.restored}"),
+        ]
+        fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
+        parts.append(self._say(f"fell back {fallbacks}", f"回退 {fallbacks}") if fallbacks else "")
+        parts.append(
+            self._say(f"handed back {found.handed_back}", f"交还 {found.handed_back}") if found.handed_back else ""
+        )
+        return ", ".join(part for part in parts if part)
+
+    def _recomputed(self, engine: EngineReport) -> str:
+        found, counts = engine.recomputed, engine.counts
+        if found is None or counts is None or not (counts.preempted or counts.restored):
+            return ""
+        if found.at_most == found.at_least:
+            return self._say(f"{found.at_least} tokens", f"{found.at_least} 个 token")
+        if found.at_most is not None:
+            return self._say(
+                f"{found.at_least} to {found.at_most} tokens", f"{found.at_least} 至 {found.at_most} 个 token"
+            )
+        return self._say(
+            f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
+            f"至少 {found.at_least} 个 token;另有 {found.requests_unknown} 次抢占日志未说明",
+        )
+
+    def _problem(self, problem: Problem) -> list[str]:
+        code = f"[{problem.code}]" if problem.code else ""
+        head = self._paint(f"{problem.severity}{code}", _SEVERITY[problem.severity])
+        place = self._say(f" (line {problem.line})", f"(第 {problem.line} 行)") if problem.line else ""
+        times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
+        lines = [f"  {head} {clean(problem.message)}{place}{times}"]
+        if problem.text:
+            lines.append(f"      | {clean(problem.text)[:200]}")
+        if problem.help:
+            lines.append(f"      {self._label('help')}{clean(problem.help)}")
+        return lines
+
+    def _benign(self, engine: EngineReport) -> str:
+        return "; ".join(f"{clean(p.message)} ×{p.count}" if p.count > 1 else clean(p.message) for p in engine.benign)
+
+    def _timelines(self, engine: EngineReport) -> list[str]:
+        lines = []
+        for request in engine.requests:
+            lines.append(f"  {clean(request.id)}")
+            for m in request.moments:
+                lines.append(f"    {m.line:>7} {m.time:14} {TITLES.get(m.event, m.event):20} {clean(m.text)[:160]}")
+        if engine.requests_left_out:
+            n = engine.requests_left_out
+            lines.append(self._say(f"  and {n} earlier requests", f"  另有 {n} 个更早的请求"))
+        return lines
+
+    def _label(self, key: str) -> str:
+        return f"{_LABELS[key].text(self.lang)}: "
+
+    def _say(self, en: str, zh: str) -> str:
+        return zh if self.lang == "zh" else en
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\033[1;{colour}m{text}\033[0m" if self.colour else text

@@ -1,0 +1,213 @@
+"""What happened to each preempted request: episodes from the preemption to its end, counted as they go by."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pd_launch.launcher.logs.reader import Hit
+
+Outcome = Literal["parked", "restored", "fallback"]
+MAX_REQUESTS = 20_000
+MAX_EVENTS = 64
+TITLES = {
+    "parked": "parked",
+    "enabled": "parked",
+    "restored": "restored",
+    "skipped": "not parked",
+    "fell_back": "fell back",
+    "handed_back": "ended, handed back",
+    "save_failed": "save failed",
+    "load_failed": "restore failed",
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One line about a request."""
+
+    line: int
+    time: str
+    event: str
+    text: str
+
+
+@dataclass
+class Episode:
+    """One preemption of a request. Tokens are None where the log does not say."""
+
+    outcome: Outcome
+    reason: str = ""
+    computed: int | None = None
+    saved: int | None = None
+    seen: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Story:
+    """All that the log says of one request; of very many moments only the first are kept."""
+
+    id: str
+    moments: list[Moment] = field(default_factory=list)
+    preemptions: int = 0
+    restored: int = 0
+    fallbacks: list[str] = field(default_factory=list)
+    handed_back: bool = False
+    last: Episode | None = None
+
+    def told(self, hit: Hit) -> None:
+        """Keep a line."""
+        if len(self.moments) < MAX_EVENTS:
+            line = hit.line
+            text = line.text[line.start or 0 :]
+            self.moments.append(Moment(line.number, line.time, hit.pattern.event, text[:400]))
+
+
+@dataclass
+class Totals:
+    """Counts over all requests. ``fallbacks`` by reason; a partial save is one and is also parked."""
+
+    preempted: int = 0
+    parked: int = 0
+    restored: int = 0
+    handed_back: int = 0
+    fallbacks: dict[str, int] = field(default_factory=dict)
+    recomputed: int = 0
+    """Tokens that were certainly computed again."""
+    unknown: int = 0
+    """Requests that were computed again and of which the log does not say how many tokens."""
+    lost_blocks: int = 0
+    """Blocks that were needed and not saved: an upper bound of what was computed again."""
+    most_missing: int = 0
+    """Blocks by which the pool was too small, at most."""
+
+    def fall(self, reason: str) -> None:
+        """Count a fallback."""
+        self.fallbacks[reason] = self.fallbacks.get(reason, 0) + 1
+
+
+class Book:
+    """Follows the requests of one engine; those not heard of for longest are forgotten when there are too many."""
+
+    def __init__(self) -> None:
+        self.totals = Totals()
+        self.stories: OrderedDict[str, Story] = OrderedDict()
+        self.forgotten = 0
+        self.recomputes_failed_loads = False
+        """Whether kv_load_failure_policy is recompute; else a request whose restore fails ends with an error."""
+
+    def take(self, hit: Hit) -> Story:
+        """Take in a line about a request."""
+        story = self._story(hit.match["id"][:200])
+        story.told(hit)
+        getattr(self, f"_{hit.pattern.event}")(story, hit)
+        return story
+
+    def _story(self, name: str) -> Story:
+        story = self.stories.get(name)
+        if story is None:
+            story = self.stories[name] = Story(name)
+            if len(self.stories) > MAX_REQUESTS:
+                self.stories.popitem(last=False)
+                self.forgotten += 1
+        else:
+            self.stories.move_to_end(name)
+        return story
+
+    def _open(self, story: Story, outcome: Outcome, event: str, reason: str = "") -> Episode:
+        episode = story.last = Episode(outcome, reason, seen={event})
+        story.preemptions += 1
+        self.totals.preempted += 1
+        return episode
+
+    def _same(self, story: Story, outcome: Outcome, event: str) -> Episode | None:
+        """The open episode, if this line is a further one about it."""
+        last = story.last
+        if last is None or last.outcome != outcome or event in last.seen:
+            return None
+        last.seen.add(event)
+        return last
+
+    def _fall(self, story: Story, reason: str) -> None:
+        story.fallbacks.append(reason)
+        self.totals.fall(reason)
+
+    def _parked(self, story: Story, hit: Hit) -> None:
+        episode = self._same(story, "parked", "parked")
+        if episode is None:
+            episode = self._open(story, "parked", "parked")
+            self.totals.parked += 1
+        episode.computed = _number(hit, "computed")
+        saved = _number(hit, "saved")
+        episode.saved = episode.computed if saved is None else saved
+        if episode.computed is not None and episode.saved is not None and episode.saved < episode.computed:
+            self._fall(story, "partial")
+
+    def _enabled(self, story: Story, hit: Hit) -> None:
+        if self._same(story, "parked", "enabled") is None:
+            self._open(story, "parked", "enabled")
+            self.totals.parked += 1
+
+    def _restored(self, story: Story, hit: Hit) -> None:
+        episode = story.last
+        self.totals.restored += 1
+        story.restored += 1
+        if episode is None or episode.outcome != "parked":
+            story.last = Episode("restored", seen={"restored"})
+            return
+        episode.outcome = "restored"
+        episode.seen.add("restored")
+        if episode.computed is not None and episode.saved is not None:
+            self.totals.recomputed += max(0, episode.computed - episode.saved)
+
+    def _skipped(self, story: Story, hit: Hit) -> None:
+        free, needed = _number(hit, "free"), _number(hit, "needed")
+        reason = "window" if free is not None and needed is not None and needed <= free else "pool_full"
+        self._open(story, "fallback", "skipped", reason)
+        self._fall(story, reason)
+        self.totals.unknown += 1
+        if free is not None and needed is not None:
+            self.totals.most_missing = max(self.totals.most_missing, needed - free)
+            self.totals.lost_blocks += needed
+
+    def _fell_back(self, story: Story, hit: Hit) -> None:
+        if self._same(story, "fallback", "fell_back") is None:
+            self._open(story, "fallback", "fell_back", "not_offloaded")
+            self._fall(story, "not_offloaded")
+            self.totals.unknown += 1
+
+    def _handed_back(self, story: Story, hit: Hit) -> None:
+        if self._same(story, "fallback", "handed_back") is None:
+            self._open(story, "fallback", "handed_back", "not_offloaded")
+            self._fall(story, "not_offloaded")
+            self.totals.unknown += 1
+        self.totals.handed_back += 1
+        story.handed_back = True
+        story.last = None
+
+    def _save_failed(self, story: Story, hit: Hit) -> None:
+        self._failed(story, "save_failed")
+
+    def _load_failed(self, story: Story, hit: Hit) -> None:
+        self._failed(story, "load_failed")
+
+    def _failed(self, story: Story, reason: str) -> None:
+        """A copy failed; every rank says so, and it counts once."""
+        episode = story.last or Episode("parked")
+        story.last = episode
+        if reason in episode.seen:
+            return
+        episode.seen.add(reason)
+        self._fall(story, reason)
+        if reason == "load_failed" and not self.recomputes_failed_loads:
+            return
+        if episode.computed is None:
+            self.totals.unknown += 1
+        else:
+            self.totals.recomputed += episode.saved or 0
+
+
+def _number(hit: Hit, name: str) -> int | None:
+    value = hit.match[name]
+    return int(value) if value is not None and len(value) <= 18 else None

@@ -1,0 +1,302 @@
+"""From what a log says to a verdict: is preemption offload active and healthy, and if not, what to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pd_launch.launcher.logs.collect import EngineFacts
+from pd_launch.launcher.logs.contract import Verdict
+from pd_launch.launcher.logs.fallbacks import FALLBACKS, OTHER
+from pd_launch.launcher.rules.registry import NOTHING, Msg
+from pd_launch.schemas.units import GIB, human_size
+
+Severity = Literal["error", "warning", "info"]
+STATUS: dict[Verdict, Literal[0, 1, 2]] = {
+    "healthy": 0, "idle": 0, "inactive": 1, "fallbacks": 1, "errors": 1, "not_an_engine": 2,
+}  # fmt: skip
+_NAMES = "RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend 0.28.0)"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing to change. Line 0: it is about the whole log."""
+
+    code: str
+    severity: Severity
+    message: Msg
+    help: Msg = NOTHING
+    line: int = 0
+    count: int = 1
+    text: str = ""
+
+
+@dataclass
+class Judgement:
+    """The verdict on one engine, why, and what is wrong."""
+
+    verdict: Verdict
+    reason: Msg
+    troubles: list[Trouble] = field(default_factory=list)
+    benign: list[Trouble] = field(default_factory=list)
+
+    @property
+    def status(self) -> Literal[0, 1, 2]:
+        """The exit status that goes with the verdict."""
+        return STATUS[self.verdict]
+
+
+def judge(engine: EngineFacts) -> Judgement:
+    """Return the verdict on an engine."""
+    noticed, benign = _noticed(engine)
+    troubles = [*_deaths(engine, noticed), *noticed]
+    lost = _fallbacks(engine)
+    if any(t.severity == "error" for t in troubles):
+        return Judgement("errors", _error_reason(engine), troubles + lost, benign)
+    idle = _inactive(engine)
+    if idle is not None:
+        reason, why = idle
+        return Judgement("inactive", reason, [*why, *troubles, *lost], benign)
+    troubles += _doubts(engine)
+    totals = engine.book.totals
+    if totals.fallbacks:
+        count = sum(totals.fallbacks.values())
+        reason = Msg(
+            f"preemption offload is active, but {count} of {totals.preempted} preemptions were not saved and restored "
+            "in full",
+            f"抢占卸载已启用,但 {totals.preempted} 次抢占中有 {count} 次没有完整保存和恢复",
+        )
+        return Judgement("fallbacks", reason, lost + troubles, benign)
+    if totals.preempted == 0 and totals.restored == 0:
+        return Judgement("idle", *_idle(engine), troubles, benign)
+    waiting = totals.parked - totals.restored
+    more_en = f"; {waiting} still parked, or ended while parked, when the log ends" if waiting > 0 else ""
+    more_zh = f";日志结束时还有 {waiting} 个停放中(或停放时已结束)" if waiting > 0 else ""
+    reason = Msg(
+        f"preemption offload is active: {totals.parked} times parked, {totals.restored} times restored{more_en}",
+        f"抢占卸载已启用:停放 {totals.parked} 次,恢复 {totals.restored} 次{more_zh}",
+    )
+    return Judgement("healthy", reason, troubles, benign)
+
+
+def _idle(engine: EngineFacts) -> tuple[Msg]:
+    if engine.preemptions:
+        return (
+            Msg(
+                f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
+                "line about them (is the log level above INFO?)",
+                f"抢占卸载已启用;引擎统计到 {engine.preemptions} 次抢占,但日志没有相应的行(日志级别是否高于 INFO?)",
+            ),
+        )
+    return (Msg("preemption offload is active; no request was preempted", "抢占卸载已启用;没有请求被抢占"),)
+
+
+def _noticed(engine: EngineFacts) -> tuple[list[Trouble], list[Trouble]]:
+    troubles: list[Trouble] = []
+    benign: list[Trouble] = []
+    for seen in engine.notices.values():
+        notice = seen.notice
+        severity: Severity = "info" if notice.weight == "benign" else notice.weight
+        trouble = Trouble(notice.code, severity, notice.message, notice.help, seen.line, seen.count, seen.text)
+        (benign if notice.weight == "benign" else troubles).append(trouble)
+    return sorted(troubles, key=lambda t: t.severity != "error"), benign
+
+
+def _deaths(engine: EngineFacts, noticed: list[Trouble]) -> list[Trouble]:
+    """The engine's end, where no known error explains it."""
+    if any(t.severity == "error" for t in noticed):
+        return []
+    first = engine.exceptions[0] if engine.exceptions else None
+    ended = engine.died or (first is not None and not engine.started and engine.args)
+    if not ended:
+        return []
+    line, text = first or (engine.died, "")
+    en, zh = ("the engine ended", "引擎已退出") if engine.started else ("the engine did not start", "引擎没有启动")
+    help_en = "see the traceback there; pd-launch check on its command may show the cause"
+    return [
+        Trouble("", "error", Msg(en, zh), Msg(help_en, "见该处的错误栈;可用 pd-launch check 检查其命令"), line, 1, text)
+    ]
+
+
+def _error_reason(engine: EngineFacts) -> Msg:
+    if engine.started:
+        return Msg("the engine met an error", "引擎遇到错误")
+    return Msg("the engine did not start", "引擎没有启动")
+
+
+def _evidence(engine: EngineFacts) -> bool:
+    """Whether something shows that the connector works, wherever the log begins."""
+    totals, connector = engine.book.totals, engine.connector
+    made = "SCHEDULER" in connector.sides or connector.used_most is not None or connector.blocks is not None
+    return made or totals.parked > 0 or totals.restored > 0
+
+
+def _inactive(engine: EngineFacts) -> tuple[Msg, list[Trouble]] | None:
+    """Return why offload does nothing here, or None where it is active."""
+    connector, totals = engine.connector, engine.book.totals
+    if engine.role == "kv_producer":
+        reason = Msg(
+            "this is a prefill node's log (kv_role kv_producer): preemption offload belongs on decode nodes",
+            "这是 prefill 节点的日志(kv_role 为 kv_producer):抢占卸载属于 decode 节点",
+        )
+        return reason, []
+    if connector.inert_role is not None:
+        return _wrong_role(connector.inert_role)
+    if connector.blind:
+        return _blind()
+    if totals.parked or totals.restored:
+        return None
+    if not _evidence(engine):
+        return _no_connector(engine)
+    builtin = connector.bundled is False
+    if builtin and engine.args and not engine.recompute_scheduler:
+        return _no_scheduler(engine)
+    if builtin and connector.blocks == 1:
+        return _one_block(engine)
+    return None
+
+
+def _wrong_role(role: str) -> tuple[Msg, list[Trouble]]:
+    reason = Msg(f"the connector does nothing with kv_role {role}", f"kv_role 为 {role} 时连接器不起作用")
+    help_ = Msg(
+        "set the top-level kv_role to kv_consumer on decode nodes; remove the connector elsewhere",
+        "decode 节点顶层的 kv_role 写 kv_consumer;其他节点去掉该连接器",
+    )
+    return reason, [Trouble("PD105", "error", reason, help_)]
+
+
+def _blind() -> tuple[Msg, list[Trouble]]:
+    reason = Msg(
+        "nothing is saved: this scheduler shows no block pool whose resets can be watched",
+        "什么也不保存:该调度器没有可观察重置的块池",
+    )
+    help_ = Msg(
+        "use a vLLM release from 0.23 on, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"
+    )
+    return reason, [Trouble("PD106", "error", reason, help_)]
+
+
+def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
+    if not (engine.args or engine.engine):
+        reason = Msg(
+            "the log does not hold the engine's start, and nothing in it shows preemption offload",
+            "日志中没有引擎的启动部分,也没有任何抢占卸载的迹象",
+        )
+        return reason, [
+            Trouble("", "warning", reason, Msg("give the log from the engine's start", "请给出从启动开始的日志"))
+        ]
+    if engine.configured and not engine.started:
+        reason = Msg("the log ends before the engine has made its connector", "日志在引擎创建连接器之前就结束了")
+        return reason, [
+            Trouble("", "warning", reason, Msg("wait for the start, or give the rest", "等待启动完成,或给出其余日志"))
+        ]
+    reason, code = Msg("the engine has no offload connector", "引擎没有卸载连接器"), ""
+    if engine.recompute_scheduler or engine.switched_on:
+        code = "PD109"
+    if engine.recompute_scheduler:
+        reason = Msg(
+            "the recompute scheduler runs without the offload connector: every preempted request is ended and handed "
+            "back to the proxy",
+            "recompute 调度器在没有卸载连接器的情况下运行:每个被抢占的请求都会结束并交还代理",
+        )
+    help_ = Msg(
+        f"add {_NAMES} to kv_connector_extra_config.connectors of --kv-transfer-config, with kv_role kv_consumer",
+        f"在 --kv-transfer-config 的 connectors 中加入 {_NAMES},kv_role 为 kv_consumer",
+    )
+    return reason, [Trouble(code, "warning", reason, help_), *_lost_scheduler(engine)]
+
+
+def _lost_scheduler(engine: EngineFacts) -> list[Trouble]:
+    if not engine.switched_on or engine.recompute_scheduler or not engine.engine:
+        return []
+    en = "recompute_scheduler_enable is set, but the recompute scheduler was not selected"
+    zh = "设置了 recompute_scheduler_enable,但没有选中 recompute 调度器"
+    if engine.scheduler:
+        en, zh = f"{en}: it is {engine.scheduler}", f"{zh}:实际为 {engine.scheduler}"
+    help_ = Msg(
+        "check its place (flat up to 0.24.0rc1, in scheduler_config later), the role, and --scheduler-cls",
+        "检查它的位置(0.24.0rc1 及以前为平铺,之后在 scheduler_config 中)、角色和 --scheduler-cls",
+    )
+    return [Trouble("PD103" if not engine.scheduler else "PD106", "warning", Msg(en, zh), help_)]
+
+
+def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
+    reason = Msg(
+        "vllm-ascend's offload connector is there, but the recompute scheduler was not selected: it is never asked, "
+        "and its memory is allocated for nothing",
+        "有 vllm-ascend 的卸载连接器,但没有选中 recompute 调度器:它不会被调用,内存白白占用",
+    )
+    help_ = Msg(
+        "set recompute_scheduler_enable: --additional-config '{\"recompute_scheduler_enable\":true}' up to 0.24.0rc1, "
+        '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\' from 0.25.1rc1 on',
+        "打开 recompute_scheduler_enable:0.24.0rc1 及以前 --additional-config '{\"recompute_scheduler_enable\":true}',"
+        '0.25.1rc1 起 \'{"scheduler_config":{"recompute_scheduler_enable":true}}\'',
+    )
+    found = _lost_scheduler(engine)
+    return reason, [Trouble("PD104", "error", reason, help_), *found]
+
+
+def _one_block(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
+    reason = Msg(
+        "the host pool has one block, and the null block takes it: nothing can be saved",
+        "主机池只有一个块,而且被空块占用:什么也存不下",
+    )
+    help_ = Msg(
+        "raise cpu_bytes_to_use_per_rank, such as 17179869184", "增大 cpu_bytes_to_use_per_rank,例如 17179869184"
+    )
+    return reason, [Trouble("PD304", "error", reason, help_)]
+
+
+def _doubts(engine: EngineFacts) -> list[Trouble]:
+    """What is odd about an active engine."""
+    return _lost_scheduler(engine) if engine.ascend else []
+
+
+def _fallbacks(engine: EngineFacts) -> list[Trouble]:
+    totals = engine.book.totals
+    found = []
+    for reason, count in sorted(totals.fallbacks.items()):
+        message, help_, code = FALLBACKS.get(reason, OTHER)
+        if reason in ("pool_full", "partial"):
+            help_ = _budget_help(engine) or help_
+        text = Msg(message.en.format(count=count), message.zh.format(count=count))
+        found.append(Trouble(code, "warning", text, help_, 0, count))
+    if totals.handed_back:
+        found.append(_handed_back(totals.handed_back))
+    return found
+
+
+def _handed_back(count: int) -> Trouble:
+    return Trouble(
+        "PD607",
+        "warning",
+        Msg(
+            f'{count} requests were ended with stop_reason "recomputed": a client gets the rest only if the proxy '
+            "sends them again",
+            f"{count} 个请求以 stop_reason recomputed 结束:只有代理重新发送,客户端才能得到其余部分",
+        ),
+        Msg(
+            "use a proxy that handles it, and offload preempted requests so that it does not happen",
+            "使用能处理它的代理,并卸载被抢占的请求以避免发生",
+        ),
+        0,
+        count,
+    )
+
+
+def _budget_help(engine: EngineFacts) -> Msg | None:
+    """Say how much memory would have been enough for the worst case that the log shows."""
+    connector, missing = engine.connector, engine.book.totals.most_missing
+    size = connector.block_bytes
+    if size is None and connector.per_rank_bytes and connector.blocks:
+        size = connector.per_rank_bytes // connector.blocks
+    if not size or not connector.blocks or not missing:
+        return None
+    need = (connector.blocks + missing) * size
+    step = GIB if need > GIB else 2**20
+    need = -(-need // step) * step
+    return Msg(
+        f"raise cpu_bytes_to_use_per_rank from {human_size(connector.blocks * size)} to at least {need} "
+        f"({human_size(need)})",
+        f"把 cpu_bytes_to_use_per_rank 从 {human_size(connector.blocks * size)} 增至至少 {need}({human_size(need)})",
+    )
