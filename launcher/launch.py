@@ -41,6 +41,8 @@ class LaunchOptions:
     lang: str = "en"
     grace: float | None = None
     show_origin: bool = False
+    whole: bool = False
+    """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
 
 
 @dataclass
@@ -53,6 +55,8 @@ class Launch:
     findings: list[Finding]
     launches: list[NodeLaunch] = field(default_factory=list)
     plan: LaunchPlan | None = None
+    whole: Deployment | None = None
+    """All nodes of both sides, where they were asked for."""
 
     @property
     def blocking(self) -> list[Finding]:
@@ -76,12 +80,13 @@ def prepare(options: LaunchOptions) -> Launch:
     deployment = profile_deployment(loaded, options.target, facts, single=options.dp_rank is not None)
     _add_extra(deployment, options)
     pair = _pair_findings(deployment, options)
+    whole = replace(deployment) if options.whole else None
     _keep_side(deployment, options)
     if not options.dry_run:
         _resolve(deployment)
     findings = _merged(pair, check([deployment], lang=options.lang))
     findings = hide(findings, all_secrets([deployment]))
-    launch = Launch(options, loaded, deployment, findings)
+    launch = Launch(options, loaded, deployment, findings, whole=whole)
     if loaded.profile is None or not deployment.nodes:
         return _without_launches(launch)
     launch.launches = _this_node(deployment.nodes, options)
@@ -135,7 +140,7 @@ def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaun
     if options.dp_rank is not None:
         return _one_rank(nodes, options.dp_rank, options.node_rank)
     ranks = sorted({node.node_rank for node in nodes})
-    rank = options.node_rank if options.node_rank is not None else _own_rank(nodes, ranks)
+    rank = options.node_rank if options.node_rank is not None else 0 if options.whole else _own_rank(nodes, ranks)
     if rank is None:
         raise Refused(
             f"this side has {len(ranks)} nodes and none has an address of this host: say which it is with --node-rank"

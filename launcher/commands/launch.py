@@ -18,7 +18,8 @@ from pd_launch.launcher.commands.common import (
     use_colour,
     write,
 )
-from pd_launch.launcher.formats.shell import shell_script
+from pd_launch.launcher.formats.box import FormatError
+from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
 from pd_launch.launcher.origins import origins
 from pd_launch.launcher.render import ProfileSide
@@ -36,7 +37,8 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     target = parse_target_option(options.pop("target"))
     _check_words(options["extra"], options["settings"])
     try:
-        launch = prepare(LaunchOptions(side=side, dry_run=dry_run, target=target, lang=lang, **options))
+        whole = dry_run and form in WHOLE
+        launch = prepare(LaunchOptions(side=side, dry_run=dry_run, target=target, lang=lang, whole=whole, **options))
     except (ProfileNotFound, SettingError) as error:
         raise click.ClickException(clean(str(error))) from None
     except Refused as error:
@@ -72,8 +74,11 @@ def _print_plan(launch: Launch, form: str, lang: str) -> int:
     if launch.plan is None:
         _explain(launch, lang)
         return 1
-    if form == "shell":
-        write(shell_script(launch.launches))
+    if form in TEXTS:
+        try:
+            write(TEXTS[form](launch))
+        except FormatError as error:
+            raise click.ClickException(clean(str(error))) from None
         _explain(launch, lang)
     else:
         write(launch.plan.model_dump_json(by_alias=True, indent=2) + "\n")

@@ -211,12 +211,23 @@ def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], be
     lines = ["set -eu", *before]
     many = len(box.launches) > 1
     for launch, own, change in zip(box.launches, box.own, changes, strict=True):
-        command = " ".join(p.text if p.raw else quote(p.text) for p in pieces(launch, change))
+        command = _lines([(p.text, p.text if p.raw else quote(p.text)) for p in pieces(launch, change)])
         exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
         lines.append(f"( {exports}exec vllm {command} ) &" if many else f"{exports}exec vllm {command}")
     if many:
         lines += ["trap 'kill $(jobs -p); wait' TERM INT", "wait -n"]
     return "\n".join(lines) + "\n"
+
+
+def _lines(words: Sequence[tuple[str, str]]) -> str:
+    """Return words, each with its quoted form, on a line for each flag."""
+    lines: list[str] = []
+    for text, quoted in words:
+        if text.startswith("--") or not lines:
+            lines.append(quoted)
+        else:
+            lines[-1] += f" {quoted}"
+    return " \\\n  ".join(lines)
 
 
 def bound(box: Box, use: str) -> list[int]:

@@ -1,0 +1,80 @@
+"""Which form prints what of a prepared launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pd_launch.launcher.formats.box import make_boxes, slug
+from pd_launch.launcher.formats.compose import compose_file
+from pd_launch.launcher.formats.docker import docker_script
+from pd_launch.launcher.formats.k8s import k8s_manifest
+from pd_launch.launcher.formats.shell import shell_script
+from pd_launch.launcher.formats.systemd import Unit, systemd_unit
+from pd_launch.launcher.launch import Launch
+from pd_launch.launcher.plan import command_words
+from pd_launch.launcher.secrets import is_secret
+from pd_launch.launcher.sources.profile import SHIPPED
+from pd_launch.launcher.start import default_grace
+from pd_launch.schemas.profile import Profile
+
+PROGRAM = "/usr/local/bin/pd-launch"
+STOP_MARGIN = 10
+
+
+def _profile(launch: Launch) -> Profile:
+    assert launch.loaded.profile is not None  # a launch with a plan has one
+    return launch.loaded.profile
+
+
+def _shell(launch: Launch) -> str:
+    return shell_script(launch.launches)
+
+
+def _docker(launch: Launch) -> str:
+    return docker_script(make_boxes(launch.deployment, _profile(launch), launch.launches))
+
+
+def _compose(launch: Launch) -> str:
+    whole, profile = launch.whole or launch.deployment, _profile(launch)
+    return compose_file(make_boxes(whole, profile, whole.nodes), profile.name)
+
+
+def _k8s(launch: Launch) -> str:
+    whole, profile = launch.whole or launch.deployment, _profile(launch)
+    return k8s_manifest(make_boxes(whole, profile, whole.nodes), profile.name)
+
+
+def _systemd(launch: Launch) -> str:
+    options, first = launch.options, launch.launches[0]
+    words = [PROGRAM, options.side, "--profile", _profile_word(launch)]
+    if (first.nodes or 1) > 1:
+        words += ["--node-rank", str(first.node_rank)]
+    if options.dp_rank is not None:
+        words += ["--dp-rank", str(options.dp_rank)]
+    if options.target is not None:
+        words += ["--target", str(options.target).replace(" ", "==").lower()]
+    words += [word for setting in options.settings for word in ("--set", setting)]
+    words += [word for code in options.force for word in ("--force", code)]
+    words += ["--", *options.extra] if options.extra else []
+    named = {name for launch_ in launch.launches for name in launch_.env if is_secret(name)}
+    named |= {word.asked for launch_ in launch.launches for word in command_words(launch_) if word.secret}
+    stop = int(default_grace(launch.launches)) + STOP_MARGIN
+    return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))
+
+
+def _profile_word(launch: Launch) -> str:
+    """Return the profile as a unit names it: a shipped one by its name, a file by its whole path."""
+    path = Path(launch.loaded.source.path)
+    return path.stem if path.parent == SHIPPED else str(path.absolute())
+
+
+TEXTS: dict[str, Callable[[Launch], str]] = {
+    "shell": _shell,
+    "docker": _docker,
+    "compose": _compose,
+    "k8s": _k8s,
+    "systemd": _systemd,
+}
+WHOLE = ("compose", "k8s")
+"""Forms that describe all nodes of both sides."""

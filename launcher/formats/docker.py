@@ -1,0 +1,111 @@
+"""``docker run`` for one node: devices, drivers, memory and network of the guides, and the engines' command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from pd_launch.launcher.formats.box import Box, pieces, script
+from pd_launch.schemas.units import GIB
+
+CONTROL_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
+DRIVER_MOUNTS = (
+    "/usr/local/dcmi",
+    "/usr/local/Ascend/driver/tools/hccn_tool",
+    "/usr/local/bin/npu-smi",
+    "/usr/local/Ascend/driver/lib64",
+    "/usr/local/Ascend/driver/version.info",
+    "/etc/ascend_install.info",
+    "/etc/hccn.conf",
+)
+RUNTIME = "ascend"
+"""The container runtime that brings Ascend devices and drivers by itself."""
+
+
+def docker_script(boxes: Sequence[Box]) -> str:
+    """Return a script that starts one node's containers.
+
+    What is secret, or known only on the node, is taken from the environment of who runs it, by name, so that it stands
+    in no command line.
+    """
+    parts = ["#!/bin/sh", "set -eu"]
+    for box in boxes:
+        parts += [f'export {name}="${{{name}:?}}"' for name in box.asked]
+    for box in boxes:
+        lines = ["docker run --rm", *_options(box), shlex.quote(box.image), *_command(box)]
+        parts.append(("exec " if len(boxes) == 1 else "") + " \\\n  ".join(lines))
+    return "\n".join(parts) + "\n"
+
+
+def _options(box: Box) -> list[str]:
+    section = box.section
+    options = [f"--name {section.name or box.name}", "--net=host", f"--shm-size={gib(box.shm)}", "--ulimit memlock=-1"]
+    if box.limit is not None:
+        options.append(f"--memory={box.limit}b" if box.limit % GIB else f"--memory={gib(box.limit)}")
+    if section.runtime:
+        options.append(f"--runtime={section.runtime}")
+    options += [f"--device {path}" for path in device_paths(box)]
+    if box.hardware == "cuda":
+        options.append(f"--gpus {gpus(box)}")
+    options += [f"-v {shlex.quote(mount)}" for mount in mounts(box)]
+    options += [f"-e {name}" for name in box.asked]
+    options += [f"-e {shlex.quote(f'{n}={v.value}')}" for n, v in box.variables.items() if not v.ask]
+    if section.runtime == RUNTIME and box.devices is not None:
+        options.append(f"-e ASCEND_VISIBLE_DEVICES={','.join(map(str, box.devices))}")
+    return [*options, f"--entrypoint {'bash' if needs_shell(box) else 'vllm'}"]
+
+
+def needs_shell(box: Box) -> bool:
+    """Whether the command is a script: several engines, or a word that only the container's environment knows."""
+    return len(box.launches) > 1 or bool(box.asked_words)
+
+
+def _command(box: Box) -> list[str]:
+    if needs_shell(box):
+        return [f"-c {shlex.quote(script(box, shlex.quote, [{}] * len(box.launches)))}"]
+    lines: list[str] = []
+    for piece in pieces(box.launches[0], {}):
+        if piece.text.startswith("--") or not lines:
+            lines.append(shlex.quote(piece.text))
+        else:
+            lines[-1] += f" {shlex.quote(piece.text)}"
+    return lines
+
+
+def gib(size: int) -> str:
+    """Return a whole number of GiB as Docker and compose write it; another size in bytes."""
+    return f"{size // GIB}g" if size % GIB == 0 else f"{size}b"
+
+
+def device_paths(box: Box) -> list[str]:
+    """Return the device files that an Ascend container is given; none where its runtime brings them."""
+    if not box.ascend or box.section.runtime == RUNTIME:
+        return []
+    numbers = box.devices if box.devices is not None else list(range(box.ranks))
+    return [*(f"/dev/davinci{number}" for number in numbers), *CONTROL_DEVICES]
+
+
+def gpus(box: Box) -> str:
+    """Return the value of ``--gpus``: how many, or which where the profile names them."""
+    if "CUDA_VISIBLE_DEVICES" not in {name for launch in box.launches for name in launch.env} or box.devices is None:
+        return str(box.ranks)
+    return f"'\"device={','.join(map(str, box.devices))}\"'"
+
+
+def mounts(box: Box) -> list[str]:
+    """Return the mounts ``HOST:CONTAINER[:MODE]``: drivers, the model where it is a path, and the profile's own."""
+    driver = DRIVER_MOUNTS if box.ascend and box.section.runtime != RUNTIME else ()
+    found = [f"{path}:{path}" for path in driver]
+    model = model_path(box)
+    if model is not None:
+        found.append(f"{model}:{model}:ro")
+    return [*found, *box.section.mounts]
+
+
+def model_path(box: Box) -> str | None:
+    """Return the model's path where it is one on the host and no mount of the profile's covers it."""
+    model = str(box.launches[0].model.value) if box.launches[0].model else ""
+    if not model.startswith("/"):
+        return None
+    targets = [mount.split(":")[1].rstrip("/") for mount in box.section.mounts if ":" in mount]
+    return None if any(model == t or model.startswith(f"{t}/") for t in targets) else model

@@ -1,0 +1,52 @@
+"""A systemd unit that starts one node's engines through pd-launch itself, which checks them first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pd_launch.launcher.run import REFUSED
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the unit runs: the words of the pd-launch command, and the secrets that a file of its own sets."""
+
+    name: str
+    side: str
+    words: Sequence[str]
+    secrets: Sequence[str]
+    stop_seconds: int
+
+
+def systemd_unit(unit: Unit) -> str:
+    """Return the unit. A launch that was refused is not started again: it would be refused again."""
+    words = [quoted(word) for word in unit.words]
+    lines = [
+        "[Unit]",
+        f"Description=vLLM {unit.side} engines of {unit.name}",
+        "Wants=network-online.target",
+        "After=network-online.target",
+        "",
+        "[Service]",
+        "Type=exec",
+        f"ExecStart={' '.join(words)}",
+        "Restart=on-failure",
+        "RestartSec=10",
+        f"RestartPreventExitStatus={REFUSED}",
+        "KillMode=mixed",
+        f"TimeoutStopSec={unit.stop_seconds}",
+        "LimitMEMLOCK=infinity",
+        "LimitNOFILE=1048576",
+    ]
+    if unit.secrets:
+        lines += [f"# {', '.join(unit.secrets)}", f"EnvironmentFile=/etc/pd-launch/{unit.name}.env"]
+    return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
+
+
+def quoted(word: str) -> str:
+    """Return a word as systemd reads it back unchanged: % and $ doubled, quoted where it has blanks or quotes."""
+    word = word.replace("\\", "\\\\").replace("%", "%%").replace("$", "$$").replace("\n", "\\n")
+    if word and not set(word) & set(" \t\"';"):
+        return word
+    return '"' + word.replace('"', '\\"') + '"'

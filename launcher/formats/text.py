@@ -1,0 +1,43 @@
+"""What the forms share: YAML as people write it, comments on top, and how a container asks whether its engine lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from pd_launch.launcher.formats.box import Box
+from pd_launch.launcher.start import health_address
+
+WIDTH = 110
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _string(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _string)
+
+
+def yaml_text(*documents: Any) -> str:
+    """Return documents as YAML: keys in their order, scripts as blocks of lines."""
+    parts = [yaml.dump(d, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True) for d in documents]
+    return "---\n".join(parts)
+
+
+def head(notes: Sequence[str]) -> str:
+    """Return notes as comments."""
+    return "".join(f"# {note}\n" for note in notes)
+
+
+def health_words(box: Box) -> list[str]:
+    """Return a command that fails unless every engine of the box answers; it needs nothing but Python."""
+    addresses = [a for launch in box.launches if (a := health_address(launch)) is not None]
+    return ["python3", "-c", f"import urllib.request as r; [r.urlopen(u, timeout=5) for u in {addresses!r}]"]
