@@ -30,12 +30,14 @@ def _service(name: str, service: Node, path: str, found: Found) -> None:
     command = _words(service.get("command"), found)
     words = [*entrypoint, *command]
     origin = service.key or service.origin
+    started = sorted(str(profile.value) for profile in _list(service, "profiles"))
+    host = f"host of {' and '.join(started)}" if started else "host"  # services of other profiles run elsewhere
 
     def finish(node: NodeLaunch) -> None:
         node.container = container
         node.env = {**env, **node.env}
         node.side = side_of(name)
-        node.host = "host" if container.host_network else None
+        node.host = host if container.host_network else None
 
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):

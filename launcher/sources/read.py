@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
 from pd_launch.launcher.sources.shell import Command, read_shell
 from pd_launch.launcher.sources.shell_words import Scope
+from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
@@ -84,6 +85,11 @@ class _Call:
             group.sources[source.path] = source
             group.found.forms.add("python")
             read_python(source, group.found)
+        elif is_unit(source):
+            group.sources[source.path] = source
+            group.found.forms.add("systemd")
+            read_unit(source, group.found)
+            self.profiles(group.found)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
