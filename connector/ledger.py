@@ -12,6 +12,7 @@ has reported the last step that reads or writes them, so no copy ever meets reus
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -96,10 +97,13 @@ class Ledger:
         self.groups = list(groups)
         self.host = HostBlocks(host_blocks)
         self.tables: dict[str, Table] = {}
-        self.copies: dict[str, Copy] = {}
+        # In the order of parking. Ordered, because the first of a dict is slow to find once many before it are gone.
+        self.copies: OrderedDict[str, Copy] = OrderedDict()
+        self._saving: dict[str, Copy] = {}  # those of the copies that are SAVING
         self._clock = clock
         self._pending = Step(1)
         self._done = 0
+        self._failed: set[int] = set()  # host blocks whose save failed, as last reported
         self._touched: dict[int, int] = {}  # host block → last step that reads or writes it
         self._draining: dict[int, list[int]] = {}  # step → blocks that are free once it is done
         self._references: dict[int, int] = {}
@@ -153,7 +157,7 @@ class Ledger:
             return Parked(0, computed, 0, 0, whole, free)
         host, transfer = self._reserve(request_id, rows, tokens, computed, hashes)
         copy = Copy(host, tokens, State.SAVING, self._pending.number, self._clock())
-        self.copies[request_id] = copy
+        self.copies[request_id] = self._saving[request_id] = copy
         if transfer.host:
             self._pending.saves.append(transfer)
             self._touch(transfer.host)
@@ -282,6 +286,7 @@ class Ledger:
                 transfer.device.append(row[i])
                 transfer.host.append(block)
         copy.state = State.RESTORING
+        self._saving.pop(request_id, None)
         copy.step = self._pending.number
         self._touch(transfer.host)
         self._pending.loads.append(transfer)
@@ -317,6 +322,8 @@ class Ledger:
         return len(stale)
 
     def _release(self, request_id: str) -> None:
+        self._saving.pop(request_id, None)
+        free: list[int] = []
         for block in self.copies.pop(request_id).host_blocks():
             self._references[block] -= 1
             if self._references[block]:
@@ -327,9 +334,10 @@ class Ledger:
                 del self._shared[key]
             last = self._touched.pop(block)
             if last <= self._done:
-                self.host.give([block])
+                free.append(block)
             else:
                 self._draining.setdefault(last, []).append(block)
+        self.host.give(free)
 
     def _touch(self, blocks: Iterable[int]) -> None:
         for block in blocks:
@@ -343,9 +351,7 @@ class Ledger:
         for transfer in step.loads:
             if not transfer.asynchronous:
                 self._release(transfer.request_id)
-        step.report = bool(
-            step.saves or step.loads or self._draining or any(c.state is State.SAVING for c in self.copies.values())
-        )
+        step.report = bool(step.saves or step.loads or self._draining or self._saving)
         return step
 
     def report(self, done: int, failed: Iterable[int] = ()) -> list[str]:
@@ -358,20 +364,27 @@ class Ledger:
         Returns the requests whose copies were dropped because of ``failed``.
         """
         bad = set(failed)
-        lost = [
-            rid
-            for rid, copy in self.copies.items()
-            if bad and copy.state is not State.RESTORING and not bad.isdisjoint(copy.host_blocks())
-        ]
+        lost = self._holders(bad) if bad else []
         for request_id in lost:
             self._release(request_id)
         self._done = max(self._done, done)
-        for copy in self.copies.values():
-            if copy.state is State.SAVING and copy.step <= self._done:
-                copy.state = State.READY
+        for request_id in [rid for rid, copy in self._saving.items() if copy.step <= self._done]:
+            self._saving.pop(request_id).state = State.READY
         for step in [s for s in self._draining if s <= self._done]:
             self.host.give(self._draining.pop(step))
         return lost
+
+    def _holders(self, blocks: set[int]) -> list[str]:
+        """Return the requests, none of them being loaded, whose copies use one of these host blocks.
+
+        Workers repeat what failed in every report; where it is the same again, only saves under way can be meant.
+        """
+        news, self._failed = blocks != self._failed, blocks
+        return [
+            rid
+            for rid, copy in (self.copies if news else self._saving).items()
+            if copy.state is not State.RESTORING and not blocks.isdisjoint(copy.host_blocks())
+        ]
 
     def limit(self, capacity: int) -> None:
         """Use no host block numbered ``capacity`` or higher: a worker has room for no more."""
@@ -386,5 +399,5 @@ class Ledger:
 
     def oldest_parked_seconds(self) -> float:
         """Seconds since the request that is parked longest was parked; 0 when none is."""
-        times = [copy.since for copy in self.copies.values()]
-        return max(0.0, self._clock() - min(times)) if times else 0.0
+        oldest = next(iter(self.copies.values()), None)
+        return max(0.0, self._clock() - oldest.since) if oldest else 0.0
