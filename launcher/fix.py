@@ -12,7 +12,8 @@ from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.finding import Edit, Finding
 from pd_launch.schemas.values import SourceFile
 
-MAX_ROUNDS = 20
+MAX_ROUNDS = 400
+"""Fixes that are tried on one call; each that is kept leaves fewer findings."""
 
 
 @dataclass
@@ -61,6 +62,7 @@ def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool) -> Fixed:
             refused.add(_key(finding))
             continue
         changed, findings = better
+        refused.clear()  # what made things worse before may help now
         texts.update(changed)
         fixed.done.append(finding)
     return fixed

@@ -52,10 +52,27 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         line, column = source.place(match.start())
         before = source.line(line)[: column - 1]
         codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
-        first = line if before.strip() else _next_code_line(source, line)
         origin = source.origin(match.start(), match.end())
-        found.append(Ignore(origin, codes, first, max(first, ends.get(first, first)) if not before.strip() else line))
+        if before.strip():
+            found.append(Ignore(origin, codes, line, line))
+            continue
+        first = _next_code_line(source, line)
+        last = _block_end(source, first) if source.path.endswith((".yaml", ".yml")) else first
+        found.append(Ignore(origin, codes, first, max(last, ends.get(first, first))))
     return found
+
+
+def _block_end(source: SourceFile, first: int) -> int:
+    """Return the last line of the YAML block that begins on ``first``: what is indented deeper belongs to it."""
+    head = source.line(first)
+    indent = len(head) - len(head.lstrip())
+    last = first
+    for number in range(first + 1, len(source.starts) + 1):
+        text = source.line(number)
+        if text.strip() and len(text) - len(text.lstrip()) <= indent:
+            break
+        last = number
+    return last
 
 
 def _next_code_line(source: SourceFile, line: int) -> int:

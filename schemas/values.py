@@ -108,6 +108,16 @@ class Text:
         last = self.spots[end - 1] + 1 if end > start else first
         return self.source.origin(first, max(first, last), via)
 
+    @property
+    def quote(self) -> str:
+        """The quotation mark that the text stands in, where it begins right behind one; else an empty text."""
+        before = self.source.text[self.spots[0] - 1 : self.spots[0]]
+        return before if before in ("'", '"') else ""
+
+    def escaped(self, text: str) -> str:
+        """Return ``text`` as it must be written to become part of this one: double quotes inside double quotes."""
+        return text.replace('"', '\\"') if self.quote == '"' else text
+
     def part(self, start: int, end: int) -> Text:
         """Return the characters ``[start, end)`` with their places."""
         return Text(self.value[start:end], self.source, self.spots[start : end + 1])

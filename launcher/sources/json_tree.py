@@ -54,7 +54,7 @@ class _Reader:
     ) -> None:
         if len(self.faults) >= MAX_FAULTS:
             raise _Lost("too much of this is no JSON")
-        edits = tuple((self.text.origin(a, b), new) for a, b, new in fix or ())
+        edits = tuple((self.text.origin(a, b), self.text.escaped(new)) for a, b, new in fix or ())
         origin = self.text.origin(start, end)
         self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
 
