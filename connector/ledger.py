@@ -14,80 +14,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from itertools import accumulate, chain
 
 from pd_launch.connector.blocks import HostBlocks
+from pd_launch.connector.fit import Fit, Rows
 from pd_launch.connector.groups import Group
+from pd_launch.connector.shelf import Key, Shelf
+from pd_launch.connector.steps import Copy, Hashes, Parked, State, Step, Table, Transfer
 
-Rows = Sequence[Sequence[int]]
-Hashes = Sequence[Sequence[object]]
-Key = tuple[int, object]  # a group and the prefix hash of one of its full blocks
-
-
-class State(Enum):
-    """Where the copy of a parked request is."""
-
-    SAVING = "saving"
-    READY = "ready"
-    RESTORING = "restoring"
-
-
-@dataclass
-class Table:
-    """A running request: device block ids, one row per group (0 = null), and the tokens whose KV they hold."""
-
-    rows: list[list[int]]
-    computed: int
-
-
-@dataclass
-class Copy:
-    """A parked request: host blocks at the positions of its rows, None where nothing was saved."""
-
-    rows: list[list[int | None]]
-    tokens: int
-    state: State
-    step: int
-    since: float
-    local: int = 0
-
-    def host_blocks(self) -> list[int]:
-        """Return the host blocks it refers to."""
-        return [block for row in self.rows for block in row if block is not None]
-
-
-@dataclass
-class Transfer:
-    """Block copies of one request: ``device[i]`` and ``host[i]`` belong together."""
-
-    request_id: str
-    device: list[int] = field(default_factory=list)
-    host: list[int] = field(default_factory=list)
-    asynchronous: bool = False
-
-
-@dataclass
-class Step:
-    """What the workers do in one engine step: all saves, then all loads."""
-
-    number: int
-    saves: list[Transfer] = field(default_factory=list)
-    loads: list[Transfer] = field(default_factory=list)
-    report: bool = False  # the ledger waits for the report of this or an earlier step
-
-
-@dataclass(frozen=True)
-class Parked:
-    """The outcome of a save: tokens parked of those computed, host blocks it refers to, blocks really copied."""
-
-    tokens: int
-    computed: int
-    blocks: int
-    copied: int
-    needed: int
-    free: int
+__all__ = ["Copy", "Hashes", "Ledger", "Parked", "Rows", "State", "Step", "Table", "Transfer"]
 
 
 class Ledger:
@@ -95,20 +29,19 @@ class Ledger:
 
     def __init__(self, groups: Sequence[Group], host_blocks: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.groups = list(groups)
-        self.host = HostBlocks(host_blocks)
+        self.shelf = Shelf(host_blocks)
         self.tables: dict[str, Table] = {}
         # In the order of parking. Ordered, because the first of a dict is slow to find once many before it are gone.
         self.copies: OrderedDict[str, Copy] = OrderedDict()
         self._saving: dict[str, Copy] = {}  # those of the copies that are SAVING
         self._clock = clock
         self._pending = Step(1)
-        self._done = 0
         self._failed: set[int] = set()  # host blocks whose save failed, as last reported
-        self._touched: dict[int, int] = {}  # host block → last step that reads or writes it
-        self._draining: dict[int, list[int]] = {}  # step → blocks that are free once it is done
-        self._references: dict[int, int] = {}
-        self._shared: dict[Key | None, int] = {}
-        self._keys: dict[int, Key] = {}
+
+    @property
+    def host(self) -> HostBlocks:
+        """The free list of host blocks."""
+        return self.shelf.blocks
 
     # Running requests
 
@@ -149,85 +82,52 @@ class Ledger:
             hashes: per group, the prefix hashes of its leading full blocks; equal hashes then share one host block.
         """
         self.drop(request_id)
-        weights = self._weights(rows, hashes)
-        whole = self._cost(weights, computed, computed)
-        tokens = 0 if request_id in self.copies else self._fit(rows, weights, computed)
+        fit = Fit(self.groups, rows, computed, self._is_new(hashes))
         free = self.host.free
+        tokens = 0 if request_id in self.copies else fit.longest(free)
         if tokens <= 0:
-            return Parked(0, computed, 0, 0, whole, free)
-        host, transfer = self._reserve(request_id, rows, tokens, computed, hashes)
+            return Parked(0, computed, 0, 0, fit.cost(computed), free)
+        host, transfer = self._reserve(request_id, rows, fit, tokens, hashes)
         copy = Copy(host, tokens, State.SAVING, self._pending.number, self._clock())
         self.copies[request_id] = self._saving[request_id] = copy
         if transfer.host:
             self._pending.saves.append(transfer)
-            self._touch(transfer.host)
-        return Parked(tokens, computed, len(copy.host_blocks()), len(transfer.host), whole, free)
+            self.shelf.touch(transfer.host, self._pending.number)
+        return Parked(tokens, computed, len(copy.host_blocks()), len(transfer.host), fit.cost(computed), free)
 
-    def _span(self, group: Group, tokens: int, computed: int) -> range:
-        """Positions of ``group`` to save so that every length is there that the scheduler may ask for later."""
-        start = group.first_needed(max(0, min(tokens, computed - group.slack)))
-        return range(start, group.blocks(tokens))
-
-    def _weights(self, rows: Rows, hashes: Hashes | None) -> list[list[int]]:
-        """Per group, how many host blocks the positions before each one would take: running sums over the row."""
-        out = []
-        for g, row in enumerate(rows):
-            takes = (bool(block) and self._key(g, i, hashes) not in self._shared for i, block in enumerate(row))
-            out.append(list(accumulate(takes, initial=0)))
-        return out
-
-    def _cost(self, weights: list[list[int]], tokens: int, computed: int) -> int:
-        """Return the host blocks that a prefix of ``tokens`` takes."""
-        cost = 0
-        for group, weight in zip(self.groups, weights, strict=True):
-            span = self._span(group, tokens, computed)
-            cost += weight[min(span.stop, len(weight) - 1)] - weight[min(span.start, len(weight) - 1)]
-        return cost
-
-    def _fit(self, rows: Rows, weights: list[list[int]], computed: int) -> int:
-        """Return the longest prefix that can be restored later and for which there are free host blocks."""
-        size = max(group.block_size for group in self.groups)
-        lengths: list[int] = [computed, *range((computed - 1) // size * size, 0, -size)]
-        for tokens in lengths:
-            if not self._complete(rows, tokens, computed):
-                return 0
-            if self._cost(weights, tokens, computed) <= self.host.free:
-                return tokens
-        return 0
-
-    def _complete(self, rows: Rows, tokens: int, computed: int) -> bool:
-        """Whether the blocks that a prefix needs are still the request's own: a window has given up the old ones, and a
-        tracked table does not show which."""
-        for group, row in zip(self.groups, rows, strict=True):
-            first, stop = group.first_needed(tokens), group.blocks(tokens)
-            if first < group.first_needed(computed) or stop > len(row) or not all(row[first:stop]):
-                return False
-        return True
+    def _is_new(self, hashes: Hashes | None) -> Callable[[int, int], bool] | None:
+        """Return whether a position needs a host block of its own, where blocks are shared at all."""
+        if hashes is None:
+            return None
+        return lambda g, i: self._find(g, i, hashes) is None
 
     def _reserve(
-        self, request_id: str, rows: Rows, tokens: int, computed: int, hashes: Hashes | None
+        self, request_id: str, rows: Rows, fit: Fit, tokens: int, hashes: Hashes | None
     ) -> tuple[list[list[int | None]], Transfer]:
         """Take host blocks for a prefix that fits: shared ones where the hash is known, fresh ones for the rest."""
         host: list[list[int | None]] = []
         fresh: list[tuple[int, int]] = []
         for g, (group, row) in enumerate(zip(self.groups, rows, strict=True)):
             saved: list[int | None] = [None] * group.blocks(tokens)
-            for i in self._span(group, tokens, computed):
-                if row[i]:
-                    saved[i] = self._shared.get(self._key(g, i, hashes))
-                    if saved[i] is None:
-                        fresh.append((g, i))
+            for i in fit.span(group, tokens):
+                if not row[i]:
+                    continue
+                if (shared := self._find(g, i, hashes)) is None:
+                    fresh.append((g, i))
+                else:
+                    self.shelf.share(shared)
+                    saved[i] = shared
             host.append(saved)
-        taken = self.host.take(len(fresh))
+        taken = self.shelf.take(len(fresh))
         for (g, i), new in zip(fresh, taken, strict=True):
             host[g][i] = new
             if (key := self._key(g, i, hashes)) is not None:
-                self._shared[key] = new
-                self._keys[new] = key
-        for block in chain.from_iterable(host):
-            if block is not None:
-                self._references[block] = self._references.get(block, 0) + 1
+                self.shelf.name(new, key)
         return host, Transfer(request_id, [rows[g][i] for g, i in fresh], taken)
+
+    def _find(self, g: int, i: int, hashes: Hashes | None) -> int | None:
+        key = self._key(g, i, hashes)
+        return None if key is None else self.shelf.find(key)
 
     @staticmethod
     def _key(g: int, i: int, hashes: Hashes | None) -> Key | None:
@@ -288,7 +188,7 @@ class Ledger:
         copy.state = State.RESTORING
         self._saving.pop(request_id, None)
         copy.step = self._pending.number
-        self._touch(transfer.host)
+        self.shelf.touch(transfer.host, self._pending.number)
         self._pending.loads.append(transfer)
         return transfer
 
@@ -316,6 +216,7 @@ class Ledger:
     def reset(self) -> int:
         """Forget all tables and all copies that are not being loaded, as stale; returns how many copies went."""
         self.tables.clear()
+        self.shelf.forget_names()
         stale = [rid for rid, copy in self.copies.items() if copy.state is not State.RESTORING]
         for request_id in stale:
             self._release(request_id)
@@ -323,25 +224,7 @@ class Ledger:
 
     def _release(self, request_id: str) -> None:
         self._saving.pop(request_id, None)
-        free: list[int] = []
-        for block in self.copies.pop(request_id).host_blocks():
-            self._references[block] -= 1
-            if self._references[block]:
-                continue
-            del self._references[block]
-            key = self._keys.pop(block, None)
-            if key is not None:
-                del self._shared[key]
-            last = self._touched.pop(block)
-            if last <= self._done:
-                free.append(block)
-            else:
-                self._draining.setdefault(last, []).append(block)
-        self.host.give(free)
-
-    def _touch(self, blocks: Iterable[int]) -> None:
-        for block in blocks:
-            self._touched[block] = self._pending.number
+        self.shelf.give(self.copies.pop(request_id).host_blocks())
 
     # Steps
 
@@ -351,7 +234,7 @@ class Ledger:
         for transfer in step.loads:
             if not transfer.asynchronous:
                 self._release(transfer.request_id)
-        step.report = bool(step.saves or step.loads or self._draining or self._saving)
+        step.report = bool(step.saves or step.loads or self.shelf.is_draining or self._saving)
         return step
 
     def report(self, done: int, failed: Iterable[int] = ()) -> list[str]:
@@ -367,11 +250,9 @@ class Ledger:
         lost = self._holders(bad) if bad else []
         for request_id in lost:
             self._release(request_id)
-        self._done = max(self._done, done)
-        for request_id in [rid for rid, copy in self._saving.items() if copy.step <= self._done]:
+        self.shelf.advance(done)
+        for request_id in [rid for rid, copy in self._saving.items() if copy.step <= self.shelf.done]:
             self._saving.pop(request_id).state = State.READY
-        for step in [s for s in self._draining if s <= self._done]:
-            self.host.give(self._draining.pop(step))
         return lost
 
     def _holders(self, blocks: set[int]) -> list[str]:
