@@ -35,10 +35,11 @@ class State:
     shapes: Callable[[int, int], Sequence[Sequence[int]]]
     element_bytes: tuple[int, ...]
 
-    def page_bytes(self, tensor: int, drafts: int) -> int:
-        """Return the bytes of one state on one rank."""
+    def page_bytes(self, tensor: int, drafts: int, recurrent: int | None = None) -> int:
+        """Return the bytes of one state on one rank; ``recurrent`` replaces the last element size."""
         shapes = self.shapes(tensor, drafts)
-        return sum(prod(shape) * size for shape, size in zip(shapes, self.element_bytes, strict=True))
+        sizes = self.element_bytes if recurrent is None else (*self.element_bytes[:-1], recurrent)
+        return sum(prod(shape) * size for shape, size in zip(shapes, sizes, strict=True))
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class CacheModel:
         """
         kinds = self.kinds + ((FULL,) * self.draft_layers if layout.mtp else ())
         token = self.token_bytes(layout)
-        state = self.state.page_bytes(layout.tensor, layout.drafts) if self.state and "state" in kinds else 0
+        held = self.state if "state" in kinds else None
+        state = held.page_bytes(layout.tensor, layout.drafts, layout.state_bytes) if held else 0
         tokens = layout.block_tokens
         if state:
             tokens = max(tokens, _aligned(state, token, max(layout.block_alignment, tokens)))
@@ -110,6 +112,8 @@ class Placement:
     block_alignment: int = 16
     """Tokens of which the blocks of a model with states are a multiple."""
     element_bytes: int | None = None
+    state_bytes: int | None = None
+    """Bytes of an element of the recurrent part of a state; None: as the model says."""
     drafts: int = 0
     mtp: bool = False
     one_kind: bool = False
@@ -240,7 +244,11 @@ def _listed_kinds(listed: Any, window: int | None) -> tuple[Kind, ...]:
 
 def _state(text: Mapping[str, Any], family: str, element: int) -> State | None:
     """Return the state of the model's other layers, or None where its architecture is not known."""
-    second = DTYPE_BYTES.get(str(text.get("mamba_ssm_dtype") or ""), element)
+    second = element
+    if family == "qwen3.5":
+        second = DTYPE_BYTES.get(str(text.get("mamba_ssm_dtype") or ""), element)
+    elif family.startswith("nemotron"):
+        second = DTYPE_BYTES.get(str(text.get("mamba_ssm_cache_dtype") or "float32"), element)
     if _int(text, "linear_num_value_heads"):
         return _delta_net(text, (element, second))
     if _int(text, "mamba_n_heads") or _int(text, "mamba_num_heads"):

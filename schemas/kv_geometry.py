@@ -33,6 +33,7 @@ from pd_launch.schemas.target import Target
 ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16
 CPU_BLOCK = 128
+CPU_STEP = 32
 CPU_MLA_BLOCK = 16
 """The only block size of vLLM's MLA on CPU, whatever is asked for."""
 _NO_LAYERS = ("ngram", "ngram_gpu", "suffix", "[ngram]")
@@ -115,8 +116,9 @@ def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target) -> Placeme
         tensor,
         pipeline,
         tokens,
-        block_alignment=ASCEND_BLOCK if target.is_ascend else SMALLEST_DEFAULT_BLOCK,
+        block_alignment=ASCEND_BLOCK if target.is_ascend else CPU_STEP if _cpu(node) else SMALLEST_DEFAULT_BLOCK,
         element_bytes=_element_bytes(node),
+        state_bytes=_state_bytes(node),
         drafts=drafts or 0,
         mtp=speculation is not None and "mtp" in speculation,
         one_kind=node.switch("disable-hybrid-kv-cache-manager") is True,
@@ -157,6 +159,13 @@ def _element_bytes(node: NodeLaunch) -> int | None:
         if name != "auto":
             return DTYPE_BYTES[name.lower()]
     return None
+
+
+def _state_bytes(node: NodeLaunch) -> int | None:
+    """Return the bytes of an element of the recurrent state that the launch asks for; vLLM's CPU kernels take 4."""
+    written = node.value("mamba-ssm-cache-dtype")
+    name = written.string() if written else "auto"
+    return DTYPE_BYTES.get(name or "", 4 if _cpu(node) else None)
 
 
 def low_precision(node: NodeLaunch) -> bool:
