@@ -10,7 +10,7 @@ from typing import Any
 from pd_launch.launcher.host.devices import device_count, device_facts
 from pd_launch.launcher.host.memory import cgroup_memory, memlock, memory_facts, more_memory_facts
 from pd_launch.launcher.host.network import interface_facts, ports_in_use
-from pd_launch.launcher.host.releases import package_facts, release_facts
+from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
 from pd_launch.launcher.secrets import MASK, is_secret
@@ -33,7 +33,7 @@ def host_facts(root: Path = ROOT) -> dict[str, Any]:
             "memlock": memlock(root),
             "npus": device_count(root),
             "ports_in_use": ports_in_use(root),
-            **package_facts(),
+            **release_facts(root),
             **interface_facts(root),
             **device_facts(root),
         }
@@ -44,7 +44,6 @@ def all_facts(root: Path = ROOT) -> dict[str, Any]:
     """Return everything that can be known of this host. Secrets in the environment are masked."""
     more = {
         **more_memory_facts(root),
-        **release_facts(root),
         "cpus": os.cpu_count(),
         "cpus_allowed": _cpus_allowed(root),
         "environment": environment_facts(),

@@ -28,11 +28,6 @@ _CANN = (
 _VERSION = re.compile(r"(?im)^(?:runtime_running_)?version\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
 
 
-def package_facts() -> dict[str, Any]:
-    """Return the installed versions of what must fit together."""
-    return {"vllm": _package("vllm"), "vllm_ascend": _package("vllm-ascend")}
-
-
 def release_facts(root: Path) -> dict[str, Any]:
     """Return all versions."""
     return {

@@ -1,7 +1,8 @@
 """Which releases the tables know, and which vLLM each vllm-ascend is built for.
 
-Source: vllm-ascend's Dockerfile (ARG VLLM_TAG) and .github/vllm-release-tag.commit at each tag. vllm-ascend 0.28.0 stands
-for the first release after pull request 16510 (renamed connector, strict additional-config); its real number is unverified.
+Source: vllm-ascend's Dockerfile (ARG VLLM_TAG), .github/vllm-release-tag.commit and versioning policy at each tag.
+vllm-ascend 0.28.0 stands for the first release after pull request 16510 (renamed connector, strict additional-config);
+its real number is unverified.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ ASCEND_PAIRS = {
     "0.27.1rc1": "0.27.1",
     "0.28.0": "0.28.0",
 }
+
+ASCEND_COMPANIONS = {
+    "0.18.0": {"cann": "8.5.1", "mooncake": "0.3.9"},
+    "0.20.2rc1": {"cann": "9.0.0", "mooncake": "0.3.8.post1"},
+    "0.21.0rc1": {"cann": "9.0.0", "mooncake": "0.3.9"},
+    "0.22.1rc1": {"cann": "9.0.0", "mooncake": "0.3.9"},
+    "0.23.0rc1": {"cann": "9.0.1"},
+    "0.23.0": {"cann": "9.1.0", "torch_npu": "2.10.0.post4", "mooncake": "0.3.11.post1"},
+}
+"""What else a vllm-ascend was released with, by the names of host facts, where its versioning policy says so."""
 
 VLLM_RELEASES = [
     "0.18.0", "0.18.1", "0.19.0", "0.19.1", "0.20.0", "0.20.1", "0.20.2", "0.21.0", "0.22.0", "0.22.1", "0.23.0",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import InvalidVersion, Version
+
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS
+from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS
 from pd_launch.schemas.target import TargetError, release
 
 UNVERIFIED = ("0.28.0",)
@@ -18,6 +20,7 @@ ZH = """
 ## 作用
 
 用主机事实中的 `vllm` 与 `vllm_ascend`(安装的版本)核对:每个 vllm-ascend 版本只为一个 vLLM 版本构建。
+`cann`、`torch_npu`、`mooncake` 与发布时的版本不同则是警告。
 
 ## 为什么重要
 
@@ -53,7 +56,7 @@ vllm serve /models/m
 
 ## 来源
 
-vllm-ascend 各版本的 Dockerfile(ARG VLLM_TAG)与 .github/vllm-release-tag.commit。
+vllm-ascend 各版本的 Dockerfile(ARG VLLM_TAG)与 .github/vllm-release-tag.commit;版本策略文档。
 """
 
 
@@ -64,6 +67,7 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares the host facts `vllm` and `vllm_ascend` (what is installed): each vllm-ascend is built for one vLLM.
+    Another `cann`, `torch_npu` or `mooncake` than it was released with is a warning.
 
     ## Why it matters
 
@@ -99,10 +103,13 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm-ascend's Dockerfile (ARG VLLM_TAG) and .github/vllm-release-tag.commit at each release.
+    vllm-ascend's Dockerfile (ARG VLLM_TAG) and .github/vllm-release-tag.commit at each release; its versioning policy.
     """
     ascend, vllm = deployment.fact("vllm_ascend"), deployment.fact("vllm")
-    if not isinstance(ascend, str) or not isinstance(vllm, str) or not deployment.nodes or not deployment.ascend:
+    if not isinstance(ascend, str) or not deployment.nodes or not deployment.ascend:
+        return
+    yield from _companions(deployment, ascend)
+    if not isinstance(vllm, str):
         return
     try:
         rows = [row for row in ASCEND_PAIRS if release(row) == release(ascend) and row not in UNVERIFIED]
@@ -120,3 +127,33 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg(f"install vLLM {wanted}, or the image of that release", f"安装 vLLM {wanted},或使用该版本的镜像"),
     )
+
+
+def _companions(deployment: Deployment, ascend: str) -> Iterator[Hit]:
+    """Compare CANN, torch-npu and Mooncake with what this vllm-ascend was released with."""
+    try:
+        rows = [row for row in ASCEND_COMPANIONS if release(row) == release(ascend)]
+    except TargetError:
+        return
+    for fact, wanted in ASCEND_COMPANIONS[rows[0]].items() if rows else ():
+        found = deployment.fact(fact)
+        if not isinstance(found, str) or _same(found, wanted):
+            continue
+        name = {"cann": "CANN", "torch_npu": "torch-npu", "mooncake": "Mooncake"}[fact]
+        yield Hit(
+            deployment.nodes[0].origin,
+            Msg(
+                f"vllm-ascend {ascend} was released with {name} {wanted}, but {name} {found} is installed",
+                f"vllm-ascend {ascend} 发布时使用 {name} {wanted},安装的却是 {name} {found}",
+            ),
+            Msg(f"install {name} {wanted}, or the image of that release", f"安装 {name} {wanted},或使用该版本的镜像"),
+            "warning",
+        )
+
+
+def _same(found: str, wanted: str) -> bool:
+    """Whether two versions are the same but for a local part; what is no version is not judged."""
+    try:
+        return Version(found).public == Version(wanted).public
+    except InvalidVersion:
+        return True
