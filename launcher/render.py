@@ -137,6 +137,12 @@ class _Side:
             return []
         return [data // nodes] * nodes
 
+    def _layered(self, key: str, number: int) -> dict[str, Node]:
+        """Return the entries of a section for both sides, with what this side and then this node say over them."""
+        tree = self.loaded.tree
+        sections = (tree.get(key), tree.get(self.side, key), tree.get("nodes", self.side, number, key))
+        return {name: node for section in sections if section for name, node in section.items()}
+
     def _fault(self, en: str, zh: str, *path: str) -> None:
         self.faults.append(Fault("profile", self.at(*path).origin, en, zh))
 
@@ -175,7 +181,7 @@ class _Side:
         self._serving(builder, number, index)
         self._parallel(builder, number, nodes, first, local, index)
         self._engine_flags(builder)
-        self._json_arguments(builder)
+        self._json_arguments(builder, number)
         self._environment(launch, number, index)
         launch.container = self._container()
         return launch
@@ -228,7 +234,7 @@ class _Side:
                 builder.add(MULTI_PORT, True, self.at("parallel", "launch"))
             elif number > 0:
                 builder.add("headless", True, where)
-        if master is not None and (nodes > 1 or master != "auto"):
+        if master is not None and (nodes > 1 or index is not None or master != "auto"):
             builder.add("data-parallel-address", Unknown("auto") if master == "auto" else master, where)
         builder.add("data-parallel-rpc-port", self.section.rpc_port, self.at("rpc_port"))
 
@@ -257,8 +263,8 @@ class _Side:
         if fault not in self.faults:
             self.faults.append(fault)
 
-    def _json_arguments(self, builder: _Arguments) -> None:
-        config = self._kv_transfer()
+    def _json_arguments(self, builder: _Arguments, number: int) -> None:
+        config = self._kv_transfer(number)
         if config is not None:
             builder.json("kv-transfer-config", config)
         additional = self._additional()
@@ -279,9 +285,12 @@ class _Side:
         switched = plain_node(switched_on(plain, self.target), place.key or place.origin)
         return _overlay(switched, written)
 
-    def _kv_transfer(self) -> Node | None:
+    def _kv_transfer(self, number: int) -> Node | None:
+        written = self.loaded.tree.get(self.side, "kv_transfer_config")
+        if written is not None and written.value is not None:
+            return written
         role = "kv_consumer" if self.side == "decode" else "kv_producer"
-        transfer = self._transfer(role) if self.profile.transfer else None
+        transfer = self._transfer(role, number) if self.profile.transfer else None
         offload = self._offload(role)
         if offload is None or transfer is None:
             return transfer or offload
@@ -295,14 +304,13 @@ class _Side:
         tree: dict[str, Any] = {"kv_connector": MULTI, "kv_role": role, **shared}
         return plain_node({**tree, "kv_connector_extra_config": extra}, place.origin)
 
-    def _transfer(self, role: str) -> Node:
+    def _transfer(self, role: str, number: int) -> Node:
         transfer = self.profile.transfer
         assert transfer is not None
         place = self.at("transfer", "connector", shared=True)
         tree: dict[str, Any] = {"kv_connector": place, "kv_role": role}
         extra: dict[str, Any] = {}
-        written = self.loaded.tree.get("transfer")
-        for key, node in written.items() if written else ():
+        for key, node in self._layered("transfer", number).items():
             if key == "connector":
                 continue
             if key == "load_failure_policy":
@@ -379,13 +387,16 @@ class _Side:
         return Node(max(1, total // ranks), place.origin, related=related)
 
     def _environment(self, launch: NodeLaunch, number: int, index: int | None) -> None:
-        for section in (self.loaded.tree.get("env"), self.loaded.tree.get(self.side, "env")):
-            for name, node in section.items() if section else ():
-                launch.env[name] = EnvVar(name, _text_node(node), "profile")
+        written = self._layered("env", number)
+        unset = {name for name, node in written.items() if node.value is None}
+        for name, node in written.items():
+            launch.env[name] = EnvVar(name, _text_node(node), "profile")
         self._network(launch, number)
         variable = launch.hardware.device_variable if launch.hardware else None
-        if index is not None and variable:
+        if index is not None and variable and variable not in unset:
             self._visible(launch, variable, index)
+        for name in unset:
+            del launch.env[name]
 
     def _visible(self, launch: NodeLaunch, variable: str, index: int) -> None:
         """Give the ``index``-th engine of a node its own devices, out of those that the profile names, if any."""

@@ -26,7 +26,8 @@ def _variable(name: str) -> str:
     return name
 
 
-Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue]
+Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue | None]
+"""Variables by name; null leaves one unset that would be set otherwise."""
 FlagValue = Any
 
 
@@ -124,11 +125,21 @@ class NetworkSection(_Section):
     """Name such as eth0, or auto."""
 
 
+def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
+    if "connector" in transfer:
+        raise ValueError("the connector is the same on both sides: write it in the shared transfer section")
+    return transfer
+
+
 class NodeSection(_Section):
     """One node of a side."""
 
     address: str
     """Address by which the other nodes reach it, or auto."""
+    env: Environment = Field(default_factory=dict)
+    """Environment variables for this node; null leaves one unset."""
+    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=dict)
+    """What differs on this node from its side's transfer section, such as engine_id."""
 
 
 class ContainerSection(_Section):
@@ -169,7 +180,17 @@ class SideSection(_Section):
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=dict)
-    """Environment variables for this side."""
+    """Environment variables for this side; null leaves one unset that would be set otherwise."""
+    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=dict)
+    """What differs on this side from the shared transfer section, such as kv_port or engine_id."""
+    kv_transfer_config: dict[str, Any] | None = None
+    """--kv-transfer-config written out whole, in place of what transfer and offload would give."""
+
+    @model_validator(mode="after")
+    def _one_configuration(self) -> SideSection:
+        if self.kv_transfer_config is not None and (self.transfer or getattr(self, "offload", None) is not None):
+            raise ValueError("kv_transfer_config is the whole configuration: leave out transfer and offload beside it")
+        return self
 
 
 class DecodeSection(SideSection):

@@ -1,0 +1,1 @@
+"""Makes profiles: from existing scripts and manifests, or from a few questions."""

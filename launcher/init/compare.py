@@ -1,0 +1,124 @@
+"""The proof of a conversion: the profile is rendered and compared with what it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pd_launch.launcher.init.canonical import UNKNOWN, canonical
+from pd_launch.launcher.init.layout import Layout
+from pd_launch.launcher.render import ProfileSide, render
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.launcher.sources.profile import load_profile
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Origin, SourceFile
+
+_TRANSFER = "--kv-transfer-config"
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Left:
+    """Something of the input that the profile does not say, or says otherwise."""
+
+    engine: str
+    what: str
+    why: Msg
+    origin: Origin | None = None
+
+
+@dataclass
+class Outcome:
+    """How many engines come out equal, and what differs of the others."""
+
+    equal: int = 0
+    left: list[Left] = field(default_factory=list)
+    transfer_differs: set[str] = field(default_factory=set)
+
+
+def compare(text: str, sides: dict[str, list[NodeLaunch]], layouts: dict[str, Layout], target: Target) -> Outcome:
+    """Render a profile's text and compare each given engine with its own."""
+    loaded = load_profile(SourceFile("profile", text))
+    outcome = Outcome()
+    for fault in loaded.faults:
+        outcome.left.append(Left("profile", fault.detail, Msg("the profile is not valid here", "配置文件在此处无效")))
+    for side, engines in sides.items():
+        rendered = render(loaded, _side(side), target, single=True)
+        for fault in rendered.faults:
+            outcome.left.append(Left(side, fault.detail, Msg("the profile cannot say this", "配置文件无法表达")))
+        taken: set[int] = set()
+        for engine in engines:
+            label = f"{engine.label}:{engine.origin.line}"
+            made = _counterpart(engine, rendered.launches, taken)
+            if made is None:
+                why = Msg("the profile has no launch for this engine", "配置文件没有与该引擎对应的启动")
+                outcome.left.append(Left(label, "engine", why, engine.origin))
+                continue
+            differences = list(_differences(engine, made, label))
+            outcome.left += differences
+            outcome.equal += not differences
+            if any(d.what == _TRANSFER for d in differences):
+                outcome.transfer_differs.add(side)
+    return outcome
+
+
+def _side(side: str) -> ProfileSide:
+    return "prefill" if side == "prefill" else "decode"
+
+
+def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) -> NodeLaunch | None:
+    """Return the rendered launch of the same first rank; each counts once."""
+    for index, launch in enumerate(made):
+        if index not in taken and first_rank(launch) == (first_rank(engine) or 0):
+            taken.add(index)
+            return launch
+    return None
+
+
+def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]:
+    want, have = canonical(engine).flat(), canonical(made).flat()
+    places = _places(engine)
+    found = []
+    for key in [*want, *(k for k in have if k not in want)]:
+        wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
+        if wanted != rendered:
+            found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
+    return found
+
+
+def _why(key: str, wanted: Any, rendered: Any) -> Msg:
+    if is_secret(key):
+        return Msg("a secret is not written to a file: pass it when you launch", "机密不写入文件:请在启动时传入")
+    if _has_unknown(wanted):
+        return Msg(
+            "its value is not known before the launch: write it into the profile", "启动前其值未知:请写入配置文件"
+        )
+    if rendered is _MISSING:
+        return Msg(f"not carried over: {_shown(wanted)}", f"未能转换:{_shown(wanted)}")
+    if wanted is _MISSING:
+        return Msg(f"added by the profile: {_shown(rendered)}", f"由配置文件添加:{_shown(rendered)}")
+    return Msg(f"{_shown(wanted)} becomes {_shown(rendered)}", f"{_shown(wanted)} 变为 {_shown(rendered)}")
+
+
+def _has_unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_has_unknown(v) for v in value.values())
+    if isinstance(value, list):
+        return any(_has_unknown(v) for v in value)
+    return isinstance(value, str) and value == UNKNOWN
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        value = {k: MASK if is_secret(str(k)) else v for k, v in value.items()}
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _places(engine: NodeLaunch) -> dict[str, Origin]:
+    places = {f"--{arg.name.removeprefix('no-') if arg.value is None else arg.name}": arg.origin for arg in engine.args}
+    places |= {name: variable.value.origin for name, variable in engine.env.items()}
+    return places

@@ -1,0 +1,289 @@
+"""Existing launches become one profile; it is rendered again and compared, and every difference is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pd_launch.launcher.init.compare import Left, compare
+from pd_launch.launcher.init.layout import Layout, own_devices, read_layout
+from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
+from pd_launch.launcher.init.write import write_profile
+from pd_launch.launcher.render import DERIVED, MULTI_PORT
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.secrets import is_secret
+from pd_launch.schemas.hardware import HARDWARE, Hardware
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.values import Node, Unknown
+
+_NONE = object()
+SIDES = ("prefill", "decode")
+_INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+_CONTAINER = ("image", "shm_size", "memory")
+_DERIVED = frozenset({*DERIVED, "model", "additional-config"})
+
+
+@dataclass
+class Converted:
+    """A profile's text, what it leaves out or adds, and what was assumed."""
+
+    text: str
+    left: list[Left] = field(default_factory=list)
+    notes: list[Msg] = field(default_factory=list)
+    equal: int = 0
+    engines: int = 0
+
+
+def convert(deployments: Sequence[Deployment], name: str = "converted") -> Converted:
+    """Return one profile for all engines of ``deployments``; at least one.
+
+    Raises:
+        ValueError: there is no engine with a model that can be read.
+    """
+    return _Conversion(deployments, name).run()
+
+
+class _Conversion:
+    def __init__(self, deployments: Sequence[Deployment], name: str) -> None:
+        self.name = name
+        self.target = deployments[0].target
+        self.ascend = deployments[0].ascend
+        self.engines = [node for deployment in deployments for node in deployment.nodes]
+        self.notes: list[Msg] = []
+        self.left: list[Left] = []
+        self.sides: dict[str, list[NodeLaunch]] = {}
+        self.layouts: dict[str, Layout] = {}
+        for node in self.engines:
+            self.sides.setdefault(side_of(node), []).append(node)
+        for nodes in self.sides.values():
+            nodes.sort(key=lambda node: first_rank(node) or 0)
+
+    def run(self) -> Converted:
+        models = [str(n.model.value) for n in self.engines if n.model and isinstance(n.model.value, str)]
+        if not models:
+            raise ValueError("no engine with a known model was found: nothing to make a profile of")
+        profile = self.profile(models[0])
+        whole: set[str] = set()
+        for _ in range(2):
+            profile = self.with_transfer(profile, whole)
+            text = write_profile(profile, self.notes)
+            outcome = compare(text, self.sides, self.layouts, self.target)
+            wrong = outcome.transfer_differs - whole
+            if not wrong:
+                break
+            whole |= wrong
+        return Converted(text, [*self.left, *outcome.left], self.notes, outcome.equal, len(self.engines))
+
+    def profile(self, model: str) -> dict[str, Any]:
+        hardware = self.hardware()
+        profile: dict[str, Any] = {"version": 1, "name": self.name}
+        if self.target.decided_by != "newest":
+            profile["target"] = (
+                f"vllm-ascend=={self.target.vllm_ascend}" if self.target.is_ascend else f"vllm=={self.target.vllm}"
+            )
+        profile["hardware"] = hardware.kind
+        profile["model"] = model
+        sections = {side: self.side(side, nodes, hardware) for side, nodes in self.sides.items()}
+        for key in ("engine", "env"):
+            common = _hoisted([section[key] for section in sections.values()])
+            if common:
+                profile[key] = common
+            for section in sections.values():
+                section[key] = {k: v for k, v in section[key].items() if k not in common}
+        network = self.network([section["env"] for section in sections.values()] + [profile.get("env", {})])
+        if network:
+            profile["network"] = {"interface": network}
+        container = self.container()
+        if container:
+            profile["container"] = container
+        nodes = {
+            side: [{"address": a} for a in layout.addresses]
+            for side, layout in self.layouts.items()
+            if layout.addresses
+        }
+        if nodes:
+            profile["nodes"] = nodes
+        for side in SIDES:
+            if side in sections:
+                profile[side] = sections[side]
+        return profile
+
+    def hardware(self) -> Hardware:
+        given = next((node.hardware for node in self.engines if node.hardware is not None), None)
+        images = [n.container.image.string() or "" for n in self.engines if n.container and n.container.image]
+        if self.ascend:
+            kind = "a3" if not images or any("a3" in image for image in images) else "a2"
+            if given is not None and given.devices == 8:
+                kind = "a2"
+            if given is None and not any("a3" in image for image in images):
+                self.notes.append(Msg(f"hardware {kind} is assumed", f"hardware 假定为 {kind}"))
+            return HARDWARE[kind]
+        cpu = any(n.variable("VLLM_CPU_KVCACHE_SPACE") for n in self.engines) or any("cpu" in i for i in images)
+        return HARDWARE["cpu" if cpu else "cuda"]
+
+    def side(self, side: str, nodes: list[NodeLaunch], hardware: Hardware) -> dict[str, Any]:
+        variable = hardware.device_variable
+        layout = self.layouts[side] = read_layout(nodes, hardware.devices, variable)
+        section: dict[str, Any] = {}
+        if layout.port not in (None, 8000):
+            section["port"] = layout.port
+        if layout.rpc_port is not None:
+            section["rpc_port"] = layout.rpc_port
+        if layout.parallel:
+            section["parallel"] = layout.parallel
+        section["engine"] = self.flags(nodes[0])
+        section["env"] = self.variables(nodes[0], layout, variable)
+        return section
+
+    def flags(self, node: NodeLaunch) -> dict[str, Any]:
+        flags: dict[str, Any] = {}
+        for arg in node.args:
+            name = arg.name.removeprefix("no-") if arg.value is None else arg.name
+            if not name or (name in _DERIVED and name != "additional-config") or name == MULTI_PORT:
+                continue
+            if is_secret(name):
+                continue
+            if arg.value is None:
+                flags[name] = arg.name == name
+            elif all(v.complete() for v in (arg.value, *arg.more)):
+                flags[name] = [v.plain() for v in (arg.value, *arg.more)] if arg.more else arg.value.plain()
+            else:
+                flags.pop(name, None)
+        return flags
+
+    def variables(self, node: NodeLaunch, layout: Layout, variable: str | None) -> dict[str, Any]:
+        env: dict[str, Any] = {}
+        for name, found in node.env.items():
+            if not is_secret(name) and not isinstance(found.value.value, Unknown):
+                env[name] = found.value.plain()
+        if layout.external and variable:
+            if env.get(variable) == own_devices(layout, node, variable):
+                del env[variable]
+            elif variable not in node.env:
+                env[variable] = None
+        if self.ascend and layout.addresses:
+            if env.get("HCCL_IF_IP") in layout.addresses:
+                env.pop("HCCL_IF_IP")
+            elif "HCCL_IF_IP" not in node.env:
+                env["HCCL_IF_IP"] = None
+        return env
+
+    def nodes(self, side: str, layout: Layout, hardware: Hardware) -> list[dict[str, Any]]:
+        """Return a side's nodes, with the variables in which a node differs from the first engine's."""
+        nodes: list[dict[str, Any]] = [{"address": address} for address in layout.addresses]
+        first, *others = self.sides[side]
+        base = self.variables(first, layout, hardware.device_variable)
+        for engine in others:
+            number = layout.node_of(engine)
+            if number == layout.node_of(first) or "env" in nodes[number]:
+                continue
+            own = self.variables(engine, layout, hardware.device_variable)
+            differs = {k: own.get(k) for k in {**base, **own} if own.get(k) != base.get(k)}
+            differs.pop(hardware.device_variable or "", None)
+            if differs:
+                nodes[number]["env"] = differs
+        return nodes
+
+    def network(self, environments: list[dict[str, Any]]) -> str | None:
+        """Take the network interface out of the variables, where all sides name one and the same."""
+        wanted = [name for name in _INTERFACES if self.ascend or not name.startswith("HCCL")]
+        names = {node.variable(name) for node in self.engines for name in wanted}
+        if len(names) != 1 or None in names:
+            return None
+        for env in environments:
+            for name in wanted:
+                env.pop(name, None)
+        return names.pop()
+
+    def container(self) -> dict[str, Any]:
+        found = next((node.container for node in self.engines if node.container is not None), None)
+        if found is None:
+            return {}
+        out: dict[str, Any] = {}
+        for key in _CONTAINER:
+            node = getattr(found, key)
+            if node is not None and not isinstance(node.value, Unknown):
+                out[key] = node.value
+        if found.runtime:
+            out["runtime"] = found.runtime
+        mounts = [m.value for m in found.mounts if isinstance(m.value, str) and ":" in m.value]
+        if mounts:
+            out["mounts"] = mounts
+        if found.name:
+            out["name"] = found.name
+        return out
+
+    def with_transfer(self, profile: dict[str, Any], whole: set[str]) -> dict[str, Any]:
+        """Add transfer and offload, or the configuration written out for the sides in ``whole``."""
+        trees = {side: nodes[0].kv_transfer for side, nodes in self.sides.items()}
+        parts: dict[str, Parts] = {}
+        for side, tree in trees.items():
+            apart = take_apart(tree) if tree is not None and side not in whole and _role_fits(tree, side) else None
+            if apart is not None and not (apart.offload and side == "prefill"):
+                parts[side] = apart
+        derived = {side: _sizes(layout) for side, layout in self.layouts.items()}
+        common, own = shared({side: without_derived(p.transfer, derived) for side, p in parts.items() if p.transfer})
+        nodes = self.node_transfers(parts, profile)
+        lacking = [s for s, tree in trees.items() if s in profile and tree is None]
+        profile = {key: value for key, value in profile.items() if key != "transfer"}
+        if nodes:
+            profile["nodes"] = nodes
+        if common and not lacking:
+            profile["transfer"] = common
+        for side, tree in trees.items():
+            section = {k: v for k, v in profile[side].items() if k not in ("transfer", "offload", "kv_transfer_config")}
+            if side in parts and ((common and not lacking) or not parts[side].transfer):
+                if own.get(side):
+                    section["transfer"] = own[side]
+                if parts[side].offload:
+                    section["offload"] = parts[side].offload
+            elif tree is not None and tree.complete():
+                section["kv_transfer_config"] = tree.plain()
+            profile[side] = section
+        return profile
+
+    def node_transfers(self, parts: dict[str, Parts], profile: dict[str, Any]) -> dict[str, Any]:
+        """Return the nodes with what of the transfer differs on each from its side's first engine."""
+        out: dict[str, Any] = {}
+        for side, nodes in profile.get("nodes", {}).items():
+            own = out[side] = [{k: v for k, v in node.items() if k != "transfer"} for node in nodes]
+            layout = self.layouts[side]
+            for engine in self.sides[side][1:] if side in parts else ():
+                tree = engine.kv_transfer
+                apart = take_apart(tree) if tree is not None else None
+                if apart is None:
+                    continue
+                base = parts[side].transfer
+                differs = {k: v for k, v in apart.transfer.items() if k != "connector" and base.get(k, _NONE) != v}
+                if differs and layout.node_of(engine) != layout.node_of(self.sides[side][0]):
+                    own[layout.node_of(engine)]["transfer"] = differs
+        return out
+
+
+def side_of(node: NodeLaunch) -> str:
+    """Return the profile's side for an engine; one that does both stands as decode."""
+    if node.side in SIDES:
+        return str(node.side)
+    return "prefill" if node.role == "kv_producer" else "decode"
+
+
+def _role_fits(tree: Node, side: str) -> bool:
+    role = tree.get("kv_role")
+    return role is not None and role.value == ("kv_producer" if side == "prefill" else "kv_consumer")
+
+
+def _sizes(layout: Layout) -> dict[str, int]:
+    sizes = {"dp_size": layout.parallel.get("data", 1), "tp_size": layout.parallel.get("tensor", 1)}
+    if layout.parallel.get("pipeline", 1) > 1:
+        sizes["pp_size"] = layout.parallel["pipeline"]
+    return sizes
+
+
+def _hoisted(sections: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what all of several sections say alike."""
+    if len(sections) < 2:
+        return {}
+    first, *others = sections
+    return {k: v for k, v in first.items() if all(k in o and o[k] == v for o in others)}
