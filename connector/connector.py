@@ -31,6 +31,9 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     """Keeps the KV of preempted requests in host memory and restores it when they are scheduled again."""
 
     default_name = OLD_NAME
+    # vllm-ascend's MultiConnector asks. A request that another child restores needs nothing from here: no blocks and 0
+    # tokens, as everybody else gets, drops the copy.
+    requires_full_blocks_on_update_after_alloc = False
 
     def __init__(self, vllm_config: Any, role: KVConnectorRole, kv_cache_config: Any = None) -> None:
         super().__init__(vllm_config, role, kv_cache_config)
@@ -142,7 +145,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             self.scheduler.allocated(request, blocks.get_block_ids(), num_external_tokens)
 
     def update_state_before_preempt(self, request: Any, block_ids: Any, num_computed_tokens: int) -> bool:
-        """vllm-ascend's hook: whether the victim's KV will be saved."""
+        """vllm-ascend's hook: save the victim's KV. True lets it wait, to be restored or recomputed, and not end."""
         return self.scheduler.before_preempt(request, block_ids, num_computed_tokens) if self.scheduler else False
 
     def has_preempted_request(self, req_id: str) -> bool:

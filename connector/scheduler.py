@@ -101,13 +101,17 @@ class OffloadScheduler:
     # Preemption
 
     def before_preempt(self, request: Any, rows: Rows, computed: int) -> bool:
-        """Answer vllm-ascend's hook, which knows the exact table of a victim while it still holds its blocks."""
+        """Answer vllm-ascend's hook, which knows the exact table of a victim while it still holds its blocks.
+
+        True, even where nothing is saved: the request then waits and recomputes here. After False the scheduler would
+        end it, and a proxy that does not send it again shows the client a truncated answer.
+        """
         request_id = request.request_id
         self._requests.setdefault(request_id, request)
-        if self.ledger.parked_in(request_id):
-            return True
-        self.ledger.forget(request_id)
-        return self._park(request_id, rows, computed)
+        if not self.ledger.parked_in(request_id):
+            self.ledger.forget(request_id)
+            self._park(request_id, rows, computed)
+        return True
 
     def step(self, output: Any) -> Step:
         """Take in one SchedulerOutput and return what the workers do in that step."""

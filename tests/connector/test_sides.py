@@ -103,10 +103,11 @@ def test_the_hook_saves_the_exact_table_once() -> None:
     assert counts(made) == {"parked": 1}
 
 
-def test_the_hook_says_no_when_the_pool_is_full(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_victim_that_does_not_fit_waits_and_is_not_ended() -> None:
     made = scheduler(host_blocks=2)
     assert made.before_preempt(request("b"), ([4, 5],), 8)
-    assert not made.before_preempt(request("a"), ([1, 2, 3],), 9)
+    assert made.before_preempt(request("a"), ([1, 2, 3],), 9)  # False would truncate its answer
+    assert made.matched(request("a"), 0) == (0, False)
     assert counts(made) == {"parked": 1, "fallback.pool_full": 1}
 
 
@@ -127,7 +128,8 @@ def test_resumable_and_untracked_requests_are_refused() -> None:
     running(made, resumable=True)
     assert made.step(output(preempted={"a", "never seen"})).saves == []
     assert counts(made) == {"fallback.resumable": 1, "fallback.untracked": 1}
-    assert not made.before_preempt(request(resumable=True), ([1],), 4)
+    assert made.before_preempt(request(resumable=True), ([1],), 4)
+    assert made.ledger.copies == {}
 
 
 def test_a_reset_calls_the_wrap_and_nothing_stale_is_saved() -> None:
@@ -148,7 +150,8 @@ def test_without_a_reset_to_watch_nothing_is_saved() -> None:
     made.wrap_reset(SimpleNamespace())
     running(made)
     assert made.step(output(preempted={"a"})).saves == []
-    assert not made.before_preempt(request("b"), ([4],), 4)
+    assert made.before_preempt(request("b"), ([4],), 4)
+    assert made.ledger.copies == {}
 
 
 def test_prefix_hashes_share_only_final_full_blocks() -> None:
