@@ -305,6 +305,32 @@ def logs(context: click.Context, /, **options: Any) -> None:
     context.exit(logs_command(LogsOptions(**options)))
 
 
+@cli.command()
+@click.option(
+    "--from", "sources", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
+)
+@click.argument("more", nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
+@click.option("--output", "-o", metavar="FILE", help="Write the profile there; an existing file is never overwritten.")
+@click.option("--name", metavar="NAME", help="Name of the deployment.")
+@_target_option
+@_lang_option
+@click.pass_context
+def init(context: click.Context, /, more: tuple[str, ...], **options: Any) -> None:
+    """Make a profile: from existing launches with --from, else from a few questions.
+
+    What could not be carried over is listed, and the status is then 1.
+
+    \b
+    pd-launch init --from decode.sh prefill.sh -o my.yaml
+    pd-launch init
+    """
+    from pd_launch.launcher.commands.init import InitOptions, init_command
+
+    if more and not options["sources"]:
+        raise click.UsageError("files stand behind --from")
+    context.exit(init_command(InitOptions(**{**options, "sources": (*options["sources"], *more)})))
+
+
 @cli.group()
 def profiles() -> None:
     """Look at the profiles that come with pd-launch, or start from one.
@@ -343,6 +369,52 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
     from pd_launch.launcher.commands.profiles import copy_command
 
     context.exit(copy_command(name, target))
+
+
+@cli.command()
+@click.option(
+    "--profile", metavar="FILE|NAME", help="Profile whose decode side is sized.", shell_complete=_profile_names
+)
+@click.option("--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json.")
+@click.option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
+@click.option("--hardware", type=click.Choice(["a2", "a3", "cuda", "cpu"]), default="a3", help="Without a profile.")
+@click.option("--tp", type=click.IntRange(1), help="Tensor-parallel size.")
+@click.option("--pp", type=click.IntRange(1), help="Pipeline-parallel size.")
+@click.option("--dp", type=click.IntRange(1), help="Data-parallel ranks of the whole side.")
+@click.option("--nodes", type=click.IntRange(1, 250), help="Nodes of the side.")
+@click.option("--block-size", type=click.IntRange(1), help="Tokens of a block.")
+@click.option("--kv-cache-dtype", metavar="DTYPE", help="Such as fp8; default: the model's own.")
+@click.option("--mtp", type=click.IntRange(1), metavar="N", help="Draft tokens of multi-token prediction.")
+@click.option("--max-model-len", type=click.IntRange(1), help="Longest request; default: the model's own.")
+@click.option("--tokens", type=click.IntRange(1), help="Tokens of a parked request; default: the longest.")
+@click.option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
+@click.option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
+@click.option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
+@click.option("--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@click.option("--over", metavar="NAME=V,V,…", help="Table over these choices, such as tp=2,4,8 or requests=1,4,16.")
+@click.option("--plot", is_flag=True, help="Show the table as bars.")
+@click.option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "profile"]),
+    default="text",
+    show_default=True,
+    help="Output.",
+)
+@_target_option
+@click.pass_context
+def size(context: click.Context, /, **options: Any) -> None:
+    """Say how much host memory the offload needs, or how much fits.
+
+    \b
+    pd-launch size --profile a3-dp2tp8 --requests 8
+    pd-launch size --model Qwen/Qwen3-32B --tp 4 --memory 512GiB
+    """
+    from pd_launch.launcher.commands.size import size_command
+
+    context.exit(size_command(options))
 
 
 @cli.command()

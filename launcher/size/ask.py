@@ -1,0 +1,201 @@
+"""What was asked becomes a profile, whose decode side is rendered like any other: its numbers are a launch's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pd_launch.launcher.commands.common import read_source
+from pd_launch.launcher.render import render
+from pd_launch.launcher.sources.profile import LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.read import target_of
+from pd_launch.schemas.kv_geometry import Geometry, known_geometry
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.lengths import longest_request
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.offload import budget_of, offloads
+from pd_launch.schemas.shared_memory import ShmNeed, shm_need
+from pd_launch.schemas.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.units import format_size
+from pd_launch.schemas.values import SourceFile
+
+KEYS = {
+    "tp": "decode.parallel.tensor",
+    "pp": "decode.parallel.pipeline",
+    "dp": "decode.parallel.data",
+    "block_size": "decode.engine.block-size",
+    "kv_cache_dtype": "decode.engine.kv-cache-dtype",
+    "max_model_len": "decode.engine.max-model-len",
+}
+"""Options that stand for a key of the profile."""
+AMOUNTS = ("requests", "memory", "per_rank", "tokens")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of ``size``. Sizes are bytes; None is not given."""
+
+    profile: str | None = None
+    model: str | None = None
+    config: str | None = None
+    hardware: str = "a3"
+    nodes: int | None = None
+    mtp: int | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+    settings: Sequence[str] = ()
+    requests: int | None = None
+    memory: int | None = None
+    per_rank: int | None = None
+    tokens: int | None = None
+    bytes_per_block: int | None = None
+    target: Target | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The numbers, and the profile with the budget in it."""
+
+    sizing: Sizing
+    loaded: LoadedProfile
+    target: Target
+    node: NodeLaunch
+
+
+def answer(asked: Asked) -> Answer:
+    """Return the numbers for what was asked.
+
+    Raises:
+        SizingError: something is missing or leaves nothing; the message says what.
+        UnknownModel, KVLayoutError: the model's cache cannot be computed.
+        ProfileNotFound, SettingError: see the profile's own module.
+    """
+    loaded = _profile(asked)
+    if loaded.profile is None:
+        fault = loaded.faults[0]
+        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail}")
+    target = target_of(loaded, asked.target)
+    rendered = render(loaded, "decode", target)
+    if rendered.faults or not rendered.launches:
+        raise SizingError(rendered.faults[0].detail if rendered.faults else "the profile has no decode side")
+    launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
+    node = launches[0]
+    node.model_config = _config(asked)
+    geometry = _geometry(asked, node, target)
+    layout = _layout(launches, target)
+    tokens = asked.tokens or longest_request(node, model_of(node))
+    if not tokens:
+        raise SizingError("how long a parked request is, is not known: give --tokens or --max-model-len")
+    return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node)
+
+
+def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: NodeLaunch, target: Target) -> Sizing:
+    if asked.per_rank is not None:
+        return Sizing(layout, geometry, tokens, asked.per_rank)
+    if asked.memory is not None:
+        return for_memory(layout, geometry, tokens, asked.memory)
+    if asked.requests is not None:
+        return for_requests(layout, geometry, tokens, asked.requests)
+    offload = next(iter(offloads(node)), None)
+    budget = budget_of(node, offload, target) if offload is not None else None
+    if budget is None or budget.per_rank_bytes is None:
+        raise SizingError("say what to size for: --requests N to park, or --memory SIZE that the node has")
+    return Sizing(layout, geometry, tokens, budget.per_rank_bytes)
+
+
+def _geometry(asked: Asked, node: NodeLaunch, target: Target) -> Geometry:
+    if asked.bytes_per_block is None:
+        return known_geometry(node, model_of(node), target)
+    tokens = node.number("block-size", 128 if target.is_ascend else 16) or 128
+    return Geometry(tokens, asked.bytes_per_block, True)
+
+
+def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
+    node = launches[0]
+    world, data = node.world_size, node.data
+    engines = sum(launch.local_engines or 0 for launch in launches)
+    if not world or not data or not engines:
+        raise SizingError("the parallel sizes are not known")
+    need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
+    builtin = any(connector.is_builtin_offload for connector in offloads(node))
+    context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
+    sizes = f"TP {node.tensor} × PP {node.pipeline} × PCP {node.prefill_context}"
+    return Layout(
+        world, engines, data, node.nodes or 1, need.total, target.is_ascend, context, 1 if builtin else 0, sizes
+    )
+
+
+def _profile(asked: Asked) -> LoadedProfile:
+    if asked.profile is not None:
+        source = read_source(str(find_profile(asked.profile)))
+    else:
+        source = SourceFile("<command line>", json.dumps(_fresh(asked)))
+    settings = [f"{KEYS[name]}={value}" for name, value in asked.keys.items()]
+    if asked.profile is not None and asked.model is not None:
+        settings.append(f"model={json.dumps(_model_name(asked.model))}")
+    if asked.nodes is not None:
+        settings.append(f"nodes.decode={json.dumps(_addresses(asked.nodes))}")
+    if asked.mtp is not None:
+        drafts = {"method": "mtp", "num_speculative_tokens": asked.mtp}
+        settings.append(f"decode.engine.speculative-config={json.dumps(drafts)}")
+    return load_profile(source, [*settings, *asked.settings])
+
+
+def _fresh(asked: Asked) -> dict[str, Any]:
+    """Return a profile of the model alone."""
+    if asked.model is None:
+        raise SizingError("give --profile, or --model with the name or the folder of a model")
+    return {"version": 1, "name": "sized", "hardware": asked.hardware, "model": _model_name(asked.model), "decode": {}}
+
+
+def _model_name(model: str) -> str:
+    return str(Path(model).parent) if Path(model).name == "config.json" else model
+
+
+def _addresses(count: int) -> list[dict[str, str]]:
+    """Return addresses that stand for those of the nodes (of the range that is kept for documentation)."""
+    return [{"address": f"192.0.2.{number + 1}"} for number in range(count)]
+
+
+def _config(asked: Asked) -> dict[str, Any] | None:
+    """Return the model's config.json where one is named or lies in the model's folder."""
+    named = asked.config or asked.model
+    if named is None:
+        return None
+    path = Path(named)
+    if path.is_dir():
+        path = path / "config.json"
+    if not path.is_file():
+        if asked.config is not None:
+            raise SizingError(f"{path}: no such file")
+        return None
+    try:
+        config = json.loads(read_source(str(path)).text)
+    except ValueError as error:
+        raise SizingError(f"{path} is not JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise SizingError(f"{path} is no model's config.json")
+    return config
+
+
+def proposal(found: Answer) -> dict[str, Any]:
+    """Return what a profile has to say for the numbers."""
+    sizing, offload = found.sizing, found.loaded.profile and found.loaded.profile.decode
+    written: dict[str, Any] = {"per_rank": format_size(sizing.per_rank)}
+    if offload and offload.offload and offload.offload.connector != "bundled":
+        written["connector"] = offload.offload.connector
+    return {
+        "decode": {"offload": written},
+        "container": {"shm_size": format_size(sizing.shm), "memory": format_size(sizing.pod_memory)},
+    }
+
+
+def with_choice(asked: Asked, name: str, value: str | int) -> Asked:
+    """Return ``asked`` with one choice made: an amount, or a key of the profile."""
+    if name in AMOUNTS:
+        others: dict[str, Any] = {} if name == "tokens" else dict.fromkeys(("requests", "memory", "per_rank"))
+        return replace(asked, **{**others, name: value})
+    return replace(asked, keys={**asked.keys, name: str(value)})
