@@ -11,7 +11,7 @@ from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
-_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
+_NAMES = frozenset({"help", *SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
 _PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
 """JSON arguments that no config class reads: there a number has no suffix."""
 
