@@ -1,0 +1,162 @@
+"""``pd-launch init``: a profile from existing launches, or from a few questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pd_launch.launcher.check import check
+from pd_launch.launcher.commands.common import locale_language, parse_target_option, read_source, write
+from pd_launch.launcher.files import write_atomically
+from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
+from pd_launch.launcher.init.convert import Converted, convert
+from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.secrets import all_secrets, mask
+from pd_launch.launcher.sources.read import Inputs, read, read_texts
+from pd_launch.schemas.launch import Deployment
+
+MOST_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class InitOptions:
+    """What ``init`` was asked."""
+
+    sources: Sequence[str]
+    output: str | None
+    name: str | None
+    target: str | None
+    lang: str | None
+
+
+def init_command(options: InitOptions) -> int:
+    """Write a profile; 1 where something of the input could not be carried over."""
+    lang = options.lang or locale_language()
+    if options.output is not None and Path(options.output).exists():
+        raise click.ClickException(f"{clean(options.output)} is there already; name another file")
+    if options.sources:
+        return _from_files(options, lang)
+    return _from_answers(options, lang)
+
+
+def _from_files(options: InitOptions, lang: str) -> int:
+    files = [read_source(path) for path in dict.fromkeys(options.sources)]
+    deployments = [d for d in read(Inputs(files, target=parse_target_option(options.target))) if d.nodes]
+    if not deployments:
+        raise click.ClickException("no engine was found in these files: pd-launch check says more about them")
+    if any(d.nodes[0].form == "profile" for d in deployments):
+        raise click.ClickException("one of these files is, or starts, a profile already: copy and edit that")
+    name = options.name or Path(options.output or "converted").stem
+    try:
+        made = convert(deployments, name)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    _deliver(made.text, options.output, lang)
+    _tell(made, deployments, lang)
+    return 1 if made.left else 0
+
+
+def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None:
+    secrets = all_secrets(deployments)
+
+    def say(text: Msg) -> None:
+        click.echo(f"pd-launch: {mask(clean(text.text(lang)), secrets)}", err=True)
+
+    say(
+        Msg(
+            f"{made.equal} of {made.engines} engines are launched by this profile as they were",
+            f"{made.engines} 个引擎中有 {made.equal} 个由此配置文件以原样启动",
+        )
+    )
+    for note in made.notes:
+        say(note)
+    for left in made.left[:MOST_SHOWN]:
+        place = f"{left.origin.file}:{left.origin.line}: " if left.origin else ""
+        say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}:{left.why.zh}"))
+    more = len(made.left) - MOST_SHOWN
+    if more > 0:
+        say(Msg(f"and {more} more of the same kinds", f"另有 {more} 处同类情况"))
+
+
+def _deliver(text: str, output: str | None, lang: str) -> None:
+    if output is None:
+        write(text)
+        return
+    try:
+        write_atomically(Path(output), text)
+    except OSError as error:
+        raise click.ClickException(f"{clean(output)}: {error.strerror}") from None
+    name = clean(output)
+    message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name};下一步:pd-launch check {name}")
+    click.echo(f"pd-launch: {message.text(lang)}", err=True)
+
+
+def _from_answers(options: InitOptions, lang: str) -> int:
+    answers = ask(lang)
+    output = options.output or _free_name()
+    text = profile_text(options.name or Path(output).stem, answers)
+    _deliver(text, output, lang)
+    findings = [f for f in check(read_texts({output: text}, options.target), lang=lang) if f.severity != "info"]
+    for finding in findings:
+        click.echo(f"pd-launch: {finding.severity}[{finding.code}] {clean(finding.message)}", err=True)
+    return 0
+
+
+def _free_name() -> str:
+    names = ("deployment.yaml", *(f"deployment-{n}.yaml" for n in range(2, 1000)))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def ask(lang: str) -> Answers:
+    """Ask the questions on standard error and read the answers from standard input."""
+
+    def question(
+        en: str, zh: str, default: Any, kind: Any = None, check_answer: Callable[[str], Any] | None = None
+    ) -> Any:
+        return click.prompt(zh if lang == "zh" else en, default=default, type=kind, value_proc=check_answer, err=True)
+
+    count = click.IntRange(1, 4096)
+    kind = question("Hardware", "硬件", "a3", click.Choice(KINDS))
+    model = question("Model (path or hub name)", "模型(路径或 hub 名)", None, str)
+    sides = question("Sides that the profile describes", "配置文件描述哪些侧", "both", click.Choice(SIDES))
+    tensor, data = default_sizes(kind)
+    both = sides == "both"
+    prefill = (
+        question("Prefill: tensor-parallel size", "prefill 张量并行", tensor, count),
+        question("Prefill: data-parallel ranks", "prefill 数据并行", data, count),
+    )
+    decode = (
+        question("Decode: tensor-parallel size", "decode 张量并行", tensor, count),
+        question("Decode: data-parallel ranks", "decode 数据并行", data, count),
+    )
+    moe = question("Mixture of experts, spread over the ranks?", "专家并行(MoE)?", data > 1, click.BOOL)
+    length = question(
+        "Longest request in tokens", "最长请求(token)", 4096 if kind == "cpu" else 32768, click.IntRange(16, 10**8)
+    )
+    requests = question(
+        "Requests that decode at a time, per engine", "每个引擎同时解码的请求数", 32, click.IntRange(1, 10**5)
+    )
+    budget = question(
+        "Host memory per card for preempted requests (0: none)",
+        "每卡用于被抢占请求的主机内存(0 为不用)",
+        "4GiB" if kind == "cpu" else "16GiB",
+        check_answer=_budget,
+    )
+    here = (
+        question("Address of the (first) prefill node", "(第一个)prefill 节点的地址", "auto", str) if both else "auto"
+    )
+    there = question("Address of the (first) decode node", "(第一个)decode 节点的地址", "auto", str)
+    return Answers(kind, model, sides, *prefill, *decode, moe, length, requests, budget, here, there)
+
+
+def _budget(text: str) -> int:
+    try:
+        return parse_budget(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
