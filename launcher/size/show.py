@@ -56,8 +56,8 @@ def _divisions(sizing: Sizing) -> list[str]:
     """Say what cpu_bytes_to_use would be, and which divisions are wrong."""
     layout, total = sizing.layout, sizing.per_engine
     lines = [
-        f"As {TOTAL} the same would be {total}: it is divided by the {layout.world} rank{'s' * (layout.world != 1)} of one engine "
-        f"({layout.worlds}), and every engine has its own."
+        f"As {TOTAL} the same would be {total}: it is divided by the ranks of one engine, "
+        f"{layout.worlds} = {layout.world}, and every engine has its own."
     ]
     if layout.data > 1:
         wrong = human_size(total // layout.data)
