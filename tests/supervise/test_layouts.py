@@ -90,6 +90,7 @@ def plan(path: str, node: int, *words: str) -> dict[str, Any]:
 def essentials(made: dict[str, Any]) -> dict[str, Any]:
     """What a layout decides: everything but findings and places, which have tests of their own."""
     kept = {key: made[key] for key in ("role", "target", "argv", "env", "budget", "ports", "devices", "processes")}
+    kept["budget"].pop("blocks")  # follows from the model, not from the layout
     kept["errors"] = [f["code"] for f in made["findings"] if f["severity"] == "error"]
     return kept
 
