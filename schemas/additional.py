@@ -58,7 +58,7 @@ def _truth(node: Node | None, target: Target) -> bool | None:
     value = node.value
     if isinstance(value, Unknown):
         return None
-    if isinstance(value, str) and target.ascend_at_least("0.28.0"):  # strings are converted only from here on
+    if isinstance(value, str) and target.ascend_at_least("0.27.1rc1"):  # strings are converted only from here on
         return value.strip().lower() not in _FALSE_WORDS
     return bool(value)
 
