@@ -1,0 +1,276 @@
+"""size: published numbers, amounts and what fits, the budget that decode then has, and what people get wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pd_launch.launcher.cli import cli
+from pd_launch.launcher.launch import LaunchOptions, prepare
+from pd_launch.launcher.size.ask import Asked, answer
+from pd_launch.schemas.cache_model import Placement, model_from_config, model_from_facts
+from pd_launch.schemas.kv_geometry import Geometry
+from pd_launch.schemas.kv_layers import KVLayoutError, Layer, lay_out, stage_sizes
+from pd_launch.schemas.models import facts_by_name
+from pd_launch.schemas.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
+from pd_launch.schemas.units import GIB, MIB
+
+# Bytes of KV for one token over all layers, in 16 bits, as others have published them.
+PUBLISHED = [
+    ("DeepSeek-V3", 70_272, "arXiv 2505.09343, table 1"),
+    ("Qwen2.5-72B", 327_680, "arXiv 2505.09343, table 1"),
+    ("Llama-3.1-405B", 516_096, "arXiv 2505.09343, table 1"),
+    ("DeepSeek-V2", 60 * 576 * 2, "arXiv 2405.04434: 34.6 thousand elements"),
+    ("Llama-2-7b", 524_288, "2 × 32 layers × 4096 × 2 bytes, half a MiB in many guides"),
+    ("Llama-3-8B", 128 * 1024, "128 KiB in comparisons of attention kinds"),
+    ("Mistral-7B-v0.3", 128 * 1024, "as Llama 3 8B: 32 layers, 8 KV heads of 128"),
+]
+OPT_13B = {
+    "model_type": "opt",
+    "hidden_size": 5120,
+    "num_hidden_layers": 40,
+    "num_attention_heads": 40,
+    "torch_dtype": "float16",
+}
+
+
+@pytest.mark.parametrize(("name", "size", "source"), PUBLISHED)
+def test_published_bytes_of_a_token(name: str, size: int, source: str) -> None:
+    facts = facts_by_name(name)
+    assert facts is not None, name
+    layout = model_from_facts(facts).layout(Placement(block_tokens=1))
+    assert layout.block_bytes == size, source
+
+
+def test_published_bytes_of_opt() -> None:
+    """800 KB for a token of OPT-13B: 2 × 5120 × 40 × 2 bytes (arXiv 2309.06180, section 3)."""
+    assert model_from_config(OPT_13B).layout(Placement(block_tokens=1)).block_bytes == 2 * 5120 * 40 * 2
+
+
+def test_sparse_rows_and_heads_that_differ() -> None:
+    config = {
+        "model_type": "deepseek_v32",
+        "kv_lora_rank": 512,
+        "qk_rope_head_dim": 64,
+        "index_topk": 2048,
+        "index_head_dim": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 8,
+        "torch_dtype": "bfloat16",
+    }
+    model = model_from_config(config)
+    assert model.layout(Placement(block_tokens=1, ascend=True)).block_bytes == 2 * (576 + 128) * 2
+    assert model.layout(Placement(block_tokens=1)).block_bytes == 2 * (576 * 2 + 132)
+    assert model.layout(Placement(block_tokens=1, sparse_rows=True)).block_bytes == 2 * (656 + 132)
+    wide = {
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "head_dim": 192,
+        "v_head_dim": 128,
+        "torch_dtype": "bfloat16",
+    }
+    assert model_from_config(wide).layout(Placement(block_tokens=1)).block_bytes == 4 * (192 + 128) * 2
+
+
+def test_pages_of_two_sizes() -> None:
+    """A page that divides the largest holds more tokens; another one is padded."""
+    layout = lay_out([Layer("full", 1024, 16), Layer("window", 512, 16, 64)])
+    assert [(group.kind, group.tokens) for group in layout.groups] == [("full", 16), ("window", 32)]
+    assert layout.block_bytes == 1024
+    padded = lay_out([Layer("full", 1024, 16), Layer("window", 768, 16, 64)])
+    assert [group.tokens for group in padded.groups] == [16, 16] and padded.block_bytes == 1024
+
+
+def test_no_layers() -> None:
+    with pytest.raises(KVLayoutError, match="keeps no KV"):
+        lay_out([])
+
+
+@given(st.integers(1, 200), st.integers(1, 16))
+def test_stages_hold_all_layers(layers: int, stages: int) -> None:
+    sizes = stage_sizes(layers, stages)
+    assert sum(sizes) == layers and max(sizes) - min(sizes) <= 1
+
+
+@given(st.integers(1, 4000), st.integers(0, 3))
+def test_tokens_in_blocks_is_the_inverse(blocks: int, drafts: int) -> None:
+    layers = [Layer("full", 64, 16)] * 2 + [Layer("window", 64, 16, 128)] * 4 + [Layer("state", 64, 0)] * 2
+    layout = lay_out(layers)
+    tokens = layout.tokens_in(blocks, drafts)
+    assert layout.blocks_for(tokens + 1, drafts) > blocks
+    assert tokens == 0 or layout.blocks_for(tokens, drafts) <= blocks
+
+
+LAYOUT = Layout(world=8, engines=2, data=2, nodes=1, rings=4160 * MIB, ascend=True)
+GEOMETRY = Geometry(128, 61 * 576 * 2 * 128, True)
+
+
+@given(st.integers(1, 500), st.integers(1, 200_000), st.integers(0, 1))
+def test_what_is_proposed_holds_what_was_asked(requests: int, tokens: int, null: int) -> None:
+    layout = Layout(8, 2, 2, 1, 4160 * MIB, True, null_blocks=null)
+    sizing = for_requests(layout, GEOMETRY, tokens, requests)
+    assert sizing.requests >= requests
+    less = Sizing(layout, GEOMETRY, tokens, sizing.per_rank - MIB)
+    assert (
+        less.requests < requests or sizing.per_rank - MIB >= requests * sizing.blocks_per_request * GEOMETRY.block_bytes
+    )
+
+
+@given(st.integers(140, 4000))
+def test_what_fits_a_memory_stays_below_it(gib: int) -> None:
+    sizing = for_memory(LAYOUT, GEOMETRY, 32768, gib * GIB)
+    assert sizing.per_node + LAYOUT.rings + LAYOUT.ranks * 8 * GIB <= gib * GIB
+    assert sizing.pod_memory <= gib * GIB
+    assert sizing.per_rank % MIB == 0
+
+
+def test_too_little_memory() -> None:
+    with pytest.raises(SizingError, match="leave no block"):
+        for_memory(LAYOUT, GEOMETRY, 32768, 100 * GIB)
+
+
+def run(*words: str, status: int = 0) -> str:
+    result = CliRunner().invoke(cli, ["size", *words])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--profile", "a3-dp2tp8", "--requests", "8"),
+        ("--profile", "a3-dp2tp8", "--memory", "1TiB"),
+        ("--profile", "a2-dp4tp2", "--requests", "4", "--tokens", "9000"),
+        ("--profile", "a3-moe-external", "--requests", "3"),
+        ("--profile", "a3-moe-external", "--memory", "900GiB", "--mtp", "3"),
+        ("--profile", "a3-hybrid", "--requests", "5"),
+        ("--profile", "cuda-nixl", "--requests", "16"),
+        ("--profile", "cpu-tiny", "--requests", "4"),
+    ],
+)
+def test_decode_has_the_budget_that_was_proposed(words: tuple[str, ...], tmp_path: Path) -> None:
+    """The fragment goes into the profile, and the plan of decode shows the same bytes, blocks and sums."""
+    if words[1] == "cpu-tiny":
+        words = (*words, "--bytes-per-block", "32KiB")
+    numbers = json.loads(run(*words, "--format", "json"))
+    fragment = yaml.safe_load(run(*words, "--format", "profile"))
+    assert fragment == numbers["profile"]
+    text = (Path(__file__).parents[2] / "profiles" / f"{words[1]}.yaml").read_text()
+    profile = yaml.safe_load(text)
+    profile["decode"]["offload"] = fragment["decode"]["offload"]
+    profile["container"] = {**profile.get("container", {}), **fragment["container"]}
+    if "--mtp" in words:
+        profile["decode"]["engine"]["speculative-config"] = {"method": "mtp", "num_speculative_tokens": 3}
+    path = tmp_path / "sized.yaml"
+    path.write_text(yaml.safe_dump(profile))
+    launch = prepare(LaunchOptions("decode", str(path), dry_run=True, node_rank=0))
+    assert launch.plan is not None
+    budget = launch.plan.budget
+    for key in ("per_rank_bytes", "per_engine_bytes", "per_node_bytes", "ranks_per_engine", "engines_on_node"):
+        assert getattr(budget, key) == numbers[key], key
+    assert budget.shm_bytes == numbers["ring_bytes"]
+    if numbers["exact"] and "--bytes-per-block" not in words:
+        assert budget.blocks == numbers["blocks"]
+    assert not [f for f in launch.findings if f.code in ("PD304", "PD305", "PD306")]
+
+
+def test_wrong_divisions_are_explained() -> None:
+    output = run("--profile", "a3-dp2tp8", "--per-rank", "16GiB")
+    assert "137438953472" in output  # the engine's total: 8 ranks × 16 GiB
+    assert "DP 2, which would give 64 GiB for a card; the code gives 16 GiB" in output
+
+
+def test_a_config_file_with_windows(tmp_path: Path) -> None:
+    config = {
+        "model_type": "gpt_oss",
+        "num_hidden_layers": 24,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        "sliding_window": 128,
+        "layer_types": ["sliding_attention", "full_attention"] * 12,
+        "torch_dtype": "bfloat16",
+        "max_position_embeddings": 131072,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    words = ("--model", str(tmp_path), "--hardware", "cuda", "--tp", "2", "--block-size", "64", "--requests", "2")
+    numbers = json.loads(run(*words, "--format", "json"))
+    assert numbers["block_bytes"] == 12 * 64 * 2 * 4 * 64 * 2 and numbers["exact"]
+    whole = 131072 // 64
+    assert whole < numbers["blocks_per_request"] <= whole + 4
+
+
+def test_tables_and_bars() -> None:
+    table = run("--model", "Qwen/Qwen3-32B", "--hardware", "cuda", "--memory", "512GiB", "--over", "tp=1,2,4")
+    rows = [line.split() for line in table.splitlines() if line[:3].strip() in ("1", "2", "4")]
+    assert [row[0] for row in rows] == ["1", "2", "4"]
+    bars = run("--profile", "a3-dp2tp8", "--requests", "1", "--plot")
+    lengths = [line.count("█") for line in bars.splitlines() if "█" in line]
+    assert len(lengths) == 6 and lengths == sorted(lengths) and lengths[-1] == 40
+
+
+def test_a_choice_that_cannot_be_keeps_its_row() -> None:
+    output = run("--model", "Qwen/Qwen3-32B", "--hardware", "a2", "--requests", "1", "--over", "memory=4GiB,512GiB")
+    assert "4GiB  4 GiB leave no block" in output and "512GiB" in output
+
+
+def test_png(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "a.png"
+    run("--profile", "a3-dp2tp8", "--requests", "2", "--png", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--model", "nobody/knows-this", "--requests", "1"), 1, "give the path of its config.json"),
+        (("--model", "Qwen/Qwen3-32B"), 1, "--requests N to park, or --memory SIZE"),
+        ((), 1, "give --profile, or --model"),
+        (("--model", "openai/gpt-oss-20b", "--requests", "1"), 1, "config.json"),
+        (("--model", "Qwen/Qwen3-32B", "--requests", "1", "--memory", "1GiB"), 2, "give one of them"),
+        (("--model", "Qwen/Qwen3-32B", "--memory", "1.5.2GiB"), 2, "is not a size"),
+        (("--model", "Qwen/Qwen3-32B", "--memory", "0"), 2, "more than 0"),
+        (("--model", "Qwen/Qwen3-32B", "--requests", "1", "--over", "colour=red"), 2, "NAME=VALUE"),
+        (("--model", "Qwen/Qwen3-32B", "--requests", "1", "--over", "requests=0"), 2, "whole numbers above 0"),
+        (("--model", "Qwen/Qwen3-32B", "--requests", "1", "--kv-cache-dtype", "nvfp4"), 1, "nvfp4"),
+        (("--profile", "a3-dp2tp9", "--requests", "1"), 1, "did you mean"),
+        (("--profile", "a3-dp2tp8", "--requests", "1", "--nodes", "3"), 1, "do not divide over 3 nodes"),
+        (("--config", "/nowhere/config.json", "--model", "m", "--requests", "1"), 1, "no such file"),
+    ],
+)
+def test_mistakes_are_explained(words: tuple[str, ...], status: int, message: str) -> None:
+    result = CliRunner().invoke(cli, ["size", *words])
+    assert result.exit_code == status, result.output
+    assert message in result.output + (result.stderr if result.stderr_bytes else "")
+    assert "Traceback" not in result.output
+
+
+def test_a_broken_config_is_explained(tmp_path: Path) -> None:
+    for text, message in (("{", "is not JSON"), ("[]", "no model's config.json"), ("{}", "num_hidden_layers")):
+        (tmp_path / "config.json").write_text(text)
+        result = CliRunner().invoke(cli, ["size", "--model", str(tmp_path), "--requests", "1", "--tokens", "5"])
+        assert result.exit_code == 1 and message in result.output, result.output
+
+
+def test_the_builtin_connector_loses_a_block() -> None:
+    sizing = answer(Asked(profile="a3-hybrid", requests=1, tokens=128)).sizing
+    assert sizing.layout.null_blocks == 1 and sizing.usable == sizing.blocks - 1 and sizing.requests >= 1
+
+
+def test_drafts_add_their_layer_and_the_layers_split() -> None:
+    def block(**options: Any) -> int:
+        return answer(Asked(model="DeepSeek-V3", requests=1, tokens=1, **options)).sizing.geometry.block_bytes
+
+    token = 576 * 2 * 128
+    assert block() == 61 * token
+    assert block(mtp=1) == 62 * token
+    assert block(keys={"pp": "2"}) == 31 * token
+    assert block(keys={"pp": "2"}, mtp=1) == 31 * token
