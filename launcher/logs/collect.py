@@ -136,6 +136,8 @@ class Collector:
 
     def _engine(self, item: Hit | Noticed) -> EngineFacts:
         stream = item.line.stream
+        if item.line.start is None and stream not in self._engines and "" in self._engines:
+            stream = ""  # a tag in a line without vLLM's prefix, not the mark of another engine
         engine = self._engines.get(stream)
         if engine is None:
             if len(self._engines) >= MAX_ENGINES:
