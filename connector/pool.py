@@ -1,50 +1,104 @@
-"""Host memory of one rank: exactly the budget, in one anonymous mapping, backed by the kernel as it is used."""
+"""Host memory of one rank: exactly the budget, in one mapping, near the device, pinned or touched where asked."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import os
+import threading
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 
+from pd_launch.connector.hostmem import Registrar, prefer_node
 from pd_launch.schemas.budget import host_blocks
+
+POPULATE_WRITE = 23  # madvise: back pages as a write would, without changing a byte. Linux 5.14
+TOUCH_BYTES = 16 << 20  # one call; the address space is locked for reading meanwhile
+LOWEST_PRIORITY = 19
 
 
 class HostPool:
-    """``blocks`` host blocks, as one array [blocks, width] per region of the device cache.
+    """``blocks`` host blocks in one anonymous private mapping of exactly ``budget`` bytes.
 
-    Each array is contiguous, so a run of host blocks takes one copy per region. What is left of the budget after the
-    last whole block stays untouched.
+    ``regions`` are uint8 views [blocks, width], one per region of the device cache. Region-major, each is contiguous,
+    so that one gather per region writes straight into a run of host blocks. Block-major, the regions of one block are
+    neighbours, so that a run of blocks is one copy for all regions. What is left of the budget stays untouched.
 
     Args:
         budget: bytes of host memory.
         widths: bytes of one block in each region.
+        block_major: the layout.
+        node: NUMA node to place the memory on, if known.
     """
 
-    def __init__(self, budget: int, widths: Sequence[int]) -> None:
+    def __init__(self, budget: int, widths: Sequence[int], block_major: bool = False, node: int | None = None) -> None:
         self.budget = budget
         self.block_bytes = sum(widths)
         self.blocks = host_blocks(budget, self.block_bytes)
-        self._memory = mmap.mmap(-1, budget)
+        self._memory = mmap.mmap(-1, budget, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._advise()
         whole = torch.frombuffer(self._memory, dtype=torch.uint8)
-        self._pinned = 0
         self.address = whole.data_ptr()
-        self.regions: list[torch.Tensor] = []
-        start = 0
-        for width in widths:
-            size = self.blocks * width
-            self.regions.append(whole[start : start + size].view(self.blocks, width))
-            start += size
+        self.node = node if node is not None and prefer_node(self.address, budget, node) else None
+        self.pinned = False
+        self._registrar: Registrar | None = None
+        self._toucher: threading.Thread | None = None
+        self._closed = threading.Event()
+        starts = accumulate(widths, initial=0)
+        if block_major:
+            rows = whole[: self.blocks * self.block_bytes].view(self.blocks, self.block_bytes)
+            self.regions = [rows[:, start : start + width] for start, width in zip(starts, widths, strict=False)]
+        else:
+            n = self.blocks
+            self.regions = [
+                whole[n * start : n * (start + width)].view(n, width)
+                for start, width in zip(starts, widths, strict=False)
+            ]
 
-    def pin(self) -> bool:
-        """Register the memory with CUDA for faster copies; False where CUDA refuses. Not run on a device so far."""
-        status = torch.cuda.cudart().cudaHostRegister(self.address, self.budget, 0)
-        self._pinned = self.address if int(status) == 0 else 0
-        return bool(self._pinned)
+    def _advise(self) -> None:
+        # Huge pages: fewer faults and TLB misses. Not for children: a fork would copy page tables, and later pages.
+        for advice in ("MADV_HUGEPAGE", "MADV_DONTFORK"):
+            if hasattr(mmap, advice):
+                try:
+                    self._memory.madvise(getattr(mmap, advice))
+                except OSError:
+                    continue  # a kernel without it: slower, not wrong
+
+    def pin(self, registrar: Registrar) -> bool:
+        """Register the memory with the device, which also touches it; False where the device refuses."""
+        self.pinned = registrar.register(self.address, self.budget)
+        self._registrar = registrar if self.pinned else None
+        return self.pinned
+
+    def touch(self) -> None:
+        """Back the memory with pages, in a thread of the lowest priority; does nothing for pinned memory or twice."""
+        if self.pinned or self._toucher is not None:
+            return
+        self._toucher = threading.Thread(target=self._touch, name="pd-launch-touch", daemon=True)
+        self._toucher.start()
+
+    def _touch(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+        madvise = ctypes.CDLL(None, use_errno=True).madvise
+        madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        for start in range(0, self.budget, TOUCH_BYTES):
+            size = min(TOUCH_BYTES, self.budget - start)
+            if self._closed.is_set() or madvise(self.address + start, size, POPULATE_WRITE):
+                return  # an older kernel: pages come as they are used
+
+    def wait_touched(self) -> None:
+        """Wait until :meth:`touch` is over."""
+        if self._toucher is not None:
+            self._toucher.join()
 
     def close(self) -> None:
         """Let go of the memory; nothing may use the regions afterwards."""
-        if self._pinned:
-            torch.cuda.cudart().cudaHostUnregister(self._pinned)
-            self._pinned = 0
+        self._closed.set()
+        self.wait_touched()
+        if self._registrar is not None:
+            self._registrar.unregister(self.address)
+            self._registrar = None
+            self.pinned = False
         self.regions.clear()

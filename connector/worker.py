@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import torch
 from vllm.logger import init_logger
 
-from pd_launch.connector.copies import CopyBackend, make_copies
+from pd_launch.connector.copies import AUTO, Choice, CopyBackend, Make, Ticket, choose
+from pd_launch.connector.hostmem import device_node, registrar
 from pd_launch.connector.ledger import Step, Transfer
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts
@@ -19,19 +20,30 @@ from pd_launch.schemas.units import human_size
 
 logger = init_logger(f"vllm.{__name__}")
 
-MakeCopies = Callable[[Sequence[torch.Tensor], Sequence[torch.Tensor]], CopyBackend]
+Call = Callable[[list[int], list[int]], "Ticket | None"]
+
+
+@dataclass
+class _UnderWay:
+    """A copy that was issued in a step and may not be over."""
+
+    step: int
+    transfer: Transfer
+    ticket: Ticket
+    is_save: bool
 
 
 class OffloadWorker:
-    """One rank's copies. All of them are over when :meth:`save` and :meth:`load` return.
+    """One rank's copies: issued by :meth:`save` and :meth:`load`, over when their tickets say so.
 
     Args:
         budget: bytes of host memory for this rank.
         num_blocks: blocks of the device cache, the null block included.
         block_bytes: bytes per block that the scheduler counts with; what the tensors take must not be more.
         words: how this connector calls itself in logs.
-        pin: register the host memory with CUDA.
-        make: chooses the copy backend for the registered regions.
+        pin: register the host memory with the device.
+        copy_backend: the wish of that option.
+        make: makes another copy backend than the device's own, for a region-major pool.
     """
 
     def __init__(
@@ -40,16 +52,20 @@ class OffloadWorker:
         num_blocks: int,
         words: Wording,
         pin: bool = False,
-        make: MakeCopies = make_copies,
+        copy_backend: str = AUTO,
+        make: Make | None = None,
     ) -> None:
         self._budget = budget
         self._num_blocks = num_blocks
         self._words = words
         self._pin = pin
+        self._wanted = copy_backend
         self._make = make
         self._pool: HostPool | None = None
         self._copies: CopyBackend | None = None
-        self._done = 0
+        self._seen = 0  # the last step whose saves were issued
+        self._under_way: list[_UnderWay] = []
+        self._loaded: set[str] = set()  # requests whose asynchronous load is over, for the next report
         self._failed: set[int] = set()  # host blocks that hold nothing because their save failed
         self._invalid: set[int] = set()
         self.counts = Counts()
@@ -62,68 +78,109 @@ class OffloadWorker:
             ValueError: the budget does not hold one block.
         """
         regions = block_regions(caches, self._num_blocks)
-        widths = [region.shape[1] for region in regions]
-        self._pool = HostPool(self._budget, widths)
+        device = regions[0].device
+        choice = choose(device, self._wanted)
+        if self._make is not None:
+            choice = Choice("given", False, self._make)
+        widths = [int(region.shape[1]) for region in regions]
+        self._pool = HostPool(self._budget, widths, choice.block_major, device_node(device))
         if not self._pool.blocks:
             raise ValueError(
                 f"{self._words.connector}: a budget of {human_size(self._budget)} per rank holds no block of "
                 f"{human_size(sum(widths))}; raise cpu_bytes_to_use_per_rank"
             )
-        pinned = self._pin and regions[0].device.type == "cuda" and self._pool.pin()
-        self._copies = self._make(regions, self._pool.regions)
+        if self._pin and (registers := registrar(device)) is not None:
+            self._pool.pin(registers)
+        self._copies = choice.make(regions, self._pool.regions)
         logger.info(
-            "%s scaffold registered: %d device blocks, %d host blocks of %d bytes in %d regions on %s, pinned=%s",
+            "%s scaffold registered: %d device blocks, %d host blocks of %d bytes in %d regions on %s, pinned=%s, "
+            "copies=%s, NUMA node=%s",
             self._words.worker,
             self._num_blocks,
             self._pool.blocks,
             self._pool.block_bytes,
             len(regions),
-            regions[0].device,
-            pinned,
+            device,
+            self._pool.pinned,
+            choice.name,
+            self._pool.node,
         )
 
     def save(self, step: Step) -> None:
-        """Run the saves of a step; called first in it, before anything else touches the device cache."""
-        if step.number <= self._done:
+        """Issue the saves of a step; called first in it, before anything else touches the device cache."""
+        if step.number <= self._seen:
             return  # some runners call twice
+        if self._seen == 0 and self._pool is not None:
+            self._pool.touch()  # requests come, so the engine is ready
         for transfer in step.saves:
-            self._save(transfer)
-        self._done = step.number
+            self._save(step.number, transfer)
+        self._seen = step.number
 
-    def _save(self, transfer: Transfer) -> None:
+    def _save(self, number: int, transfer: Transfer) -> None:
         self._failed.difference_update(transfer.host)
         begin = time.perf_counter()
         try:
             copies, pool = self._ready()
             if max(transfer.host) >= pool.blocks:
                 raise ValueError(f"host block {max(transfer.host)} does not exist, {pool.blocks} do")
-            copies.save(transfer.device, transfer.host)
+            ticket = copies.save(transfer.device, transfer.host)
         except (RuntimeError, ValueError) as error:  # the request recomputes; the engine goes on
-            logger.warning("Saving request %s failed, it will be recomputed: %s", transfer.request_id, error)
-            self._failed.update(transfer.host)
+            self._save_failed(transfer, error)
             return
         self.counts.add("save_seconds", time.perf_counter() - begin)
         self.counts.add("saved_bytes", len(transfer.host) * pool.block_bytes)
+        if ticket is not None:
+            self._under_way.append(_UnderWay(number, transfer, ticket, is_save=True))
+
+    def _save_failed(self, transfer: Transfer, error: Exception) -> None:
+        logger.warning("Saving request %s failed, it will be recomputed: %s", transfer.request_id, error)
+        self._failed.update(transfer.host)
 
     def load(self, step: Step) -> None:
-        """Run the loads of a step, after its saves and before the forward pass that reads what they write."""
+        """Issue the loads of a step, after its saves and before the forward pass that reads what they write."""
         for transfer in step.loads:
-            self._load(transfer)
+            self._load(step.number, transfer)
 
-    def _load(self, transfer: Transfer) -> None:
+    def _load(self, number: int, transfer: Transfer) -> None:
         begin = time.perf_counter()
         try:
             copies, pool = self._ready()
             if not self._failed.isdisjoint(transfer.host):
                 raise ValueError("its blocks were not saved")
-            copies.load(transfer.device, transfer.host)
+            call: Call = copies.load_aside if transfer.asynchronous else copies.load
+            ticket = call(transfer.device, transfer.host)
         except (RuntimeError, ValueError) as error:
-            logger.warning("Restoring request %s failed: %s", transfer.request_id, error)
-            self._invalid.update(transfer.device)
-            self.counts.add(FALLBACK + "load_failed")
+            self._load_failed(transfer, error)
             return
         self.counts.add("restore_seconds", time.perf_counter() - begin)
         self.counts.add("restored_bytes", len(transfer.host) * pool.block_bytes)
+        if ticket is not None:
+            self._under_way.append(_UnderWay(number, transfer, ticket, is_save=False))
+        elif transfer.asynchronous:
+            self._loaded.add(transfer.request_id)
+
+    def _load_failed(self, transfer: Transfer, error: Exception) -> None:
+        logger.warning("Restoring request %s failed: %s", transfer.request_id, error)
+        self._invalid.update(transfer.device)
+        self.counts.add(FALLBACK + "load_failed")
+        if transfer.asynchronous:
+            self._loaded.add(transfer.request_id)
+
+    def _poll(self) -> None:
+        """Take in which copies are over. Nothing to do in most steps."""
+        if self._under_way:
+            self._under_way = [copy for copy in self._under_way if not self._is_over(copy)]
+
+    def _is_over(self, copy: _UnderWay) -> bool:
+        try:
+            if not copy.ticket.done():
+                return False
+        except (RuntimeError, ValueError) as error:
+            (self._save_failed if copy.is_save else self._load_failed)(copy.transfer, error)
+            return True
+        if copy.transfer.asynchronous:
+            self._loaded.add(copy.transfer.request_id)
+        return True
 
     def _ready(self) -> tuple[CopyBackend, HostPool]:
         if self._copies is None or self._pool is None:
@@ -134,7 +191,15 @@ class OffloadWorker:
         """Return what is over, if the scheduler waits for it."""
         if not step.report:
             return None
-        return WorkerReport(self._done, self._pool.blocks if self._pool else 0, set(self._failed), self.counts.totals())
+        self._poll()
+        done = min((copy.step - 1 for copy in self._under_way), default=self._seen)
+        return WorkerReport(done, self._pool.blocks if self._pool else 0, set(self._failed), self.counts.totals())
+
+    def take_loaded(self) -> set[str]:
+        """Return the requests whose asynchronous load ended, well or not, since the last call."""
+        self._poll()
+        loaded, self._loaded = self._loaded, set()
+        return loaded
 
     def take_invalid(self) -> set[int]:
         """Return the device blocks whose load failed since the last call."""
@@ -143,7 +208,9 @@ class OffloadWorker:
 
     def close(self) -> None:
         """Give the host memory back."""
-        self._copies = None
+        if self._copies:
+            self._copies.close()
+            self._copies = None
         if self._pool:
             self._pool.close()
             self._pool = None
