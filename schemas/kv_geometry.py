@@ -34,6 +34,8 @@ ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16
 CPU_BLOCK = 128
 CPU_STEP = 32
+CPU_STATE_SINCE = "0.28.0"
+"""From about here vLLM keeps linear attention's states on CPU in 32 bits: 0.27.1 does not, 0.32.0 does (both run)."""
 CPU_MLA_BLOCK = 16
 """The only block size of vLLM's MLA on CPU, whatever is asked for."""
 _NO_LAYERS = ("ngram", "ngram_gpu", "suffix", "[ngram]")
@@ -118,7 +120,7 @@ def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target) -> Placeme
         tokens,
         block_alignment=ASCEND_BLOCK if target.is_ascend else CPU_STEP if _cpu(node) else SMALLEST_DEFAULT_BLOCK,
         element_bytes=_element_bytes(node),
-        state_bytes=_state_bytes(node),
+        state_bytes=_state_bytes(node, target),
         drafts=drafts or 0,
         mtp=speculation is not None and "mtp" in speculation,
         one_kind=node.switch("disable-hybrid-kv-cache-manager") is True,
@@ -161,11 +163,11 @@ def _element_bytes(node: NodeLaunch) -> int | None:
     return None
 
 
-def _state_bytes(node: NodeLaunch) -> int | None:
-    """Return the bytes of an element of the recurrent state that the launch asks for; vLLM's CPU kernels take 4."""
+def _state_bytes(node: NodeLaunch, target: Target) -> int | None:
+    """Return the bytes of an element of the recurrent state that the launch asks for; newer CPU kernels take 4."""
     written = node.value("mamba-ssm-cache-dtype")
     name = written.string() if written else "auto"
-    return DTYPE_BYTES.get(name or "", 4 if _cpu(node) else None)
+    return DTYPE_BYTES.get(name or "", 4 if _cpu(node) and target.vllm_at_least(CPU_STATE_SINCE) else None)
 
 
 def low_precision(node: NodeLaunch) -> bool:

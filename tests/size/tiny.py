@@ -83,6 +83,8 @@ class Case:
     flags: dict[str, Any] = field(default_factory=dict)
     block: int = 32
     offload: bool = True
+    since: str = "0.23.0"
+    """The first vLLM whose CPU build can run it, as far as it was tried."""
 
 
 CASES: dict[str, Case] = {
@@ -113,7 +115,7 @@ CASES: dict[str, Case] = {
         {"disable-hybrid-kv-cache-manager": True},
     ),
     "pp2": Case({**_LLAMA, "num_hidden_layers": 5}, {"pipeline-parallel-size": 2}),
-    "mla": Case(_MLA, block=16),
+    "mla": Case(_MLA, block=16, since="0.32.0"),
     "mtp": Case(
         {
             **_MLA,
@@ -125,6 +127,7 @@ CASES: dict[str, Case] = {
         },
         {"speculative-config": {"method": "mtp", "num_speculative_tokens": 2}},
         block=16,
+        since="0.32.0",
     ),
     "delta net": Case(_NEXT, offload=False),
     "delta net fp32 state": Case({**_NEXT, "mamba_ssm_dtype": "float32"}, offload=False),
