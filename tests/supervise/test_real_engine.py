@@ -80,12 +80,14 @@ def test_two_ranks_on_one_node(tmp_path: Path) -> None:
     try:
         url = f"http://127.0.0.1:{port}"
         healthy(url, process, log)
-        bodies = [{"model": "tiny", "prompt": [5, 6, 7, rank], "max_tokens": 24} for rank in range(6)]
+        bodies = [
+            {"model": "tiny", "prompt": [5, 6, 7, rank], "max_tokens": 24, "ignore_eos": True} for rank in range(6)
+        ]
         answers = [json.loads(get(f"{url}/v1/completions", {**body, "temperature": 0})) for body in bodies]
         assert all(answer["usage"]["completion_tokens"] == 24 for answer in answers)
         metrics = get(f"{url}/metrics")
         for engine in (0, 1):
-            assert f'vllm:request_success_total{{engine="{engine}"' in metrics, "both ranks are there"
+            assert f'vllm:num_preemptions_total{{engine="{engine}"' in metrics, "both ranks are there"
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
         assert b"pd_launch\0decode" not in command, "the engine took our place"
