@@ -60,11 +60,14 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
+        if options.async_restore_bytes is not None:
+            self.scheduler.async_from = -(-options.async_restore_bytes // size)
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
 
     def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
         """Return the worker side."""
-        return OffloadWorker(budget, num_blocks, WORDING[self.default_name], options.pin_host_memory)
+        words = WORDING[self.default_name]
+        return OffloadWorker(budget, num_blocks, words, options.pin_host_memory, options.copy_backend)
 
     def _active(self, kv_role: str, role: KVConnectorRole) -> bool:
         """Whether this role is served. vllm-ascend calls the hook for consumers only; else it is inert or refused."""
@@ -201,6 +204,10 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def wait_for_save(self) -> None:
         """Nothing to wait for: saves are over when :meth:`handle_preemptions` returns."""
+
+    def get_finished(self, finished_req_ids: set[str]) -> tuple[None, set[str] | None]:
+        """Return the requests whose asynchronous restore is over."""
+        return None, (self.worker.take_loaded() or None) if self.worker else None
 
     def get_block_ids_with_load_errors(self) -> set[int]:
         """Return the device blocks whose restore failed."""

@@ -33,6 +33,8 @@ class OffloadScheduler:
         self._words = words
         self._hash_block_size = hash_block_size
         self._requests: dict[str, Any] = {}  # admitted and not finished
+        self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
+        self._beside: set[str] = set()  # requests that were told so at their last question
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -75,13 +77,22 @@ class OffloadScheduler:
 
     def matched(self, request: Any, local: int) -> tuple[int, bool]:
         """Answer ``get_num_new_matched_tokens``; asked in every step in which the request waits."""
-        return self.ledger.restorable(request.request_id, request.num_tokens, local), False
+        tokens = self.ledger.restorable(request.request_id, request.num_tokens, local)
+        if self.async_from is None or tokens == 0:
+            return tokens, False
+        blocks = sum(group.blocks(tokens) for group in self.ledger.groups)
+        if blocks >= self.async_from:
+            self._beside.add(request.request_id)
+        else:
+            self._beside.discard(request.request_id)
+        return tokens, blocks >= self.async_from
 
     def allocated(self, request: Any, rows: Rows, external: int) -> None:
         """Answer ``update_state_after_alloc``: plan the load, or drop a copy that nothing needs."""
         request_id = request.request_id
         self._requests[request_id] = request
-        transfer = self.ledger.plan_restore(request_id, rows, external)
+        transfer = self.ledger.plan_restore(request_id, rows, external, request_id in self._beside)
+        self._beside.discard(request_id)
         if transfer is None:
             return
         self.counts.add("restored")
@@ -96,6 +107,7 @@ class OffloadScheduler:
     def finished(self, request_id: str) -> None:
         """Take in the end of a request."""
         self._requests.pop(request_id, None)
+        self._beside.discard(request_id)
         self.ledger.finish(request_id)
 
     # Preemption
