@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pd_launch.schemas.hardware import Hardware
 from pd_launch.schemas.target import Target
+from pd_launch.schemas.units import human_integer
 from pd_launch.schemas.values import Node, Origin, SourceFile, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
@@ -27,6 +28,8 @@ JSON_ARGS = (
     "eplb-config",
 )
 """Arguments whose value is a JSON object."""
+SIZED_ARGS = ("max-model-len", "max-num-batched-tokens", "max-num-scheduled-tokens", "max-num-queued-tokens")
+"""Arguments that count tokens and may end in k, M, G or T."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,12 @@ class NodeLaunch:
         arg = self.arg(name)
         if arg is None:
             return None if self.partial else default
-        return None if arg.value is None else as_integer(arg.value.value)
+        if arg.value is None:
+            return None
+        number = as_integer(arg.value.value)
+        if number is None and name in SIZED_ARGS and isinstance(arg.value.value, str):
+            return human_integer(arg.value.value.strip())
+        return number
 
     def switch(self, name: str) -> bool | None:
         """Return what ``--NAME`` or ``--no-NAME``, whichever comes last, says; None where neither is given."""

@@ -18,6 +18,8 @@ _PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 _GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
 _OPTIMISATION = re.compile(r"-O\.?(\d?)")
+QUOTED = re.compile(r"(['\"])([^'\"\s{}\[\]]+)\1")
+"""A value that stands in quotes of its own: no value of the engine is meant to."""
 
 
 def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
@@ -37,7 +39,7 @@ class _Words:
 
     def read(self) -> None:
         while self.at < len(self.words):
-            word = self.words[self.at]
+            word = self.unquoted(self.words[self.at])
             self.at += 1
             if _is_flag(word):
                 self.flag(word)
@@ -49,6 +51,23 @@ class _Words:
         model = self.node.value("model")
         if model is not None and (self.node.model is None or self.node.program == "api_server"):
             self.node.model = model
+
+    def unquoted(self, word: Text) -> Text:
+        """Take off quotes that reached the engine: something else had already taken off those of the shell."""
+        if not QUOTED.fullmatch(word.value):
+            return word
+        inner = word.part(1, len(word.value) - 1)
+        self.faults.append(
+            Fault(
+                "shell",
+                word.origin(),
+                f"the quotes are part of the argument {word.value}: it is quoted twice",
+                f"引号成了参数 {word.value} 的一部分:加了两次引号",
+                help=f"write {inner.value} with one pair of quotes, or with none",
+                help_zh=f"只用一对引号写 {inner.value},或者不加引号",
+            )
+        )
+        return inner
 
     def stray(self, word: Text) -> None:
         if not word.value.strip():
@@ -64,6 +83,8 @@ class _Words:
         name = _long_name(written)
         base = name.partition(".")[0]
         values = [glued] if glued is not None else self.values(base, name)
+        if base not in JSON_ARGS:
+            values = [self.unquoted(value) for value in values]
         nodes = [self.value_node(base if base == name else "", value) for value in values]
         arg = Arg(
             base if base in JSON_ARGS else name,

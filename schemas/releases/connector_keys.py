@@ -33,6 +33,11 @@ _SIMPLE = (
     "cpu_bytes_to_use", PER_RANK, "lazy_offload", "disk_buffer_slots", "disk_capacity_bytes", "disk_path",
     "kv_offload_backend", "use_page_cache",
 )  # fmt: skip
+_NIXL = (
+    "backends", "bidirectional_kv_xfer", "decoder_kv_blocks_ttl", "enable_cross_layers_blocks",
+    "enforce_handshake_compat", "engine_ttl", "kv_lease_duration", "kv_recompute_threshold", "num_threads",
+    "push_registration_timeout",
+)  # fmt: skip
 KEYS: dict[str, tuple[str, ...]] = {
     "MultiConnector": ("connectors", *PLATFORM_KEYS),
     "MooncakeConnectorV1": _MOONCAKE,
@@ -42,6 +47,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "MooncakeConnectorStoreV1": _STORE,
     "OffloadingConnector": _OFFLOADING,
     "SimpleCPUOffloadConnector": _SIMPLE,
+    "NixlConnector": _NIXL,
 }
 """Known keys of connectors that others may extend: only a near miss of one of them is surely a mistake."""
 

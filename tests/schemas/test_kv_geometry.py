@@ -84,7 +84,8 @@ def test_blocks_for_a_request() -> None:
         ("--max-model-len 32768", 32768),
         ("--max-model-len 32k", 32000),
         ("--max-model-len 32K", 32768),
-        ("--max-model-len 1.5M", 1572864),
+        ("--max-model-len 1.5m", 1500000),
+        ("--max-model-len 1.5M", None),  # the engine refuses it
         ("--max-model-len auto", None),
         ("--max-model-len -1", None),
         ("--max-model-len $1", None),

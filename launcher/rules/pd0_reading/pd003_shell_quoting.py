@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, Fault
+from pd_launch.launcher.sources.command_line import QUOTED
+from pd_launch.schemas.launch import Deployment, EnvVar, Fault
 
+_NO_SHELL = ("compose", "manifest", "docker", "e2e")
+_OURS = (
+    "ASCEND_", "ACL_", "CUDA_", "GLOO_", "HCCL_", "LD_", "MOONCAKE_", "MMC_", "NCCL_", "OMP_", "PYTHON", "PYTORCH_",
+    "TASK_", "TP_", "UCX_", "VLLM_",
+)  # fmt: skip
+"""How the names of variables begin that the engine, or what it runs on, reads."""
 ZH = r"""
 shell 引号或续行写错了
 
 ## 作用
 
-报告没有闭合的引号、行尾反斜杠后面跟着空白(这样并不会续行,而是传入一个空白参数),以及因此无法读取的命令。
+报告没有闭合的引号、行尾反斜杠后面跟着空白(这样并不会续行,而是传入一个空白参数),以及因此无法读取的命令。还报告加了两次引号、
+使引号成为参数或变量的值的一部分的情况。
 
 ## 为什么重要
 
@@ -51,7 +59,8 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Reports quotes that are never closed, a backslash followed by blanks at a line's end (which continues nothing and
-    passes a blank argument), and commands that therefore cannot be read.
+    passes a blank argument), and commands that therefore cannot be read. Also quoting that is applied twice, so that
+    quotes are part of an argument or of a variable.
 
     ## Why it matters
 
@@ -85,6 +94,25 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     for kind in ("shell", "blank-word"):
         for fault in deployment.faults_of(kind):
             yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), _help(fault), fix=_fix(fault))
+    for node in deployment.nodes:
+        for variable in node.env.values():
+            yield from _quoted_variable(variable)
+
+
+def _quoted_variable(variable: EnvVar) -> Iterator[Hit]:
+    """A variable of a YAML file whose quotes are part of its value: there no shell takes them off."""
+    text = variable.value.string()
+    match = QUOTED.fullmatch(text) if text and variable.how in _NO_SHELL else None
+    if match is None or not variable.name.startswith(_OURS):
+        return
+    yield Hit(
+        variable.value.origin,
+        Msg(
+            f"the quotes are part of the value of {variable.name}: it is {text}",
+            f"引号成了 {variable.name} 的值的一部分:它的值是 {text}",
+        ),
+        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]},或给整项加引号"),
+    )
 
 
 def _help(fault: Fault) -> Msg:

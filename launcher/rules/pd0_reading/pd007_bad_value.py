@@ -107,6 +107,17 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     said: set[Origin] = set()  # the checks overlap: the first has most to say of a place
     for check in CHECKS:
         for hit in check(node, deployment):
-            if hit.origin not in said:
+            if hit.origin not in said and not _cut_short(hit.origin, node, deployment):
                 said.add(hit.origin)
                 yield hit
+
+
+def _cut_short(place: Origin, node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether the command ends at that flag because the shell's quoting is broken right behind it."""
+    last = node.args[-1] if node.args else None
+    if last is None or last.value is not None or last.origin != place:
+        return False
+    return any(
+        fault.origin.file == place.file and 0 <= fault.origin.line - place.line <= 1
+        for fault in deployment.faults_of("shell")
+    )

@@ -148,7 +148,8 @@ def _serving(node: NodeLaunch) -> Iterator[Hit]:
             Msg(f"--{HYBRID} without --{LOCAL}", f"--{HYBRID} 缺少 --{LOCAL}"),
             Msg(f"write --{LOCAL} with the ranks of this node", f"用 --{LOCAL} 写出本节点的 rank 数"),
         )
-    if start and start > 0 and not hybrid and not multi_port and not node.partial:
+    ignored = node.switch("headless")  # with the api_server module: another rule says that it does nothing there
+    if start and start > 0 and not hybrid and not multi_port and not node.partial and not ignored:
         yield Hit(
             at(node, START),
             Msg(

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
+from pd_launch.schemas.sides import ROLE_SIDES
 
 ZH = """
 稠密模型使用外部数据并行
@@ -80,7 +82,7 @@ def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     """
     external = node.external_dp or node.switch("data-parallel-external-lb")
     facts = model_of(node)
-    if not external or facts is None or facts.moe is not False or not node.data or node.data < 2:
+    if not external or facts is None or facts.moe is not False or (_ranks(node) or 1) < 2:
         return
     yield Hit(
         at(node, "data-parallel-rank", "data-parallel-external-lb"),
@@ -95,3 +97,13 @@ def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         ),
         related=((node.model.origin, Msg("the model", "模型")),) if node.model else (),
     )
+
+
+def _ranks(node: NodeLaunch) -> int | None:
+    """Return the DP size; where it is a template's parameter, the size that the connector is told for this side."""
+    if node.data is not None:
+        return node.data
+    side = ROLE_SIDES.get(node.role or "")
+    told = [connector.option(side, "dp_size") for connector in connectors(node.kv_transfer)] if side else []
+    sizes = {size.integer() for size in told if size is not None}
+    return sizes.pop() if len(sizes) == 1 else None

@@ -56,7 +56,8 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Finds a max_model_len above the limit in the model's config.json (without RoPE settings that extend it);
+    Finds a max_model_len above the limit in the model's config.json, as it can be read or as the hub has it for that
+    very name (without RoPE settings that extend it);
     max_num_batched_tokens below max_model_len with chunked prefill off, or above max_num_seqs × max_model_len; a
     long_prefill_token_threshold above max_model_len; and drafts that take every token of a step (up to vLLM 0.27).
 
@@ -96,8 +97,11 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _model_limit(node: NodeLaunch, length: int) -> Iterator[Hit]:
-    facts = model_of(node) if node.model_config is not None else None
-    limit = facts.max_length if facts else None
+    facts = model_of(node)
+    name = node.model.string() if node.model else None
+    if facts is None or (node.model_config is None and facts.source != f"config.json of {name}"):
+        return  # a copy of the checkpoint may have other limits than its name says
+    limit = facts.max_length
     if limit is None or length <= limit or any(node.arg(name) is not None for name in _LONGER):
         return
     if "VLLM_ALLOW_LONG_MAX_MODEL_LEN" in node.env or (node.model_config or {}).get("rope_scaling"):
