@@ -1,45 +1,117 @@
-"""Connectors that are wrong on purpose, for the negative controls: with them the answers must differ.
+"""The bundled connector with faults that can be switched on while the engine runs, for controls and failures.
 
-Use: ``kv_connector_module_path: tests.engine.faulty`` with the repository's root on PYTHONPATH, and as ``kv_connector``
+The file named by ``PD_LAUNCH_TEST_FAULT`` holds the fault; an absent or empty one means none:
 
-- ``ReversedRestoreConnector``: every restore writes the saved blocks back in reversed order;
-- ``LateSaveConnector``: blocks are saved after the forward pass, when others have already written into them;
+- ``reversed``: every restore writes the saved blocks back in reversed order;
+- ``late``: blocks are saved after the forward pass, when others have already written into them;
+- ``save raises``, ``load raises``: the next such copy fails, on one rank; with ``rank 1`` appended, on that one.
 
-or ``BystanderConnector``, which does nothing at all, as a second child of a MultiConnector.
+Importing the module installs them, which every process of an engine must do: those that inherit nothing load it as
+``kv_connector_module_path``. It also offers connectors with one fault for good, and one that does nothing at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorBase_V1, KVConnectorMetadata, SupportsHMA
 
-from pd_launch.connector.connector import RecomputeCPUOffloadConnector
-from pd_launch.connector.copies import CpuCopies
+from pd_launch.connector.connector import PreemptOffloadConnector, RecomputeCPUOffloadConnector
+from pd_launch.connector.metadata import StepMetadata
 from pd_launch.connector.worker import OffloadWorker
 
+__all__ = ["BystanderConnector", "LateSaveConnector", "PreemptOffloadConnector", "RecomputeCPUOffloadConnector"]
+VARIABLE = "PD_LAUNCH_TEST_FAULT"
 
-class _ReversedCopies(CpuCopies):
-    def load(self, device: Sequence[int], host: Sequence[int]) -> None:
-        super().load(device, list(reversed(host)))
+
+def fault() -> str:
+    """Return the fault of now."""
+    name = os.environ.get(VARIABLE)
+    return Path(name).read_text() if name and Path(name).exists() else ""
+
+
+def reversed_loads(metadata: Any) -> Any:
+    """Return a step's metadata with each load's device blocks in reversed order."""
+    if not isinstance(metadata, StepMetadata):
+        return metadata
+    loads = [dataclasses.replace(load, device=load.device[::-1]) for load in metadata.step.loads]
+    return StepMetadata(dataclasses.replace(metadata.step, loads=loads))
+
+
+def install() -> None:
+    """Put the switches into the connector's class."""
+    ours = RecomputeCPUOffloadConnector
+    if hasattr(ours, "_late"):
+        return
+    bind, save, end, register = (
+        ours.bind_connector_metadata,
+        ours.handle_preemptions,
+        ours.wait_for_save,
+        OffloadWorker.register,
+    )
+
+    def bind_connector_metadata(self: Any, metadata: Any) -> None:
+        bind(self, reversed_loads(metadata) if (self._fault or fault()) == "reversed" else metadata)
+
+    def handle_preemptions(self: Any, metadata: Any) -> None:
+        if (self._fault or fault()) == "late":
+            self._late = metadata
+        elif (self._fault or fault()) == "reversed":
+            save(self, reversed_loads(metadata))
+        else:
+            save(self, metadata)
+
+    def wait_for_save(self: Any) -> None:
+        if self._late is not None:
+            late, self._late = self._late, None
+            save(self, late)
+        end(self)
+
+    def registered(self: OffloadWorker, caches: Any) -> None:
+        register(self, caches)
+        copies: Any = self._copies
+        copies.save = _raising(copies.save, "save raises")
+        copies.load = _raising(copies.load, "load raises")
+
+    changed: Any = ours
+    changed._late, changed._fault = None, ""
+    changed.bind_connector_metadata = bind_connector_metadata
+    changed.handle_preemptions = handle_preemptions
+    changed.wait_for_save = wait_for_save
+    OffloadWorker.register = registered  # type: ignore[method-assign]
+
+
+def _raising(copy: Callable[..., None], name: str) -> Callable[..., None]:
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        wanted = fault()
+        if wanted.startswith(name) and (not wanted.endswith("rank 1") or _rank() == 1):
+            Path(os.environ[VARIABLE]).write_text("")  # once
+            raise RuntimeError(f"injected: {wanted}")
+        copy(*args, **kwargs)
+
+    return wrapped
+
+
+def _rank() -> int:
+    from vllm.distributed import get_tensor_model_parallel_rank
+
+    return int(get_tensor_model_parallel_rank())
+
+
+install()
 
 
 class ReversedRestoreConnector(RecomputeCPUOffloadConnector):
-    def make_worker(self, budget: int, num_blocks: int, options: Any) -> OffloadWorker:
-        worker = super().make_worker(budget, num_blocks, options)
-        worker._make = _ReversedCopies
-        return worker
+    _fault = "reversed"
 
 
 class LateSaveConnector(RecomputeCPUOffloadConnector):
-    def handle_preemptions(self, kv_connector_metadata: Any) -> None:
-        pass
-
-    def wait_for_save(self) -> None:
-        if self.worker and self._step:
-            self.worker.save(self._step)
+    _fault = "late"
 
 
 class BystanderConnector(KVConnectorBase_V1, SupportsHMA):

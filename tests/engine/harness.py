@@ -1,5 +1,7 @@
 """One real vLLM engine per mode, in a fork: vLLM is imported once, counters are fed from SchedulerOutput.
 
+The engine answers the same requests several times: as it should, then with each fault switched on.
+
 ``recomputed``: tokens scheduled over all steps less the least possible, the sum over requests of prompt + output − 1.
 ``again``: positions that were scheduled again although their KV had been valid, which is the measure where drafts are
 scheduled too.
@@ -62,12 +64,16 @@ class Mode:
     batched: int = 0
     priority: bool = False
     tensor_parallel: int = 1
+    kv_dtype: str = "auto"
+    policy: str | None = None
+    faults: tuple[str, ...] = ()
 
 
 def block_bytes(mode: Mode) -> int:
-    """Bytes of a block: float32 K and V of 2 heads × 32 in 4 layers; in the hybrid two layers share a block."""
+    """Bytes of a block: K and V of 2 heads × 32, as a rule float32, in 4 layers; in the hybrid two share a block."""
     layers = 2 if mode.model == "hybrid" else 4
-    return 32 * 2 * 2 * 32 * 4 * layers // mode.tensor_parallel
+    width = 4 if mode.kv_dtype == "auto" else 1
+    return 32 * 2 * 2 * 32 * width * layers // mode.tensor_parallel
 
 
 def prepare() -> None:
@@ -137,13 +143,15 @@ def transfer_config(mode: Mode) -> dict[str, Any]:
         "kv_connector_module_path": mode.module,
         "kv_connector_extra_config": extra,
     }
+    policy = {"kv_load_failure_policy": mode.policy} if mode.policy else {}
     if not mode.multi:
-        return ours
+        return {**ours, **policy}
     other = {"kv_connector": "BystanderConnector", "kv_role": mode.role, "kv_connector_module_path": FAULTY}
     return {
         "kv_connector": "MultiConnector",
         "kv_role": mode.role,
         "kv_connector_extra_config": {"connectors": [other, ours]},
+        **policy,
     }
 
 
@@ -167,6 +175,7 @@ def make_engine(mode: Mode) -> Any:
         "disable_log_stats": False,
         "async_scheduling": mode.asynchronous,
         "tensor_parallel_size": mode.tensor_parallel,
+        "kv_cache_dtype": mode.kv_dtype,
     }
     if mode.batched:
         options["max_num_batched_tokens"] = mode.batched
@@ -200,6 +209,9 @@ class Counters:
     """Counts what the scheduler does. Install before the engine is made."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
         self.values = {"steps": 0, "preempted": 0, "in_flight": 0, "scheduled": 0, "again": 0}
         self._valid: dict[str, int] = {}
         self.per_request: dict[str, int] = {}
@@ -243,15 +255,36 @@ class Counters:
                     del self._valid[rid]
 
 
+def set_fault(name: str) -> None:
+    """Switch a fault of :mod:`tests.engine.faulty` on, in all processes of the engine; empty for none."""
+    Path(os.environ["PD_LAUNCH_TEST_FAULT"]).write_text(name)
+
+
 def serve(mode: Mode) -> dict[str, Any]:
-    """Answer the mode's requests and return tokens and counts."""
+    """Answer the mode's requests, then again with each of its faults, and return tokens and counts."""
+    with tempfile.NamedTemporaryFile(prefix="pd-launch-fault-") as file:
+        os.environ["PD_LAUNCH_TEST_FAULT"] = file.name
+        if mode.faults:
+            importlib.import_module(FAULTY)
+        counters = Counters()
+        counters.install()
+        engine = make_engine(mode)
+        seen, counts = watch_parking(ledger(engine)), count_all(engine)
+        result = answer_all(engine, mode, counters, counts)
+        result |= seen | {"metrics": metrics(), "mode": asdict(mode), "faults": {}}
+        for fault in mode.faults:
+            engine.reset_prefix_cache()
+            set_fault(fault)
+            result["faults"][fault] = answer_all(engine, mode, counters, counts)
+        return result
+
+
+def answer_all(engine: Any, mode: Mode, counters: Counters, counts: dict[str, float]) -> dict[str, Any]:
+    """Answer the mode's requests once."""
     from vllm import SamplingParams
 
-    counters = Counters()
-    counters.install()
-    engine = make_engine(mode)
-    nulls = count_nulls(ledger(engine))
-    counts = count_all(engine)
+    counters.clear()
+    counts.clear()
     work = prompts(mode)
     sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
     extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
@@ -263,35 +296,34 @@ def serve(mode: Mode) -> dict[str, Any]:
     result = {
         **counters.values,
         "tokens": tokens,
+        "finished": [answer.outputs[0].finish_reason for answer in answers],
         "seconds": round(seconds, 2),
         "recomputed": counters.values["scheduled"] - least,
         "distinct": sum(len(set(t)) for t in tokens) / len(tokens),
         "most_preempted": max(counters.per_request.values(), default=0),
-        "nulls": sum(nulls),
-        "counts": counts,
-        "metrics": metrics(),
-        "mode": asdict(mode),
+        "counts": dict(counts),
     }
+    # A step more takes in the last reports; by then nothing may be held.
     engine.generate(work[:1], SamplingParams(temperature=0, max_tokens=2, detokenize=False), use_tqdm=False)
-    result["at_rest"] = at_rest(engine)
-    return result
+    return {**result, "at_rest": at_rest(engine)}
 
 
-def count_nulls(book: Any) -> list[int]:
-    """Return a list that will hold, for each parked request, how many positions of its rows hold nothing."""
-    nulls: list[int] = []
+def watch_parking(book: Any) -> dict[str, int]:
+    """Return a dict that will hold the positions without a block in parked rows, and the host blocks shared."""
+    seen = {"nulls": 0, "shared": 0}
     if book is None:
-        return nulls
+        return seen
     park = book.park
 
     def counted(request_id: str, *args: Any, **kwargs: Any) -> Any:
         parked = park(request_id, *args, **kwargs)
         if parked.tokens:
-            nulls.append(sum(block is None for row in book.copies[request_id].rows for block in row))
+            seen["nulls"] += sum(block is None for row in book.copies[request_id].rows for block in row)
+            seen["shared"] += parked.blocks - parked.copied
         return parked
 
     book.park = counted
-    return nulls
+    return seen
 
 
 def metrics() -> dict[str, float]:
