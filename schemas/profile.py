@@ -243,6 +243,21 @@ class Profile(_Section):
             raise ValueError("needs a section decode or prefill")
         return self
 
+    @model_validator(mode="after")
+    def _differences_count(self) -> Profile:
+        """Refuse transfer options that nothing would render."""
+        for name in ("prefill", "decode"):
+            side: SideSection | None = getattr(self, name)
+            nodes: list[NodeSection] = getattr(self.nodes, name)
+            differs = any(node.transfer for node in nodes)
+            if side is not None and side.kv_transfer_config is not None and differs:
+                raise ValueError(f"nodes.{name} has transfer, but {name}.kv_transfer_config is the whole configuration")
+            if self.transfer is None and (differs or (side is not None and side.transfer)):
+                raise ValueError(
+                    f"{name}: options of transfer need the shared section transfer, which names the connector"
+                )
+        return self
+
     def hardware_kind(self) -> Hardware:
         """Return what is known of a node, with what the profile says about it."""
         if isinstance(self.hardware, str):

@@ -112,10 +112,14 @@ def _has_unknown(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        value = {k: MASK if is_secret(str(k)) else v for k, v in value.items()}
-    text = str(value)
+    text = str(_masked(value))
     return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: MASK if is_secret(str(k)) else _masked(v) for k, v in value.items()}
+    return [_masked(v) for v in value] if isinstance(value, list) else value
 
 
 def _places(engine: NodeLaunch) -> dict[str, Origin]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pd_launch.launcher.init.compare import Left, compare
 from pd_launch.launcher.init.layout import Layout, own_devices, read_layout
+from pd_launch.launcher.init.notes import told
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.render import DERIVED, MULTI_PORT
@@ -50,6 +51,7 @@ class _Conversion:
         self.name = name
         self.target = deployments[0].target
         self.ascend = deployments[0].ascend
+        self.faults = [fault for deployment in deployments for fault in deployment.faults]
         self.engines = [node for deployment in deployments for node in deployment.nodes]
         self.notes: list[Msg] = []
         self.left: list[Left] = []
@@ -65,9 +67,10 @@ class _Conversion:
         if not models:
             raise ValueError("no engine with a known model was found: nothing to make a profile of")
         profile = self.profile(models[0])
+        self.notes += told(self.engines, self.faults, self.layouts)
         whole: set[str] = set()
         for _ in range(2):
-            profile = self.with_transfer(profile, whole)
+            profile = without_secrets(self.with_transfer(profile, whole))
             text = write_profile(profile, self.notes)
             outcome = compare(text, self.sides, self.layouts, self.target)
             wrong = outcome.transfer_differs - whole
@@ -98,11 +101,7 @@ class _Conversion:
         container = self.container()
         if container:
             profile["container"] = container
-        nodes = {
-            side: [{"address": a} for a in layout.addresses]
-            for side, layout in self.layouts.items()
-            if layout.addresses
-        }
+        nodes = {side: self.nodes(side, layout, hardware) for side, layout in self.layouts.items() if layout.addresses}
         if nodes:
             profile["nodes"] = nodes
         for side in SIDES:
@@ -260,6 +259,14 @@ class _Conversion:
                 if differs and layout.node_of(engine) != layout.node_of(self.sides[side][0]):
                     own[layout.node_of(engine)]["transfer"] = differs
         return out
+
+
+def without_secrets(value: Any) -> Any:
+    """Return plain data without the entries whose names say that they hold secrets."""
+    if isinstance(value, dict):
+        kept = {k: v for k, v in value.items() if not (is_secret(str(k)) and isinstance(v, (str, int)))}
+        return {k: without_secrets(v) for k, v in kept.items()}
+    return [without_secrets(v) for v in value] if isinstance(value, list) else value
 
 
 def side_of(node: NodeLaunch) -> str:

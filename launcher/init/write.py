@@ -76,7 +76,9 @@ def _words(value: Any, key: str) -> Any:
     if key in ("engine", "env"):
         return {k: _word(v) for k, v in value.items()}
     if isinstance(value, dict):
-        return {k: _words(v, str(k)) if k in ("engine", "env") else v for k, v in value.items()}
+        return {k: _words(v, str(k)) if k in ("engine", "env") or key == "nodes" else v for k, v in value.items()}
+    if isinstance(value, list):
+        return [_words(v, "") for v in value]
     return value
 
 

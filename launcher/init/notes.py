@@ -1,0 +1,91 @@
+"""What a conversion says beside the profile: what it assumed, left to other places, or found wrong in the input."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+
+from pd_launch.launcher.init.layout import AUTO, Layout
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.launch import Container, Fault, NodeLaunch
+
+
+def told(engines: Sequence[NodeLaunch], faults: Sequence[Fault], layouts: Mapping[str, Layout]) -> list[Msg]:
+    """Return the notes, each once."""
+    notes = [*_faults(faults), *_engines(engines), *_addresses(layouts)]
+    return list(dict.fromkeys(notes))
+
+
+def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
+    for fault in faults[:20]:
+        place = f"{fault.origin.file}:{fault.origin.line}"
+        yield Msg(
+            f"the input has a fault at {place}: {fault.detail}",
+            f"输入在 {place} 处有错误:{fault.detail_zh or fault.detail}",
+        )
+
+
+def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
+    for engine in engines:
+        place = f"{engine.origin.file}:{engine.origin.line}"
+        if engine.program == "python":
+            yield Msg(
+                f"{place} makes an engine in Python; the profile starts vllm serve",
+                f"{place} 在 Python 中创建引擎;配置文件启动 vllm serve",
+            )
+        if engine.partial:
+            yield Msg(
+                f"{place} may get further arguments from variables that are not known here",
+                f"{place} 可能还从未知变量得到更多参数",
+            )
+        for name, args in engine.by_name.items():
+            if name and len(args) > 1:
+                yield Msg(
+                    f"{place}: --{name} is given {len(args)} times; the last one counts",
+                    f"{place}:--{name} 给了 {len(args)} 次,以最后一次为准",
+                )
+        if engine.container is not None:
+            yield from _container(engine.container)
+
+
+def _container(container: Container) -> Iterator[Msg]:
+    place = f"{container.origin.file}:{container.origin.line}"
+    left = [
+        name
+        for name, value in (
+            ("devices", container.devices or container.resources),
+            ("published ports", container.published),
+            ("privileged", container.privileged),
+            ("shared /dev/shm", container.shm_shared),
+        )
+        if value
+    ]
+    if left:
+        names = ", ".join(left)
+        yield Msg(
+            f"{place}: the container's {names} are not in the profile; what pd-launch renders follows from hardware",
+            f"{place}:容器的 {names} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
+        )
+
+
+def _addresses(layouts: Mapping[str, Layout]) -> Iterator[Msg]:
+    for side, layout in layouts.items():
+        for number, address in enumerate(layout.addresses):
+            if address == AUTO and len(layout.addresses) > 1:
+                yield Msg(
+                    f"nodes.{side}[{number}]: the input does not say this node's address; write it in place of auto",
+                    f"nodes.{side}[{number}]:输入没有给出该节点的地址,请替换 auto",
+                )
+            elif address != AUTO and not _is_address(address):
+                yield Msg(
+                    f"nodes.{side}[{number}]: write the node's address in place of {address}",
+                    f"nodes.{side}[{number}]:请把 {address} 替换为节点的地址",
+                )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return "." in text  # a host name
+    return True
