@@ -14,6 +14,7 @@ from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
 from pd_launch.connector.ledger import Step
+from pd_launch.connector.limits import allocation_error, check_budget
 from pd_launch.connector.metadata import StepMetadata, WorkerReport
 from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
 from pd_launch.connector.options import Options, parse_options
@@ -47,6 +48,8 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         size = block_bytes(kv_cache_config)
         options = self._options(transfer, vllm_config.parallel_config, size * kv_cache_config.num_blocks, role)
         budget = options.budget.per_rank_bytes or 0
+        self._ranks = _ranks_here(vllm_config.parallel_config)
+        check_budget(budget, self._ranks, self.default_name)
         words = WORDING[self.default_name]
         if role == KVConnectorRole.WORKER:
             self.worker = self.make_worker(budget, kv_cache_config.num_blocks, options)
@@ -177,9 +180,18 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     # Worker side
 
     def register_kv_caches(self, kv_caches: Any) -> None:
-        """Take in the device cache and allocate the host pool."""
-        if self.worker:
+        """Take in the device cache and allocate the host pool.
+
+        Raises:
+            HostMemoryError: there is no such memory, or it cannot be pinned.
+            ValueError: the layout of the cache is unknown, or the budget holds no block.
+        """
+        if self.worker is None:
+            return
+        try:
             self.worker.register(kv_caches)
+        except (OSError, OverflowError, MemoryError) as error:
+            raise allocation_error(self.worker.budget, self._ranks, self.default_name, error) from error
 
     def handle_preemptions(self, kv_connector_metadata: Any) -> None:
         """Run the step's saves, before anything else of the step touches the freed blocks."""
@@ -239,6 +251,13 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     ) -> OffloadPromMetrics:
         """Return the Prometheus side."""
         return OffloadPromMetrics(vllm_config, metric_types, labelnames, per_engine_labelvalues)
+
+
+def _ranks_here(parallel: Any) -> int:
+    """Return how many ranks of this engine share this host's memory."""
+    ranks = parallel.tensor_parallel_size * parallel.pipeline_parallel_size
+    ranks *= getattr(parallel, "prefill_context_parallel_size", 1)
+    return max(1, int(ranks) // max(1, int(getattr(parallel, "nnodes", 1) or 1)))
 
 
 class PreemptOffloadConnector(RecomputeCPUOffloadConnector):

@@ -55,7 +55,7 @@ class OffloadWorker:
         copy_backend: str = AUTO,
         make: Make | None = None,
     ) -> None:
-        self._budget = budget
+        self.budget = budget
         self._num_blocks = num_blocks
         self._words = words
         self._pin = pin
@@ -76,6 +76,7 @@ class OffloadWorker:
         Raises:
             LayoutError: the blocks of a tensor cannot be found.
             ValueError: the budget does not hold one block.
+            OSError: the host memory cannot be mapped or pinned.
         """
         regions = block_regions(caches, self._num_blocks)
         device = regions[0].device
@@ -83,14 +84,14 @@ class OffloadWorker:
         if self._make is not None:
             choice = Choice("given", False, self._make)
         widths = [int(region.shape[1]) for region in regions]
-        self._pool = HostPool(self._budget, widths, choice.block_major, device_node(device))
+        self._pool = HostPool(self.budget, widths, choice.block_major, device_node(device))
         if not self._pool.blocks:
             raise ValueError(
-                f"{self._words.connector}: a budget of {human_size(self._budget)} per rank holds no block of "
+                f"{self._words.connector}: a budget of {human_size(self.budget)} per rank holds no block of "
                 f"{human_size(sum(widths))}; raise cpu_bytes_to_use_per_rank"
             )
-        if self._pin and (registers := registrar(device)) is not None:
-            self._pool.pin(registers)
+        if self._pin and (registers := registrar(device)) is not None and not self._pool.pin(registers):
+            raise OSError(f"{device} refuses to pin it: set pin_host_memory to false, or allow more locked memory")
         self._copies = choice.make(regions, self._pool.regions)
         logger.info(
             "%s scaffold registered: %d device blocks, %d host blocks of %d bytes in %d regions on %s, pinned=%s, "
