@@ -20,6 +20,7 @@ SLIDING_BLOCKS = 44 if _installed().startswith("0.27.") else 28
 SLIDING = {"model": "sliding", "blocks": SLIDING_BLOCKS, "prompt": 30, "longer": 15, "output": 115}
 NGRAM = {"model": "mild", "drafts": 3, "repeat": 10}
 HYBRID = {"model": "hybrid", "blocks": 22}
+BESIDE = {"async_restore_bytes": 0}
 MODES = {
     "plain": Mode(),
     "later name": Mode(connector="PreemptOffloadConnector"),
@@ -42,6 +43,9 @@ MODES = {
     "priority, async": Mode(priority=True, asynchronous=True),
     "n-gram drafts": Mode(**NGRAM),
     "n-gram drafts, prefix caching": Mode(**NGRAM, prefix_caching=True),
+    "asynchronous restores": Mode(extra=BESIDE),
+    "asynchronous restores and scheduling, prefix caching": Mode(extra=BESIDE, asynchronous=True, prefix_caching=True),
+    "asynchronous restores, two KV groups": Mode(**HYBRID, extra=BESIDE),
     "fp8 KV cache": Mode(kv_dtype="fp8"),
     "two ranks": Mode(tensor_parallel=2, module=FAULTY),
 }

@@ -1,4 +1,4 @@
-"""Resets and aborts on the real engine, stepped by hand."""
+"""Resets, weight updates and aborts on the real engine, stepped by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def vllm() -> None:
 
 
 def begin(mode: Mode) -> Any:
-    """Start an engine, give it all requests, and step until at least one is parked."""
+    """Start an engine and give it all requests."""
     from vllm import SamplingParams
 
     engine = make_engine(mode).llm_engine
@@ -77,6 +77,69 @@ def abort_while_parked(mode: Mode) -> dict[str, Any]:
     gone = parked not in book.copies
     tokens = drain(engine)
     return {"gone": gone, "answered": len(tokens), "tokens": tokens, "rest": at_rest(Holder(engine))}
+
+
+def heavier_norms(network: Any) -> None:
+    """A weight update: on a CPU linear weights are kept in another form, so changing them in place has no effect."""
+    for name, weight in network.named_parameters():
+        if "norm" in name:
+            weight.data.mul_(1.25)
+
+
+def update_weights(at: int | None, watched: bool = True) -> Any:
+    """Return a task that updates the weights after ``at`` steps, or once a request is parked."""
+
+    def task(mode: Mode) -> dict[str, Any]:
+        from pd_launch.connector.scheduler import OffloadScheduler
+
+        if not watched:
+            OffloadScheduler.reset = lambda self: True  # type: ignore[method-assign]
+        engine = begin(mode)
+        book = ledger(Holder(engine))
+        steps = 0
+        while steps < at if at is not None else not book.copies:
+            engine.step()
+            steps += 1
+        engine.apply_model(heavier_norms)
+        done = engine.reset_prefix_cache(reset_running_requests=True)
+        return {"done": done, "steps": steps, "tokens": drain(engine)}
+
+    return task
+
+
+def abort_while_loading(mode: Mode) -> dict[str, Any]:
+    from pd_launch.connector.steps import State
+
+    engine = begin(mode)
+    book = ledger(Holder(engine))
+
+    def loading() -> list[str]:
+        return [rid for rid, copy in book.copies.items() if copy.state is State.RESTORING]
+
+    step_until(engine, loading)
+    rid = loading()[0]
+    engine.abort_request([next(f"request-{i}" for i in range(mode.requests) if rid.startswith(f"request-{i}"))])
+    kept = rid in book.copies
+    tokens = drain(engine)
+    return {"kept": kept, "answered": len(tokens), "rest": at_rest(Holder(engine))}
+
+
+def test_after_a_weight_update_nothing_stale_is_restored() -> None:
+    result = run(Mode(), update_weights(None))
+    assert "error" not in result, result["log"][-4000:]
+    assert result["done"] is True
+    expected = run(Mode(connector=None), update_weights(result["steps"]))
+    assert result["tokens"] == expected["tokens"]
+    control = run(Mode(), update_weights(None, watched=False))
+    assert control["steps"] == result["steps"]
+    assert control["tokens"] != expected["tokens"]
+
+
+def test_an_abort_during_an_asynchronous_restore_frees_everything() -> None:
+    result = run(Mode(extra={"async_restore_bytes": 0}), abort_while_loading)
+    assert "error" not in result, result["log"][-4000:]
+    assert result["answered"] >= 7
+    assert result["rest"] == {"taken": 0, "copies": 0, "tables": 0}
 
 
 @pytest.mark.parametrize("multi", [False, True])

@@ -1,0 +1,142 @@
+"""Failures, injected into the real engine: memory, copies, a worker, and what is refused at start."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if importlib.util.find_spec("vllm") is None:
+    pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
+
+from tests.engine.harness import FAULTY, Mode, make_engine, prepare, prompts, run
+from tests.engine.test_engine import REST, checked
+
+pytestmark = pytest.mark.engine
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vllm() -> None:
+    prepare()
+
+
+@pytest.mark.parametrize(
+    ("change", "messages"),
+    [
+        ({"role": "kv_producer"}, ["set kv_role to kv_consumer"]),
+        ({"extra": {"cpu_bytes_per_rank": 1}}, ["write 'cpu_bytes_to_use_per_rank' instead"]),
+        ({"extra": {"enable_offload_prefix_caching": "false"}}, ["enable_offload_prefix_caching must be a boolean"]),
+        ({"extra": {"cpu_bytes_to_use_per_rank": 1000}}, ["holds no block"]),
+        (
+            {"extra": {"cpu_bytes_to_use_per_rank": 1 << 50}},
+            ["1125899906842624 bytes", "1 PiB", "for 1 rank(s)", "memory of this host", "Lower cpu_bytes_to_use"],
+        ),
+    ],
+)
+def test_refused_at_start(change: dict[str, Any], messages: list[str]) -> None:
+    result = run(Mode(**change))
+    for message in messages:
+        assert message in result["error"]
+
+
+def no_memory(mode: Mode) -> dict[str, Any]:
+    """The budget is below the machine's memory, and the kernel refuses the mapping all the same."""
+    import mmap
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise OSError(12, "Cannot allocate memory")
+
+    mmap.mmap = refuse  # type: ignore[misc, assignment]
+    make_engine(mode)
+    return {}
+
+
+def test_memory_that_cannot_be_mapped_is_told_at_start() -> None:
+    error = run(Mode(), no_memory)["error"]
+    for message in ("13107200 bytes of host memory per rank", "Cannot allocate memory", "Limits: memory of this host"):
+        assert message in error
+
+
+def test_a_save_that_fails_is_recomputed() -> None:
+    result = checked(Mode(faults=("save raises", "")))
+    failed, after = result["faults"]["save raises"], result["faults"][""]
+    assert failed["counts"]["fallback.save_failed"] == 1
+    assert failed["again"] > 0
+    assert failed["identical"]
+    assert "Saving request" in result["log"] and "injected: save raises" in result["log"]
+    assert after["identical"] and after["again"] == 0
+    assert failed["at_rest"] == after["at_rest"] == REST
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"multi": True},
+        {"asynchronous": True},
+        {"extra": {"async_restore_bytes": 0}},
+        {"tensor_parallel": 2, "module": FAULTY, "faults": ("load raises rank 1", "")},
+    ],
+)
+def test_a_load_that_fails_is_recomputed(change: dict[str, Any]) -> None:
+    mode = Mode(**{"policy": "recompute", "faults": ("load raises", ""), **change})
+    result = checked(mode)
+    failed, after = result["faults"][mode.faults[0]], result["faults"][""]
+    assert failed["counts"]["fallback.load_failed"] == 1
+    assert failed["again"] > 0
+    assert failed["identical"]
+    assert after["identical"] and after["again"] == 0
+    assert failed["at_rest"] == after["at_rest"] == REST
+
+
+@pytest.mark.parametrize("extra", [{}, {"async_restore_bytes": 0}])
+def test_a_load_that_fails_ends_that_request_alone(extra: dict[str, Any]) -> None:
+    result = checked(Mode(policy="fail", faults=("load raises", ""), extra=extra))
+    failed, after = result["faults"]["load raises"], result["faults"][""]
+    assert sorted(failed["finished"]) == ["error"] + ["length"] * 7
+    ended = failed["finished"].index("error")
+    whole = [tokens for i, tokens in enumerate(failed["tokens"]) if i != ended]
+    assert whole == [tokens for i, tokens in enumerate(after["tokens"]) if i != ended]
+    assert after["identical"]
+    assert failed["at_rest"] == after["at_rest"] == REST
+
+
+def worker_dies(mode: Mode) -> dict[str, Any]:
+    import psutil
+    from vllm import SamplingParams
+
+    llm = make_engine(mode)
+    engine = llm.llm_engine
+    sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
+    for i, prompt in enumerate(prompts(mode)):
+        engine.add_request(f"request-{i}", prompt, sampling)
+    for _ in range(130):
+        engine.step()
+    workers = [c for c in psutil.Process().children() if "spawn_main" in " ".join(c.cmdline())]
+    workers = [w for w in workers if "resource_tracker" not in " ".join(w.cmdline())]
+    workers[-1].kill()
+    begin, error = time.monotonic(), ""
+    try:
+        while time.monotonic() < begin + 60:
+            engine.step()
+    except Exception as caught:  # noqa: BLE001  which one is vLLM's business
+        error = type(caught).__name__
+    psutil.wait_procs(workers, timeout=30)
+    return {"found": len(workers), "ended_by": error, "alive": sum(w.is_running() for w in workers)}
+
+
+@pytest.mark.skipif(not SHARED_MEMORY.exists(), reason="no /dev/shm")
+def test_a_worker_that_dies_ends_the_engine_and_leaves_nothing() -> None:
+    before = set(SHARED_MEMORY.iterdir())
+    result = run(Mode(tensor_parallel=2), worker_dies)
+    assert result["found"] >= 2, result["log"][-3000:]
+    assert result["ended_by"]
+    assert result["alive"] == 0
+    deadline = time.monotonic() + 20
+    while (left := set(SHARED_MEMORY.iterdir()) - before) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not left
