@@ -38,15 +38,16 @@ def test_where_releases_read_it(config: Any, old: bool | None, new: bool | None)
     tree = None if config is None else plain_node(config, PLACE)
     for release in ("0.18.0", "0.23.0", "0.24.0rc1"):
         assert switch_of(tree, parse_target(release)).on is old, release
-    for release in ("0.25.1rc1", "0.27.1rc1"):
+    for release in ("0.25.1rc1", "0.26.0rc1"):
         assert switch_of(tree, parse_target(release)).on is new, release
 
 
 @pytest.mark.parametrize(("word", "on"), [("false", False), ("False", False), ("0", False), ("true", True)])
-def test_strings_are_converted_only_by_the_newest(word: str, on: bool) -> None:
+def test_strings_are_converted_only_by_strict_releases(word: str, on: bool) -> None:
     tree = plain_node({"scheduler_config": {"recompute_scheduler_enable": word}}, PLACE)
     assert switch_of(tree, parse_target("0.28.0")).on is on
-    assert switch_of(tree, parse_target("0.27.1rc1")).on is True
+    assert switch_of(tree, parse_target("0.27.1rc1")).on is on
+    assert switch_of(tree, parse_target("0.26.0rc1")).on is True
 
 
 @pytest.mark.parametrize(
