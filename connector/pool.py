@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import threading
+import time
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -15,8 +15,7 @@ from pd_launch.connector.hostmem import Registrar, prefer_node
 from pd_launch.schemas.budget import host_blocks
 
 POPULATE_WRITE = 23  # madvise: back pages as a write would, without changing a byte. Linux 5.14
-TOUCH_BYTES = 16 << 20  # one call; the address space is locked for reading meanwhile
-LOWEST_PRIORITY = 19
+TOUCH_BYTES = 4 << 20  # one call, which locks the address space against mmap: short, and never at a low priority
 
 
 class HostPool:
@@ -73,20 +72,21 @@ class HostPool:
         return self.pinned
 
     def touch(self) -> None:
-        """Back the memory with pages, in a thread of the lowest priority; does nothing for pinned memory or twice."""
+        """Back the memory with pages, in a thread that rests half of the time; not for pinned memory, and only once."""
         if self.pinned or self._toucher is not None:
             return
         self._toucher = threading.Thread(target=self._touch, name="pd-launch-touch", daemon=True)
         self._toucher.start()
 
     def _touch(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         madvise = ctypes.CDLL(None, use_errno=True).madvise
         madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         for start in range(0, self.budget, TOUCH_BYTES):
-            size = min(TOUCH_BYTES, self.budget - start)
-            if self._closed.is_set() or madvise(self.address + start, size, POPULATE_WRITE):
+            begin = time.monotonic()
+            if madvise(self.address + start, min(TOUCH_BYTES, self.budget - start), POPULATE_WRITE):
                 return  # an older kernel: pages come as they are used
+            if self._closed.wait(time.monotonic() - begin):
+                return
 
     def wait_touched(self) -> None:
         """Wait until :meth:`touch` is over."""
