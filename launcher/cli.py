@@ -18,14 +18,42 @@ SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
-@click.group(context_settings=_SETTINGS)
-@click.version_option(__version__, "-V", "--version", prog_name="pd-launch")
+class _Commands(click.Group):
+    """Lists commands in the order in which they are defined here: what is used most comes first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
+
+    click.echo(f"pd-launch, version {__version__}")
+    click.echo(f"newest releases known: vllm-ascend {list(ASCEND_PAIRS)[-1]}, vLLM {VLLM_RELEASES[-1]}")
+    context.exit()
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and the newest releases known, and exit.",
+)
 def cli() -> None:
     """Check, render and launch the vLLM engines of a prefill/decode deployment.
 
     \b
-    pd-launch check decode.sh
-    pd-launch decode --profile a3-dp2tp8 --dry-run
+    Examples:
+      pd-launch check decode.sh
+      pd-launch decode --profile a3-dp2tp8 --dry-run
+
+    "pd-launch COMMAND --help" says more. Every option has a variable: PD_LAUNCH_CHECK_TARGET is check's --target.
     """
 
 
@@ -48,8 +76,18 @@ def _rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:
 
 
 def _target_option(function: Any) -> Any:
+    return click.option("--target", metavar="RELEASE", help="Release: vllm-ascend==0.25.1rc1 or vllm==0.32.0.")(
+        function
+    )
+
+
+def _color_option(function: Any) -> Any:
     return click.option(
-        "--target", metavar="RELEASE", help="Release to check against: vllm-ascend==0.25.1rc1 or vllm==0.32.0."
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colours; auto is on a terminal, without NO_COLOR.",
     )(function)
 
 
@@ -59,10 +97,12 @@ def _lang_option(function: Any) -> Any:
     )
 
 
-@cli.command()
+@cli.command(short_help="Find mistakes before an engine starts.")
 @click.argument("files", nargs=-1, metavar="[FILE]... [-- COMMAND]", type=click.UNPROCESSED)
 @_target_option
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the output."
+)
 @click.option("--output", metavar="FILE", help="Write the report there.")
 @click.option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
 @click.option("--ignore", metavar="CODES", help="All rules but these.")
@@ -74,7 +114,7 @@ def _lang_option(function: Any) -> Any:
 @click.option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
 @click.option("--separate", is_flag=True, help="Each file is a deployment of its own.")
 @click.option("--show-config", is_flag=True, help="Print the configuration that counts here.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_color_option
 @_lang_option
 @click.pass_context
 def check(context: click.Context, /, **options: Any) -> None:
@@ -83,8 +123,9 @@ def check(context: click.Context, /, **options: Any) -> None:
     Several files are checked together as one deployment; - reads standard input; behind -- stands a command line.
 
     \b
-    pd-launch check prefill.sh decode.sh
-    pd-launch check -- vllm serve /models/m --max-num-seqs 8
+    Examples:
+      pd-launch check prefill.sh decode.sh
+      pd-launch check -- vllm serve /models/m --max-num-seqs 8
     """
     # Looking for plugins of pydantic reads the metadata of everything that is installed; none could matter here.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -94,9 +135,14 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 
 def _launch_options(function: Any) -> Any:
+    options: list[Any] = []
     for option in (
         click.option(
-            "--profile", required=True, metavar="FILE|NAME", help="Profile file, or the name of a shipped one."
+            "--profile",
+            required=True,
+            metavar="FILE|NAME",
+            help="Profile file, or the name of a shipped one.",
+            shell_complete=_profile_names,
         ),
         click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile."),
         click.option("--dry-run", is_flag=True, help="Print the plan and start nothing."),
@@ -120,40 +166,44 @@ def _launch_options(function: Any) -> Any:
         _lang_option,
         click.argument("extra", nargs=-1, metavar="[-- EXTRA VLLM ARGS]", type=click.UNPROCESSED),
     ):
+        options.append(option)
+    for option in reversed(options):  # click shows them from the last applied on
         function = option(function)
     return function
 
 
-@cli.command()
+@cli.command(short_help="Check, render and start this node's decode engine.")
 @_launch_options
 @click.pass_context
 def decode(context: click.Context, /, **options: Any) -> None:
     """Check, render and start this node's decode engine.
 
     \b
-    pd-launch decode --profile a3-dp2tp8 --dry-run
-    pd-launch decode --profile my.yaml --set decode.port=8300 -- --seed 1
+    Examples:
+      pd-launch decode --profile a3-dp2tp8 --dry-run
+      pd-launch decode --profile my.yaml --set decode.port=8300 -- --seed 1
     """
     from pd_launch.launcher.commands.launch import launch_command
 
     context.exit(launch_command("decode", **options))
 
 
-@cli.command()
+@cli.command(short_help="Check, render and start this node's prefill engine.")
 @_launch_options
 @click.pass_context
 def prefill(context: click.Context, /, **options: Any) -> None:
     """Check, render and start this node's prefill engine.
 
     \b
-    pd-launch prefill --profile a3-dp2tp8 --dry-run
+    Example:
+      pd-launch prefill --profile a3-dp2tp8 --dry-run
     """
     from pd_launch.launcher.commands.launch import launch_command
 
     context.exit(launch_command("prefill", **options))
 
 
-@cli.command()
+@cli.command(short_help="Say whether this host fits.")
 @click.option("--profile", metavar="FILE|NAME", help="Compare this host with a profile.", shell_complete=_profile_names)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
 @click.option("--side", type=click.Choice(["decode", "prefill"]), help="Only this side of the profile.")
@@ -161,35 +211,47 @@ def prefill(context: click.Context, /, **options: Any) -> None:
 @click.option("--host-facts", metavar="FILE", help="Look at the machine that this file describes instead.")
 @_target_option
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
 )
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_color_option
 @_lang_option
 @click.pass_context
 def doctor(context: click.Context, /, **options: Any) -> None:
     """Say whether this host fits: memory, /dev/shm, limits, ports, devices, versions, leftovers.
 
     \b
-    pd-launch doctor
-    pd-launch doctor --profile a3-dp2tp8 --side decode
+    Examples:
+      pd-launch doctor
+      pd-launch doctor --profile a3-dp2tp8 --side decode
     """
     from pd_launch.launcher.commands.doctor import DoctorOptions, doctor_command
 
     context.exit(doctor_command(DoctorOptions(**options)))
 
 
-@cli.group(invoke_without_command=True)
+@cli.group(invoke_without_command=True, short_help="Dump what is known of this host; compare nodes.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
 )
 @click.pass_context
 def facts(context: click.Context, form: str) -> None:
     """Dump what is known of this host, for an issue or for --host-facts; secrets are masked.
 
     \b
-    pd-launch facts --format json > node0.json
-    pd-launch facts diff node0.json node1.json
-    pd-launch facts check node0.json node1.json node2.json
+    Examples:
+      pd-launch facts --format json > node0.json
+      pd-launch facts diff node0.json node1.json
+      pd-launch facts check node0.json node1.json node2.json
     """
     if context.invoked_subcommand is None:
         from pd_launch.launcher.commands.facts import facts_command
@@ -199,7 +261,9 @@ def facts(context: click.Context, form: str) -> None:
 
 def _compare_options(function: Any) -> Any:
     for option in (
-        click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output."),
+        click.option(
+            "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
+        ),
         _lang_option,
     ):
         function = option(function)
@@ -212,7 +276,12 @@ def _compare_options(function: Any) -> Any:
 @_compare_options
 @click.pass_context
 def facts_diff(context: click.Context, /, first: str, second: str, form: str, lang: str | None) -> None:
-    """Show in what two nodes differ."""
+    """Show in what two nodes differ.
+
+    \b
+    Example:
+      pd-launch facts diff node0.json node1.json
+    """
     from pd_launch.launcher.commands.facts import diff_command
 
     context.exit(diff_command(first, second, form, lang))
@@ -223,16 +292,26 @@ def facts_diff(context: click.Context, /, first: str, second: str, form: str, la
 @_compare_options
 @click.pass_context
 def facts_check(context: click.Context, /, files: tuple[str, ...], form: str, lang: str | None) -> None:
-    """Say what the nodes of one deployment must have alike, and do not."""
+    """Say what the nodes of one deployment must have alike, and do not.
+
+    \b
+    Example:
+      pd-launch facts check node0.json node1.json node2.json
+    """
     from pd_launch.launcher.commands.facts import check_command
 
     context.exit(check_command(files, form, lang))
 
 
-@cli.command()
+@cli.command(short_help="Explain a rule, and what to write instead.")
 @click.argument("code", shell_complete=_rule_codes)
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
 )
 @_lang_option
 @click.pass_context
@@ -240,16 +319,22 @@ def explain(context: click.Context, /, code: str, form: str, lang: str | None) -
     """Explain a rule: what it does, why it matters, and what to write instead.
 
     \b
-    pd-launch explain PD301
+    Example:
+      pd-launch explain PD301
     """
     from pd_launch.launcher.commands.rules import explain_command
 
     context.exit(explain_command(code, form, lang))
 
 
-@cli.command()
+@cli.command(short_help="List all rules.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
 )
 @_lang_option
 @click.pass_context
@@ -257,38 +342,45 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
     """List all rules.
 
     \b
-    pd-launch rules --format json
+    Example:
+      pd-launch rules --format json
     """
     from pd_launch.launcher.commands.rules import rules_command
 
     context.exit(rules_command(form, lang))
 
 
-@cli.command()
+@cli.command(short_help="Print a JSON Schema.")
 @click.argument("name", type=click.Choice(["profile", "report", "plan"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
     """Print the JSON Schema of a profile, a report or a plan.
 
     \b
-    pd-launch schema profile > profile.schema.json
+    Example:
+      pd-launch schema profile > profile.schema.json
     """
     from pd_launch.launcher.commands.rules import schema_command
 
     context.exit(schema_command(name))
 
 
-@cli.command()
+@cli.command(short_help="Say from engines' logs whether the offload works.")
 @click.argument("files", nargs=-1, metavar="FILE|-...", type=click.UNPROCESSED)
 @click.option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
 @click.option("--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line.")
 @click.option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
 )
 @click.option("--output", metavar="FILE", help="Write the report there.")
 @click.option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@_color_option
 @_lang_option
 @click.pass_context
 def logs(context: click.Context, /, **options: Any) -> None:
@@ -297,15 +389,16 @@ def logs(context: click.Context, /, **options: Any) -> None:
     Exits 0 where it is active and healthy or idle, 1 where it is inactive, fell back or failed, 2 for another log.
 
     \b
-    pd-launch logs decode.log
-    kubectl logs decode-0 | pd-launch logs -
+    Examples:
+      pd-launch logs decode.log
+      kubectl logs decode-0 | pd-launch logs -
     """
     from pd_launch.launcher.commands.logs import LogsOptions, logs_command
 
     context.exit(logs_command(LogsOptions(**options)))
 
 
-@cli.command()
+@cli.command(short_help="Make a profile from existing launches.")
 @click.option(
     "--from", "sources", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
 )
@@ -321,8 +414,9 @@ def init(context: click.Context, /, more: tuple[str, ...], **options: Any) -> No
     What could not be carried over is listed, and the status is then 1.
 
     \b
-    pd-launch init --from decode.sh prefill.sh -o my.yaml
-    pd-launch init
+    Examples:
+      pd-launch init --from decode.sh prefill.sh -o my.yaml
+      pd-launch init
     """
     from pd_launch.launcher.commands.init import InitOptions, init_command
 
@@ -331,20 +425,26 @@ def init(context: click.Context, /, more: tuple[str, ...], **options: Any) -> No
     context.exit(init_command(InitOptions(**{**options, "sources": (*options["sources"], *more)})))
 
 
-@cli.group()
+@cli.group(short_help="Look at the profiles that come with pd-launch.")
 def profiles() -> None:
     """Look at the profiles that come with pd-launch, or start from one.
 
     \b
-    pd-launch profiles list
-    pd-launch profiles copy a3-dp2tp8 my.yaml
+    Examples:
+      pd-launch profiles list
+      pd-launch profiles copy a3-dp2tp8 my.yaml
     """
 
 
 @profiles.command("list")
 @click.pass_context
 def profiles_list(context: click.Context, /) -> None:
-    """List the shipped profiles."""
+    """List the shipped profiles.
+
+    \b
+    Example:
+      pd-launch profiles list
+    """
     from pd_launch.launcher.commands.profiles import list_command
 
     context.exit(list_command())
@@ -354,7 +454,12 @@ def profiles_list(context: click.Context, /) -> None:
 @click.argument("name", shell_complete=_profile_names)
 @click.pass_context
 def profiles_show(context: click.Context, /, name: str) -> None:
-    """Print a shipped profile."""
+    """Print a shipped profile.
+
+    \b
+    Example:
+      pd-launch profiles show cpu-tiny
+    """
     from pd_launch.launcher.commands.profiles import show_command
 
     context.exit(show_command(name))
@@ -365,28 +470,39 @@ def profiles_show(context: click.Context, /, name: str) -> None:
 @click.argument("target", required=False)
 @click.pass_context
 def profiles_copy(context: click.Context, /, name: str, target: str | None) -> None:
-    """Copy a shipped profile to a file of yours."""
+    """Copy a shipped profile to a file of yours.
+
+    \b
+    Example:
+      pd-launch profiles copy a3-dp2tp8 my.yaml
+    """
     from pd_launch.launcher.commands.profiles import copy_command
 
     context.exit(copy_command(name, target))
 
 
-@cli.command()
+@cli.command(short_help="Say how much host memory the offload needs.")
 @click.option(
     "--profile", metavar="FILE|NAME", help="Profile whose decode side is sized.", shell_complete=_profile_names
 )
 @click.option("--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json.")
 @click.option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
-@click.option("--hardware", type=click.Choice(["a2", "a3", "cuda", "cpu"]), default="a3", help="Without a profile.")
-@click.option("--tp", type=click.IntRange(1), help="Tensor-parallel size.")
-@click.option("--pp", type=click.IntRange(1), help="Pipeline-parallel size.")
-@click.option("--dp", type=click.IntRange(1), help="Data-parallel ranks of the whole side.")
-@click.option("--nodes", type=click.IntRange(1, 250), help="Nodes of the side.")
-@click.option("--block-size", type=click.IntRange(1), help="Tokens of a block.")
+@click.option(
+    "--hardware",
+    type=click.Choice(["a2", "a3", "cuda", "cpu"]),
+    default="a3",
+    show_default=True,
+    help="Kind of the nodes, without a profile.",
+)
+@click.option("--tp", type=click.IntRange(1), metavar="N", help="Tensor-parallel size.")
+@click.option("--pp", type=click.IntRange(1), metavar="N", help="Pipeline-parallel size.")
+@click.option("--dp", type=click.IntRange(1), metavar="N", help="Data-parallel ranks of the whole side.")
+@click.option("--nodes", type=click.IntRange(1, 250), metavar="N", help="Nodes of the side.")
+@click.option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
 @click.option("--kv-cache-dtype", metavar="DTYPE", help="Such as fp8; default: the model's own.")
 @click.option("--mtp", type=click.IntRange(1), metavar="N", help="Draft tokens of multi-token prediction.")
-@click.option("--max-model-len", type=click.IntRange(1), help="Longest request; default: the model's own.")
-@click.option("--tokens", type=click.IntRange(1), help="Tokens of a parked request; default: the longest.")
+@click.option("--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own.")
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest.")
 @click.option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
 @click.option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
 @click.option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
@@ -401,7 +517,7 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
     type=click.Choice(["text", "json", "profile"]),
     default="text",
     show_default=True,
-    help="Output.",
+    help="Form of the output.",
 )
 @_target_option
 @click.pass_context
@@ -409,21 +525,23 @@ def size(context: click.Context, /, **options: Any) -> None:
     """Say how much host memory the offload needs, or how much fits.
 
     \b
-    pd-launch size --profile a3-dp2tp8 --requests 8
-    pd-launch size --model Qwen/Qwen3-32B --tp 4 --memory 512GiB
+    Examples:
+      pd-launch size --profile a3-dp2tp8 --requests 8
+      pd-launch size --model Qwen/Qwen3-32B --tp 4 --memory 512GiB
     """
     from pd_launch.launcher.commands.size import size_command
 
     context.exit(size_command(options))
 
 
-@cli.command()
+@cli.command(short_help="Print a shell's completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
 
     \b
-    source <(pd-launch completion bash)
+    Example:
+      source <(pd-launch completion bash)
     """
     from click.shell_completion import get_completion_class
 
