@@ -18,6 +18,11 @@ HOLE = "\ue000"
 """Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
 
 
+def knowable(name: str) -> bool:
+    """Whether a key or name is known in full, with no part that is filled in at run time."""
+    return HOLE not in name and "$" not in name and "{" not in name
+
+
 @dataclass(frozen=True)
 class Origin:
     """A span of text in a file. Lines and columns count from 1, in characters; the end is exclusive."""

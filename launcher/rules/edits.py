@@ -1,9 +1,10 @@
-"""Text splices that several rules need: rename a key, replace a value, remove an entry of a mapping."""
+"""Text splices that several rules need: write another word, rename a key, remove an entry of a mapping."""
 
 from __future__ import annotations
 
 import re
 
+from pd_launch.launcher.rules.registry import FixEdits, Msg
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Node, Origin, SourceFile
 
@@ -23,10 +24,20 @@ def key_origin(deployment: Deployment, node: Node, name: str) -> Origin | None:
     return source.origin(line + match.start(), line + match.end()) if match else None
 
 
-def written(deployment: Deployment, origin: Origin) -> str | None:
-    """Return the text at ``origin`` as it stands in the file, or None where the file is not at hand."""
-    source = _source(deployment, origin)
-    return None if source is None else source.text[slice(*_span(source, origin))]
+def written(deployment: Deployment, origin: Origin | None) -> str | None:
+    """Return the text at ``origin`` as it stands in the file; None where that is no text of an input."""
+    source = _source(deployment, origin) if origin else None
+    return None if source is None or origin is None else source.text[slice(*_span(source, origin))]
+
+
+def renamed(
+    deployment: Deployment, origin: Origin, old: str, new: str, safe: bool = False, message: Msg | None = None
+) -> FixEdits | None:
+    """Return the fix that writes ``new`` for ``old`` at ``origin``; None where ``old`` does not stand there once."""
+    text = written(deployment, origin)
+    if text is None or text.count(old) != 1:
+        return None
+    return FixEdits(message or Msg(f"write {new}", f"改写为 {new}"), ((origin, text.replace(old, new)),), safe)
 
 
 def rename_key(deployment: Deployment, node: Node, old: str, new: str) -> Edits | None:
@@ -59,7 +70,7 @@ def remove_entry(deployment: Deployment, node: Node, name: str) -> Edits | None:
 
 
 def _source(deployment: Deployment, origin: Origin) -> SourceFile | None:
-    return deployment.sources.get(origin.file)
+    return None if origin.via else deployment.sources.get(origin.file)
 
 
 def _span(source: SourceFile, origin: Origin) -> tuple[int, int]:

@@ -35,7 +35,7 @@ def meaning(arg: Arg, table: Table) -> Meaning:
     base, _, _ = arg.name.partition(".")
     if arg.written.startswith("-O") or base == "O":
         return Meaning("optimization-level", Spec("any"))
-    if not arg.written.startswith("--"):
+    if arg.written.startswith("-") and not arg.written.startswith("--"):
         return _short(arg.written, table)
     found = exact(base, table)
     return found if found is not UNKNOWN else _beginning(base, table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import renamed
+from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.flag_domains import (
     OBJECT,
     PLAIN_JSON,
@@ -44,12 +44,12 @@ def table_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """Check every flag's values, and the fields of its JSON object, against the target's table."""
     table = vllm_table(deployment.target)
     for arg in node.args:
-        if not arg.name or (arg.name.partition(".")[0] not in table.flags and node.form == "python"):
+        if not arg.name or (arg.name.partition(".")[0] not in table.flags and node.program == "python"):
             continue
         found = meaning(arg, table)
         if found.spec is None:
             continue
-        if node.form == "python":
+        if node.program == "python":
             yield from _python(arg, found.spec)
         else:
             yield from _words(arg, found.spec, found.negated)
@@ -156,7 +156,7 @@ def _no_field(entry: Node, path: str, config: str, shown: str, table: Table, dep
     message = Msg(f"{shown} has no field {path}", f"{shown} 没有字段 {path}")
     if near is None:
         return Hit(place, message, Msg(f"remove {name}", f"删掉 {name}"))
-    fix = renamed(place, name, near, deployment)
+    fix = renamed(deployment, place, name, near)
     return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=fix)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, renamed, written
+from pd_launch.launcher.rules.edits import renamed, written
 from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
@@ -12,6 +12,7 @@ from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
 from pd_launch.schemas.releases.flag_shapes import SWITCHES
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
+from pd_launch.schemas.values import knowable
 
 ZH = r"""
 目标版本的 `vllm serve` 没有这个参数
@@ -91,7 +92,7 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     tables of 0.27.1 and 0.32.0 are compared with the real parser.
     """
     table = vllm_table(deployment.target)
-    check = _keyword if node.form == "python" else _flag
+    check = _keyword if node.program == "python" else _flag
     for index, arg in enumerate(node.args):
         if not arg.name:
             if not _is_switch_value(arg, node.args[index - 1] if index else None):
@@ -145,7 +146,7 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
-    fix = renamed(arg.origin, shown, f"--{near}", deployment)
+    fix = renamed(deployment, arg.origin, shown, f"--{near}" if shown.startswith("-") else near)
     return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=fix)
 
 
@@ -163,7 +164,7 @@ def _elsewhere(name: str, table: Table) -> Msg | None:
 def _blank(arg: Arg, deployment: Deployment) -> Hit:
     right = arg.written.strip()
     help_ = Msg(f"write {right} without the blank", f"请写 {right},不要带空格")
-    text = written(arg.origin, deployment)
+    text = written(deployment, arg.origin)
     edits = ((arg.origin, text.replace(arg.written, right)),) if text and text.count(arg.written) == 1 else None
     return Hit(
         arg.origin,
@@ -202,4 +203,4 @@ def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     known = [*(flag.replace("-", "_") for flag in table.flags), *table.names("keywords")]
     near = nearest(keyword, known)
     help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?") if near else Msg("remove it", "删掉它")
-    yield Hit(arg.origin, message, help_, fix=renamed(arg.origin, keyword, near, deployment) if near else None)
+    yield Hit(arg.origin, message, help_, fix=renamed(deployment, arg.origin, keyword, near) if near else None)

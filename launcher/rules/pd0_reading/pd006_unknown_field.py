@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, removed, renamed
+from pd_launch.launcher.rules.edits import remove_entry, renamed
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.kv_fields import kv_field_dropped, kv_fields
 from pd_launch.schemas.target import Target
-from pd_launch.schemas.values import Node
+from pd_launch.schemas.values import Node, knowable
 
 ZH = """
 --kv-transfer-config 里有 vLLM 不认识的字段
@@ -102,12 +102,13 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
             f"{name} is not a field any more: vLLM {dropped} dropped it", f"{name} 已在 vLLM {dropped} 中删除"
         )
         help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name};没有连接器读取它")
-        return Hit(place, message, help_, fix=removed(entry, deployment, help_, safe=True))
+        edits = remove_entry(deployment, entry, name)
+        return Hit(place, message, help_, fix=FixEdits(help_, edits, True) if edits else None)
     message = Msg(f"--kv-transfer-config has no field {name}", f"--kv-transfer-config 没有字段 {name}")
     near = nearest(name, known)
     if near is None:
         return Hit(place, message, _options(name))
-    fix: FixEdits | None = renamed(place, name, near, deployment)
+    fix: FixEdits | None = renamed(deployment, place, name, near)
     return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=fix)
 
 

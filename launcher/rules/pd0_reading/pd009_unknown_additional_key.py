@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import knowable, renamed
+from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.additional import GROUP, SWITCH
 from pd_launch.schemas.finding import Severity
@@ -18,7 +18,7 @@ from pd_launch.schemas.releases.additional_keys import (
     releases_with_key,
 )
 from pd_launch.schemas.target import Target
-from pd_launch.schemas.values import Node
+from pd_launch.schemas.values import Node, knowable
 
 ZH = """
 --additional-config 里有目标版本不读取的键
@@ -132,7 +132,7 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
     near = nearest(name, known)
     releases = [] if where else releases_with_key(name, target)
     if near is not None and not releases:
-        fix = renamed(place, name, near, deployment)
+        fix = renamed(deployment, place, name, near)
         return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=fix)
     if releases:
         span, span_zh = f"from {releases[0]} to {releases[-1]}", f"从 {releases[0]} 到 {releases[-1]} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import renamed
+from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -114,5 +114,5 @@ def _wrong(role: Node, deployment: Deployment) -> Hit:
         Msg(f"did you mean {near}?", f"是不是想写 {near}?")
         if near
         else Msg(f"write one of {choice}", f"请写 {choice} 之一"),
-        fix=renamed(role.origin, text, near, deployment) if near else None,
+        fix=renamed(deployment, role.origin, text, near) if near else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import written
+from pd_launch.launcher.rules.edits import written
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.additional import GROUP, SWITCH, Switch, switch_of
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -160,14 +160,14 @@ def _flattened(node: NodeLaunch, nested: Node, message: Msg, deployment: Deploym
     group = node.additional.get(GROUP) if node.additional else None
     if group is None or group.key is None or len(list(group.items())) != 1 or nested.key is None:
         return None
-    if written(group.key, deployment) != f'"{GROUP}"' or not isinstance(nested.value, bool):
+    if written(deployment, group.key) != f'"{GROUP}"' or not isinstance(nested.value, bool):
         return None
     whole = _joined(group.key, group.origin)
     return FixEdits(message, ((whole, f'"{SWITCH}": {json.dumps(nested.value)}'),), safe=True)
 
 
 def _nested(flat: Node, message: Msg, deployment: Deployment) -> FixEdits | None:
-    if flat.key is None or written(flat.key, deployment) != f'"{SWITCH}"' or not isinstance(flat.value, bool):
+    if flat.key is None or written(deployment, flat.key) != f'"{SWITCH}"' or not isinstance(flat.value, bool):
         return None
     text = f'"{GROUP}": {{"{SWITCH}": {json.dumps(flat.value)}}}'
     return FixEdits(message, ((_joined(flat.key, flat.origin), text),), safe=True)

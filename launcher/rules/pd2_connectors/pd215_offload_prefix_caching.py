@@ -101,5 +101,5 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
                 "enable_offload_prefix_caching 是实验功能:前缀相同的请求会共享主机块",
             ),
             Msg("leave it out, or write false", "不要写它,或者写 false"),
-            fix=None if value.origin.via or node.form == "python" else off,
+            fix=None if value.origin.via or node.program == "python" else off,
         )

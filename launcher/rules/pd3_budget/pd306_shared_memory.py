@@ -112,7 +112,7 @@ def shared_memory(deployment: Deployment) -> Iterator[Hit]:
             size = size_of(container.shm_size)
             if size is not None:
                 yield from _judge(deployment, nodes, _Size(size, container.shm_size.origin, container.form))
-        elif container.form != "profile":
+        elif container.form != "profile" and not container.partial:
             yield from _unsized(deployment, nodes, container)
     free = deployment.fact("shm_free")
     measured = free if free is not None else deployment.fact("shm_total")

@@ -135,7 +135,8 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
 def _away(node: NodeLaunch, first: list[NodeLaunch]) -> bool:
     """Whether rank 0 surely does not run on the machine of ``node``."""
-    if any(m.host == node.host and not exclusive(m, node) for m in first):
+    here = own_address(node)
+    if any((own_address(m) == here or (m.host and m.host == node.host)) and not exclusive(m, node) for m in first):
         return False
     return bool(node.switch("headless")) or any(own_address(m) not in (None, own_address(node)) for m in first)
 

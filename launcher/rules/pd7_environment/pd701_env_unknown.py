@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.common import renamed
+from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.launcher.rules.variables import nearest_name, place_of
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -116,5 +116,5 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(f"nothing that the engine runs reads {name}", f"引擎不会读取 {name}"),
             Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
-            fix=renamed(place, name, meant, deployment),
+            fix=renamed(deployment, place, name, meant),
         )
