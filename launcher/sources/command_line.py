@@ -41,7 +41,9 @@ class _Words:
         while self.at < len(self.words):
             word = self.unquoted(self.words[self.at])
             self.at += 1
-            if _is_flag(word):
+            if word.value == HOLE * 2 or (word.value == HOLE and self.node.program == "api_server"):
+                self.node.partial = True  # an array, or arguments in a variable: any number of words
+            elif _is_flag(word):
                 self.flag(word)
             elif self.node.model is None and word.value.strip():
                 self.node.model = word.node()

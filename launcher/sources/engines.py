@@ -23,6 +23,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
+_BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _WRAPPERS = {
     "nohup": 0, "exec": 0, "sudo": 0, "time": 0, "setsid": 0, "stdbuf": 0, "command": 0, "taskset": 1, "timeout": 1,
@@ -266,6 +267,8 @@ def scripts_inside(command: Command) -> list[Text]:
             texts += scripts_of(words[index + 1 :])
     if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
         texts.append(words[-1])
+    if values[:1] == ["ssh"] and command.body is not None and _BARE_SHELL.fullmatch(values[-1]):
+        texts = []  # ssh HOST 'bash -s': the shell over there reads the here-document
     shell_reads = bool(values) and (values[0].rpartition("/")[2] in _SHELLS or values[0] == "ssh") and not texts
     if command.body is not None and (shell_reads or command.target.endswith(".sh")):
         texts.append(command.body)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.launcher.sources.python_commands import Commands
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
+_GROWS = ("append", "extend", "insert", "remove", "pop")
 
 
 def read_python(source: SourceFile, found: Found) -> None:
@@ -43,6 +46,8 @@ class _Reader:
         self.following: set[str] = set()
         self.aliases: dict[str, str] = {}
         """Names that an import gives to a class: ``from vllm import LLM as Engine``."""
+        self.grown: set[str] = set()
+        """Lists to which the file adds later."""
 
     def read(self) -> None:
         nodes = list(ast.walk(self.tree))
@@ -57,14 +62,23 @@ class _Reader:
             elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
                 self.assigned.setdefault(node.target.id, []).append(node.target)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
+        commands = Commands(self.source, self.found, self.node, self.only, self.grown)
+        self.grown.update(name for call in calls for name in _grown(call))
         for call in calls:
             if self.called(call) in ENGINES:
                 self.engine(call)
+            else:
+                commands.read(self.called(call), call, self.origin(call.func))
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
                 launch.args.append(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
+
+    def only(self, expression: ast.expr) -> ast.expr:
+        """Return what a name is assigned, where that happens once; every other expression is itself."""
+        values = self.assigned.get(expression.id, []) if isinstance(expression, ast.Name) else []
+        return values[0] if len(values) == 1 else expression
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
@@ -204,6 +218,12 @@ class _Reader:
         """Turn Python's byte offset in a line into a column."""
         text = self.source.line(line)
         return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
+
+
+def _grown(call: ast.Call) -> Iterator[str]:
+    function = call.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in _GROWS:
+        yield function.value.id
 
 
 def _arithmetic(expression: ast.expr) -> int | float | None:

@@ -85,6 +85,7 @@ class _Call:
             group.sources[source.path] = source
             group.found.forms.add("python")
             read_python(source, group.found)
+            self.nested(group.found)
         elif is_unit(source):
             group.sources[source.path] = source
             group.found.forms.add("systemd")

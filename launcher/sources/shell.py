@@ -271,7 +271,7 @@ class _Runner:
         self._branches(node, scope, ("elif_clause", "else_clause"))
 
     def on_case_statement(self, node: Any, scope: Scope) -> None:
-        self._branches(node, scope, ("case_item",))
+        self._branches(node, scope, (), [[child] for child in node.children if child.type == "case_item"])
 
     def _branches(self, node: Any, scope: Scope, kinds: tuple[str, ...], groups: list[list[Any]] | None = None) -> None:
         """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
@@ -288,14 +288,36 @@ class _Runner:
                 self.statement(child, scope)
             ends.append(scope.variables)
         self.inside = outer
-        if not any(child.type == "else_clause" for child in node.children):
+        if not any(child.type == "else_clause" or self._is_rest(child) for child in node.children):
             ends.append(start)
         scope.variables = dict(start)
         for name in {name for end in ends for name in end}:
             values = [end.get(name) for end in ends]
             first = values[0]
             same = all(_same(value, first) for value in values)
-            scope.variables[name] = first if same and first is not None else self._hole(node)
+            scope.variables[name] = first if same and first is not None else self._merged(values, node)
+
+    def _is_rest(self, node: Any) -> bool:
+        """Whether this is the branch ``*)`` of a ``case``, which takes whatever the others leave."""
+        return node.type == "case_item" and any(self.words.raw(child) == "*" for child in node.children[:1])
+
+    def _merged(self, values: list[Text | list[Text] | None], node: Any) -> Text | list[Text]:
+        """What branches leave of a variable: where they only add to it, the common beginning and an unknown rest."""
+        rest = self._hole(node)
+        if all(isinstance(value, list) for value in values):
+            lists = [value for value in values if isinstance(value, list)]
+            shared = min(lists, key=len)
+            if shared and all(_same_words(value[: len(shared)], shared) for value in lists):
+                return [*shared, rest]
+        elif all(isinstance(value, Text) for value in values):
+            texts = [value for value in values if isinstance(value, Text)]
+            shortest = min(texts, key=lambda text: len(text.value))
+            head = shortest.value.rstrip()
+            longer = [text.value[len(head) :] for text in texts if len(text.value) > len(head)]
+            if head and longer and all(t.value.startswith(head) for t in texts) and all(more[0] in " \t\n" for more in longer):
+                start, end = self.words.span(node)
+                return concat([shortest.part(0, len(head)), self._made(f" {HOLE}", start, end)], self.source, end)
+        return rest
 
     def _made(self, value: str, start: int, end: int) -> Text:
         """Return a text that is not written as such, at the place that it follows from."""
@@ -386,6 +408,10 @@ class _Runner:
                 scope.variables[name] = variables[name]
         scope.positional, self.locals = positional, outer
         self.calls -= 1
+
+
+def _same_words(left: list[Text], right: list[Text]) -> bool:
+    return all(one is other or _same(one, other) for one, other in zip(left, right, strict=True))
 
 
 def _same(left: Text | list[Text] | None, right: Text | list[Text] | None) -> bool:

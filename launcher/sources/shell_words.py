@@ -190,10 +190,15 @@ class Words:
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
         if value is None:
-            return [_Piece(self._spread(HOLE, start, end), quoted)]
+            unknown = HOLE * 2 if name in ("@", "*") or self._is_array(node) else HOLE
+            return [_Piece(self._spread(unknown, start, end), quoted)]
         if isinstance(value, list):
             return [_Piece(self._spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
         return [_Piece(self._local(value, start, end), quoted)]
+
+    def _is_array(self, node: Any) -> bool:
+        """Whether an expansion is one of all an array's elements: it may be any number of words."""
+        return any(child.type == "subscript" and self.raw(child).endswith(("[@]", "[*]")) for child in node.children)
 
     def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[_Piece]:
         if node is None:
