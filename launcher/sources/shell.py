@@ -314,7 +314,8 @@ class _Runner:
             shortest = min(texts, key=lambda text: len(text.value))
             head = shortest.value.rstrip()
             longer = [text.value[len(head) :] for text in texts if len(text.value) > len(head)]
-            if head and longer and all(t.value.startswith(head) for t in texts) and all(more[0] in " \t\n" for more in longer):
+            adds = all(t.value.startswith(head) for t in texts) and all(more[0] in " \t\n" for more in longer)
+            if head and longer and adds:
                 start, end = self.words.span(node)
                 return concat([shortest.part(0, len(head)), self._made(f" {HOLE}", start, end)], self.source, end)
         return rest
