@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from pd_launch.schemas.budget import parse_bytes, parse_ratio
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.parallel import Parallel
 from pd_launch.schemas.target import Target, ascend_target, parse_target, vllm_target
-from pd_launch.schemas.units import parse_size
+from pd_launch.schemas.units import SIZE_PATTERN, parse_size
 
-Bytes = Annotated[int, BeforeValidator(parse_size)]
-PositiveBytes = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+_SIZE = WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE_PATTERN}]})
+Bytes = Annotated[int, BeforeValidator(parse_size), _SIZE]
+PositiveBytes = Annotated[int, BeforeValidator(parse_size), Field(gt=0), _SIZE]
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 EnvValue = str | int | float | bool

@@ -11,6 +11,8 @@ from fractions import Fraction
 
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)\s*", re.ASCII)
+SIZE_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGgTt](i?[Bb]?)?|[Bb])?\s*$"
+"""The same for a JSON Schema, in which an editor checks what is being typed."""
 
 KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 

@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.profile import shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.target import release
+from pd_launch.schemas.units import SIZE_PATTERN, SizeError, parse_size
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "profiles"
@@ -63,3 +64,14 @@ def test_the_external_layout() -> None:
         assert [node.number("data-parallel-rank", -1) for node in found] == list(range(len(found)))
         devices = [(node.node_rank, node.variable("ASCEND_RT_VISIBLE_DEVICES")) for node in found]
         assert len(set(devices)) == len(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["16GiB", "128Gi", "1g", "500MB", "1.5 GiB", "17179869184", "512b", "x", "16Gx", "GiB"]
+)
+def test_the_schema_reads_sizes_as_profiles_do(text: str) -> None:
+    try:
+        known = parse_size(text) > 0
+    except SizeError:
+        known = False
+    assert bool(re.search(SIZE_PATTERN, text)) is known
