@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -16,6 +17,24 @@ USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+
+
+class _Option(click.Option):
+    """An option whose variable is named like it: PD_LAUNCH_CHECK_FORMAT is check's --format."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        prefix = ctx.auto_envvar_prefix
+        if prefix and (value := os.environ.get(f"{prefix}_{variable_part(self)}")):
+            return value
+        return super().resolve_envvar_value(ctx)
+
+
+def variable_part(option: click.Option) -> str:
+    """Return the end of an option's environment variable, from its long form."""
+    return max(option.opts, key=len).strip("-").replace("-", "_").upper()
+
+
+_option = partial(click.option, cls=_Option)
 
 
 class _Commands(click.Group):
@@ -36,7 +55,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 
 
 @click.group(cls=_Commands, context_settings=_SETTINGS)
-@click.option(
+@_option(
     "-V",
     "--version",
     is_flag=True,
@@ -76,13 +95,11 @@ def _rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:
 
 
 def _target_option(function: Any) -> Any:
-    return click.option("--target", metavar="RELEASE", help="Release: vllm-ascend==0.25.1rc1 or vllm==0.32.0.")(
-        function
-    )
+    return _option("--target", metavar="RELEASE", help="Release: vllm-ascend==0.25.1rc1 or vllm==0.32.0.")(function)
 
 
 def _color_option(function: Any) -> Any:
-    return click.option(
+    return _option(
         "--color",
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
@@ -92,7 +109,7 @@ def _color_option(function: Any) -> Any:
 
 
 def _lang_option(function: Any) -> Any:
-    return click.option("--lang", type=click.Choice(["en", "zh"]), help="Language of messages (default: the locale).")(
+    return _option("--lang", type=click.Choice(["en", "zh"]), help="Language of messages (default: the locale).")(
         function
     )
 
@@ -100,20 +117,18 @@ def _lang_option(function: Any) -> Any:
 @cli.command(short_help="Find mistakes before an engine starts.")
 @click.argument("files", nargs=-1, metavar="[FILE]... [-- COMMAND]", type=click.UNPROCESSED)
 @_target_option
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the output."
-)
-@click.option("--output", metavar="FILE", help="Write the report there.")
-@click.option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
-@click.option("--ignore", metavar="CODES", help="All rules but these.")
-@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 from this severity on (default: error).")
-@click.option("--fix", is_flag=True, help="Write the fixes that are certain into the files.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also the fixes that are only plausible.")
-@click.option("--diff", is_flag=True, help="Show what fixing would change, and change nothing.")
-@click.option("--host", is_flag=True, help="Also check against this machine.")
-@click.option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
-@click.option("--separate", is_flag=True, help="Each file is a deployment of its own.")
-@click.option("--show-config", is_flag=True, help="Print the configuration that counts here.")
+@_option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the output.")
+@_option("--output", metavar="FILE", help="Write the report there.")
+@_option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
+@_option("--ignore", metavar="CODES", help="All rules but these.")
+@_option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 from this severity on (default: error).")
+@_option("--fix", is_flag=True, help="Write the fixes that are certain into the files.")
+@_option("--unsafe-fixes", is_flag=True, help="Also the fixes that are only plausible.")
+@_option("--diff", is_flag=True, help="Show what fixing would change, and change nothing.")
+@_option("--host", is_flag=True, help="Also check against this machine.")
+@_option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
+@_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option("--show-config", is_flag=True, help="Print the configuration that counts here.")
 @_color_option
 @_lang_option
 @click.pass_context
@@ -137,16 +152,16 @@ def check(context: click.Context, /, **options: Any) -> None:
 def _launch_options(function: Any) -> Any:
     options: list[Any] = []
     for option in (
-        click.option(
+        _option(
             "--profile",
             required=True,
             metavar="FILE|NAME",
             help="Profile file, or the name of a shipped one.",
             shell_complete=_profile_names,
         ),
-        click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile."),
-        click.option("--dry-run", is_flag=True, help="Print the plan and start nothing."),
-        click.option(
+        _option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile."),
+        _option("--dry-run", is_flag=True, help="Print the plan and start nothing."),
+        _option(
             "--format",
             "form",
             type=click.Choice(["json", "shell", "docker", "compose", "k8s", "systemd"]),
@@ -154,14 +169,14 @@ def _launch_options(function: Any) -> Any:
             show_default=True,
             help="Form of the plan. compose and k8s hold all nodes of both sides.",
         ),
-        click.option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
-        click.option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
-        click.option(
+        _option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
+        _option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
+        _option(
             "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
         ),
-        click.option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
-        click.option("--host/--no-host", default=None, help="Whether to check against this machine."),
-        click.option("--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."),
+        _option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
+        _option("--host/--no-host", default=None, help="Whether to check against this machine."),
+        _option("--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."),
         _target_option,
         _lang_option,
         click.argument("extra", nargs=-1, metavar="[-- EXTRA VLLM ARGS]", type=click.UNPROCESSED),
@@ -204,13 +219,13 @@ def prefill(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.command(short_help="Say whether this host fits.")
-@click.option("--profile", metavar="FILE|NAME", help="Compare this host with a profile.", shell_complete=_profile_names)
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
-@click.option("--side", type=click.Choice(["decode", "prefill"]), help="Only this side of the profile.")
-@click.option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
-@click.option("--host-facts", metavar="FILE", help="Look at the machine that this file describes instead.")
+@_option("--profile", metavar="FILE|NAME", help="Compare this host with a profile.", shell_complete=_profile_names)
+@_option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@_option("--side", type=click.Choice(["decode", "prefill"]), help="Only this side of the profile.")
+@_option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
+@_option("--host-facts", metavar="FILE", help="Look at the machine that this file describes instead.")
 @_target_option
-@click.option(
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -235,7 +250,7 @@ def doctor(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.group(invoke_without_command=True, short_help="Dump what is known of this host; compare nodes.")
-@click.option(
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -261,9 +276,7 @@ def facts(context: click.Context, form: str) -> None:
 
 def _compare_options(function: Any) -> Any:
     for option in (
-        click.option(
-            "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
-        ),
+        _option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."),
         _lang_option,
     ):
         function = option(function)
@@ -305,7 +318,7 @@ def facts_check(context: click.Context, /, files: tuple[str, ...], form: str, la
 
 @cli.command(short_help="Explain a rule, and what to write instead.")
 @click.argument("code", shell_complete=_rule_codes)
-@click.option(
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -328,7 +341,7 @@ def explain(context: click.Context, /, code: str, form: str, lang: str | None) -
 
 
 @cli.command(short_help="List all rules.")
-@click.option(
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -367,10 +380,10 @@ def schema(context: click.Context, /, name: str) -> None:
 
 @cli.command(short_help="Say from engines' logs whether the offload works.")
 @click.argument("files", nargs=-1, metavar="FILE|-...", type=click.UNPROCESSED)
-@click.option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
-@click.option("--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line.")
-@click.option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
-@click.option(
+@_option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
+@_option("--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line.")
+@_option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -378,8 +391,8 @@ def schema(context: click.Context, /, name: str) -> None:
     show_default=True,
     help="Form of the output.",
 )
-@click.option("--output", metavar="FILE", help="Write the report there.")
-@click.option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
+@_option("--output", metavar="FILE", help="Write the report there.")
+@_option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
 @_color_option
 @_lang_option
 @click.pass_context
@@ -399,12 +412,12 @@ def logs(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.command(short_help="Make a profile from existing launches.")
-@click.option(
+@_option(
     "--from", "sources", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
 )
 @click.argument("more", nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
-@click.option("--output", "-o", metavar="FILE", help="Write the profile there; an existing file is never overwritten.")
-@click.option("--name", metavar="NAME", help="Name of the deployment.")
+@_option("--output", "-o", metavar="FILE", help="Write the profile there; an existing file is never overwritten.")
+@_option("--name", metavar="NAME", help="Name of the deployment.")
 @_target_option
 @_lang_option
 @click.pass_context
@@ -482,36 +495,34 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
 
 
 @cli.command(short_help="Say how much host memory the offload needs.")
-@click.option(
-    "--profile", metavar="FILE|NAME", help="Profile whose decode side is sized.", shell_complete=_profile_names
-)
-@click.option("--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json.")
-@click.option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
-@click.option(
+@_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is sized.", shell_complete=_profile_names)
+@_option("--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json.")
+@_option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
+@_option(
     "--hardware",
     type=click.Choice(["a2", "a3", "cuda", "cpu"]),
     default="a3",
     show_default=True,
     help="Kind of the nodes, without a profile.",
 )
-@click.option("--tp", type=click.IntRange(1), metavar="N", help="Tensor-parallel size.")
-@click.option("--pp", type=click.IntRange(1), metavar="N", help="Pipeline-parallel size.")
-@click.option("--dp", type=click.IntRange(1), metavar="N", help="Data-parallel ranks of the whole side.")
-@click.option("--nodes", type=click.IntRange(1, 250), metavar="N", help="Nodes of the side.")
-@click.option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
-@click.option("--kv-cache-dtype", metavar="DTYPE", help="Such as fp8; default: the model's own.")
-@click.option("--mtp", type=click.IntRange(1), metavar="N", help="Draft tokens of multi-token prediction.")
-@click.option("--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own.")
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest.")
-@click.option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
-@click.option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
-@click.option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
-@click.option("--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
-@click.option("--over", metavar="NAME=V,V,…", help="Table over these choices, such as tp=2,4,8 or requests=1,4,16.")
-@click.option("--plot", is_flag=True, help="Show the table as bars.")
-@click.option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
-@click.option(
+@_option("--tp", type=click.IntRange(1), metavar="N", help="Tensor-parallel size.")
+@_option("--pp", type=click.IntRange(1), metavar="N", help="Pipeline-parallel size.")
+@_option("--dp", type=click.IntRange(1), metavar="N", help="Data-parallel ranks of the whole side.")
+@_option("--nodes", type=click.IntRange(1, 250), metavar="N", help="Nodes of the side.")
+@_option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
+@_option("--kv-cache-dtype", metavar="DTYPE", help="Such as fp8; default: the model's own.")
+@_option("--mtp", type=click.IntRange(1), metavar="N", help="Draft tokens of multi-token prediction.")
+@_option("--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own.")
+@_option("--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest.")
+@_option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
+@_option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
+@_option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
+@_option("--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log.")
+@_option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@_option("--over", metavar="NAME=V,V,…", help="Table over these choices, such as tp=2,4,8 or requests=1,4,16.")
+@_option("--plot", is_flag=True, help="Show the table as bars.")
+@_option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+@_option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "profile"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the generated parts of docs/: the rules' pages in both languages, their tables, and the JSON Schemas.
+"""Write the generated parts of docs/: rules' pages in both languages, tables of releases, commands, schemas, man page.
 
 usage: build_docs.py [--check]      with --check nothing is written; status 1 if anything would change
 """
@@ -12,6 +12,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from docs_commands import commands_page, man_page  # noqa: E402
+from docs_tables import profile_page, releases_page  # noqa: E402
 
 from pd_launch.launcher.commands.rules import schema_text  # noqa: E402
 from pd_launch.launcher.rules.pages import markdown  # noqa: E402
@@ -47,6 +50,11 @@ def generated() -> dict[pathlib.Path, str]:
             files[folder / f"{rule.code}.md"] = markdown(rule, lang)
     for name in ("profile", "report", "plan"):
         files[ROOT / "docs" / "schemas" / f"{name}.schema.json"] = schema_text(name)
+    files[ROOT / "docs" / "reference" / "commands.md"] = commands_page()
+    files[ROOT / "docs" / "reference" / "profile.md"] = profile_page()
+    files[ROOT / "docs" / "releases.md"] = releases_page("en")
+    files[ROOT / "docs" / "zh" / "releases.md"] = releases_page("zh")
+    files[ROOT / "docs" / "man" / "pd-launch.1"] = man_page()
     return files
 
 
