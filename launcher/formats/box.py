@@ -164,12 +164,15 @@ def default_image(profile: Profile, target: Target) -> str:
 
 
 def renumbered(launch: NodeLaunch, devices: Sequence[int] | None) -> dict[str, str]:
-    """Return the launch's variables with its devices as the container counts them: its own from 0."""
+    """Return the launch's variables, with its devices as the container counts its own: from 0."""
     values = environment(launch)
     name = launch.hardware.device_variable if launch.hardware else None
     own = launch_devices(launch) if name in values else None
     if name is not None and own is not None and devices is not None and set(own) <= set(devices):
-        values[name] = ",".join(str(list(devices).index(device)) for device in own)
+        if own == list(devices):
+            del values[name]  # it sees no others
+        else:
+            values[name] = ",".join(str(list(devices).index(device)) for device in own)
     return values
 
 
