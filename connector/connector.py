@@ -63,6 +63,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
+        self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))

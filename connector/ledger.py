@@ -135,6 +135,21 @@ class Ledger:
             return None
         return g, hashes[g][i]
 
+    def revoke(self, overwritten: set[int]) -> list[str]:
+        """Take back the saves planned for this step that read device blocks which are overwritten before them.
+
+        Returns the requests whose copies went: those of the saves, and those that share blocks with them.
+        """
+        wrong = [t for t in self._pending.saves if not overwritten.isdisjoint(t.device)]
+        if not wrong:
+            return []
+        hollow = {block for transfer in wrong for block in transfer.host}
+        lost = [rid for rid, copy in self.copies.items() if not hollow.isdisjoint(copy.host_blocks())]
+        for request_id in lost:
+            self._release(request_id)
+        self._pending.saves = [t for t in self._pending.saves if t not in wrong and t.request_id not in lost]
+        return lost
+
     # Restoring
 
     def restorable(self, request_id: str, num_tokens: int, local: int) -> int:

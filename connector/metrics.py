@@ -28,7 +28,17 @@ GAUGES = {
     "pool_blocks_total": ("pool_blocks_total", "Host blocks there are."),
     "oldest_parked_seconds": ("oldest_parked_seconds", "Age of the copy that is parked longest; 0 when none is."),
 }
-FALLBACKS = ("pool_full", "partial", "untracked", "resumable", "window", "save_failed", "load_failed", "reset")
+FALLBACKS = (
+    "pool_full",
+    "partial",
+    "untracked",
+    "resumable",
+    "window",
+    "overwritten",
+    "save_failed",
+    "load_failed",
+    "reset",
+)
 
 
 class Counts:

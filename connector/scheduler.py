@@ -35,6 +35,7 @@ class OffloadScheduler:
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
+        self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -129,6 +130,8 @@ class OffloadScheduler:
         """Take in one SchedulerOutput and return what the workers do in that step."""
         for request_id in output.preempted_req_ids or ():
             self._preempted(request_id, output)
+        if self.saves_late:
+            self._revoke_overwritten(output)
         for request_id in output.finished_req_ids:
             self.finished(request_id)
         scheduled = output.num_scheduled_tokens
@@ -144,6 +147,13 @@ class OffloadScheduler:
             else:
                 self.ledger.extend(request_id, rows, computed)
         return self.ledger.advance()
+
+    def _revoke_overwritten(self, output: Any) -> None:
+        """Give up saves of blocks that the runner zeroes, or makes private copies in, before it lets us save."""
+        blocks = set(getattr(output, "new_block_ids_to_zero", None) or ())
+        blocks |= {copy.dst_block_id for copy in getattr(output, "kv_cache_block_copies", None) or ()}
+        if lost := self.ledger.revoke(blocks):
+            self.counts.add(FALLBACK + "overwritten", len(lost))
 
     def _track(self, request_id: str, rows: Rows, computed: int) -> None:
         if not self._resumable(request_id):

@@ -165,6 +165,36 @@ def test_prefix_hashes_share_only_final_full_blocks() -> None:
     assert len(second.device) == 1  # 12 tokens are computed, but of 9 known ones only two blocks are surely final
 
 
+@pytest.mark.parametrize(
+    "fields", [{"new_block_ids_to_zero": [2]}, {"kv_cache_block_copies": [SimpleNamespace(dst_block_id=2)]}]
+)
+def test_blocks_that_the_v2_runner_overwrites_first_are_not_saved(fields: dict[str, Any]) -> None:
+    for late in (False, True):
+        made = scheduler()
+        made.saves_late = late
+        running(made)
+        made.allocated(request("b"), [[4]], 0)
+        made.step(output(new={"b": ([[4]], 0)}, scheduled={"b": 4}))
+        both = output(preempted={"a", "b"})
+        both.__dict__.update(fields)
+        step = made.step(both)
+        assert sorted(t.request_id for t in step.saves) == (["b"] if late else ["a", "b"])
+        assert made.matched(request(num_tokens=20), 0) == ((0, False) if late else (9, False))
+        assert counts(made).get("fallback.overwritten") == (1 if late else None)
+
+
+def test_a_request_that_shares_a_block_which_is_not_saved_recomputes_too() -> None:
+    made = scheduler(hash_block_size=4)
+    made.saves_late = True
+    for rid, rows in (("a", [[1, 2, 3]]), ("b", [[4, 5, 6]])):
+        made.allocated(request(rid, num_tokens=12, block_hashes=[10, 11]), rows, 0)
+        made.step(output(new={rid: (rows, 0)}, scheduled={rid: 11}))
+    both = output(preempted={"a", "b"})
+    both.new_block_ids_to_zero = [1, 4]  # whichever of the two is saved first
+    assert made.step(both).saves == []
+    assert made.ledger.copies == {}
+
+
 def test_invalid_blocks_cut_what_is_saved() -> None:
     made = scheduler()
     running(made)
