@@ -84,12 +84,14 @@ def prepare(options: LaunchOptions) -> Launch:
     _keep_side(deployment, options)
     if not options.dry_run:
         _resolve(deployment)
-    findings = _merged(pair, check([deployment], lang=options.lang))
-    findings = hide(findings, all_secrets([deployment]))
+    findings = _merged(pair, check([replace(deployment, host=None)], lang=options.lang))
     launch = Launch(options, loaded, deployment, findings, whole=whole)
-    if loaded.profile is None or not deployment.nodes:
+    if loaded.profile is not None and deployment.nodes:
+        launch.launches = _this_node(deployment.nodes, options)
+        launch.findings = _merged(findings, _host_findings(deployment, launch.launches, options))
+    launch.findings = hide(launch.findings, all_secrets([deployment]))
+    if loaded.profile is None or not launch.launches:
         return _without_launches(launch)
-    launch.launches = _this_node(deployment.nodes, options)
     launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)
     return launch
 
@@ -109,6 +111,14 @@ def _pair_findings(deployment: Deployment, options: LaunchOptions) -> list[Findi
         codes.append("PD401")
     whole = replace(deployment, host=None, faults=[])
     return check([whole], Selection(select=codes), options.lang)
+
+
+def _host_findings(deployment: Deployment, launches: list[NodeLaunch], options: LaunchOptions) -> list[Finding]:
+    """Return what this host lacks for its own launches: the other nodes' ports and devices are none of its business."""
+    if deployment.host is None:
+        return []
+    codes = [code for code, rule in all_rules().items() if "H" in rule.needs.split()]
+    return check([replace(deployment, nodes=launches, faults=[])], Selection(select=codes), options.lang)
 
 
 def _merged(first: list[Finding], second: list[Finding]) -> list[Finding]:
