@@ -115,9 +115,9 @@ class CpuCopies:
 
 def _take(source: np.ndarray, ids: np.ndarray, target: np.ndarray) -> None:
     if source.flags.c_contiguous:
-        np.take(source, ids, axis=0, out=target, mode="clip")  # checked already; "raise" would go through a buffer
+        source.take(ids, 0, target, "clip")  # checked already; "raise" would go through a buffer
     else:
-        target[:] = source[ids]  # padded pages: np.take would copy all of them first
+        target[:] = source[ids]  # padded pages: take would copy all of them first
 
 
 class _Pending:

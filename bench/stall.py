@@ -1,0 +1,122 @@
+"""What a preemption adds to the engine step in which it happens, on a CPU, over the pure time of the copy.
+
+Added are: planning the save on the scheduler side, shipping it, running it on the worker side, and the report that
+comes back. The pure copy is one gather per tensor of the same blocks into the same place. Both alternate; processor
+time of the thread, medians. The goal is at most 1.15. On a device the save is only issued: see ``bench.device``.
+
+    python -m bench.stall
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import statistics
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from bench.copies import SHAPES, Shape, both_clocks
+from bench.measure import finish, parser, ratio, refuse_beyond
+from pd_launch.connector.copies import CpuCopies
+from pd_launch.connector.groups import Group
+from pd_launch.connector.metadata import StepMetadata
+from pd_launch.connector.scheduler import OffloadScheduler
+from pd_launch.connector.wording import WORDING
+from pd_launch.connector.worker import OffloadWorker
+
+WORDS = WORDING["RecomputeCPUOffloadConnector"]
+SIZE = 128  # tokens per block
+VICTIM_BLOCKS = (1, 4, 16, 64)
+
+
+class Rank:
+    """Both sides of one rank, and a cache from which one victim after another is saved.
+
+    Args:
+        shape: the tensors.
+        blocks: blocks of a victim.
+    """
+
+    def __init__(self, shape: Shape, blocks: int) -> None:
+        total = 2 * blocks + 1
+        block_bytes = shape.tensors * shape.width
+        whole = torch.ones((shape.tensors, total, shape.width), dtype=torch.uint8)
+        caches = {f"layer{i}": whole[i] for i in range(shape.tensors)}
+        self.worker = OffloadWorker(2 * blocks * block_bytes, total, WORDS)
+        self.worker.register(caches)
+        self.side = OffloadScheduler([Group(SIZE)], 2 * blocks, WORDS)
+        self.side.wrap_reset(SimpleNamespace(reset_prefix_cache=lambda: True))
+        assert self.worker._pool is not None
+        self.worker._pool.touch()
+        self.worker._pool.wait_touched()
+        self.pure = CpuCopies(list(whole), self.worker._pool.regions)
+        self.victim = random.Random(0).sample(range(1, total), blocks)
+        self.number = 0
+
+    def preempt(self) -> None:
+        """Let a step preempt a request; end the request afterwards, so that its host blocks are free again."""
+        self.number += 1
+        name = f"r{self.number}"
+        self.side.ledger.track(name, [self.victim], len(self.victim) * SIZE)
+        step = self.side.step(_output(preempted={name}))
+        received = pickle.loads(pickle.dumps(StepMetadata(step))).step
+        self.worker.save(received)
+        self.worker.load(received)
+        report = self.worker.report(received)
+        self.side.worker_output(
+            SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None)
+        )
+        self.side.finished(name)
+
+    def copy(self) -> None:
+        """Copy the same blocks to the same place."""
+        self.pure.save(self.victim, range(len(self.victim)))
+
+
+def _output(preempted: set[str]) -> Any:
+    cached = SimpleNamespace(req_ids=[], new_block_ids=[], num_computed_tokens=[], resumed_req_ids=set())
+    return SimpleNamespace(
+        preempted_req_ids=preempted,
+        finished_req_ids=set(),
+        num_scheduled_tokens={},
+        scheduled_new_reqs=[],
+        scheduled_cached_reqs=cached,
+    )
+
+
+def measure(name: str, shape: Shape, blocks: int, rounds: int) -> dict[str, Any]:
+    """Return one row: milliseconds of both, and their ratio by both clocks."""
+    rank = Rank(shape, blocks)
+    wall, cpu = both_clocks({"step": rank.preempt, "copy": rank.copy}, rounds)
+    rank.worker.close()
+    return {
+        "shape": name,
+        "blocks": blocks,
+        "copy_ms": round(statistics.median(cpu["copy"]) * 1e3, 3),
+        "added_ms": round(statistics.median(cpu["step"]) * 1e3, 3),
+        "ratio": round(ratio(cpu["step"], cpu["copy"]), 3),
+        "ratio_wall": round(ratio(wall["step"], wall["copy"]), 3),
+    }
+
+
+def main() -> None:
+    given = parser(__doc__).parse_args()
+    torch.set_num_threads(1)
+    shapes = {"MLA": Shape(3, SHAPES["MLA"].width, ())} if given.smoke else SHAPES
+    rows = []
+    for name, shape in shapes.items():
+        for blocks in VICTIM_BLOCKS[:2] if given.smoke else VICTIM_BLOCKS:
+            if refusal := refuse_beyond(5 * blocks * shape.tensors * shape.width, 6 << 30):
+                print(f"{name} {blocks} left out: {refusal}")
+                continue
+            row = measure(name, shape, blocks, 1 if given.smoke else 3 * given.rounds)
+            rows.append(row)
+            print(row, flush=True)
+    worst = max(row["ratio"] for row in rows)
+    finish("stall", rows, given, [f"step in which a request is preempted: ×{worst:.2f} the copy (goal: at most 1.15)"])
+
+
+if __name__ == "__main__":
+    main()
