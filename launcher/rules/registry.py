@@ -2,7 +2,7 @@
 
 A rule is one small generator function that is given a node (or the whole deployment) and yields hits. Its docstring
 is its page: a title, then ``## What it does``, ``## Why it matters``, ``## Example``, ``## Use instead``,
-``## Releases`` and ``## Sources``. The same page in Chinese is given to the decorator.
+``## Releases`` and ``## Sources``. The same page in Chinese is given to the decorator; it may leave out examples.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pd_launch.schemas.values import Origin
 
 SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
 SECTIONS_ZH = ("作用", "为什么重要", "示例", "应当这样写", "适用版本", "来源")
+EXAMPLES = ("Example", "Use instead")
 FAMILIES = {
     "PD0": ("Reading the input", "读取输入"),
     "PD1": ("Role and scheduler", "角色与调度器"),
@@ -104,9 +105,11 @@ class Rule:
 
     @cached_property
     def page_zh(self) -> dict[str, str]:
-        """The rule's Chinese page, under the English section names."""
+        """The rule's Chinese page, under the English section names; an example that it leaves out is the English one."""
         found = _page(inspect.cleandoc(self.zh), SECTIONS_ZH)
-        return {"title": found["title"], **{en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}}
+        page = {en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}
+        examples = {name: page[name] or self.page[name] for name in EXAMPLES}
+        return {"title": found["title"], **page, **examples}
 
     @cached_property
     def why(self) -> Msg:

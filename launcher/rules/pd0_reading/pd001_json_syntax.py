@@ -20,18 +20,6 @@ JSON 参数不是严格的 JSON
 引擎在几十秒的导入之后才解析这些参数,并且只报告“不是 JSON”,不指出在您自己文件里的位置。
 官方指南自己的示例就多了一个逗号。
 
-## 示例
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

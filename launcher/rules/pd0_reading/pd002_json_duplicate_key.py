@@ -19,18 +19,6 @@ ZH = """
 
 只有最后一个生效,前面的值悄悄丢失。
 
-## 示例
-
-```bash
-vllm serve /models/m --additional-config '{"enable_cpu_binding": false, "enable_cpu_binding": true}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
-```
-
 ## 适用版本
 
 所有版本。

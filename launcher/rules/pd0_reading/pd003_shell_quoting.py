@@ -26,22 +26,6 @@ shell 引号或续行写错了
 
 shell 实际运行的命令与您看到的不同:后面的选项丢失,或者引擎收到一个只含空白的参数而退出。
 
-## 示例
-
-```bash
-vllm serve /models/m \
-  --port 8000 \  
-  --tensor-parallel-size 8
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m \
-  --port 8000 \
-  --tensor-parallel-size 8
-```
-
 ## 适用版本
 
 所有版本。

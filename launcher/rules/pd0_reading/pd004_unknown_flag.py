@@ -27,20 +27,6 @@ ZH = r"""
 
 引擎在启动时拒绝它不认识的参数。只在别的版本里存在的参数会注明是哪些版本。
 
-## 示例
-
-```bash
-# target: vllm==0.32.0
-vllm serve /models/m --tensor-paralel-size 8 '--enable-expert-parallel '
-```
-
-## 应当这样写
-
-```bash
-# target: vllm==0.32.0
-vllm serve /models/m --tensor-parallel-size 8 --enable-expert-parallel
-```
-
 ## 适用版本
 
 所有版本,各用自己的参数表。vllm-ascend 没有自己的参数。

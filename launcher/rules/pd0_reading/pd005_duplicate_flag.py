@@ -23,18 +23,6 @@ ZH = """
 
 只有最后一个生效,您看到的值可能并不是真正起作用的值。
 
-## 示例
-
-```bash
-vllm serve /models/m --max-num-batched-tokens 8 --max-num-seqs 8 --max-num-batched-tokens 4096
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --max-num-seqs 8 --max-num-batched-tokens 4096
-```
-
 ## 适用版本
 
 所有版本。

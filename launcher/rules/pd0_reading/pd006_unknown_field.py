@@ -26,20 +26,6 @@ ZH = """
 
 vLLM 会拒绝未知字段,引擎在启动时退出。
 
-## 示例
-
-```bash
-vllm serve /models/m \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_prot": 36000}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": 36000}'
-```
-
 ## 适用版本
 
 所有版本;四个旧字段从 vLLM 0.32.0 起被拒绝。

@@ -32,24 +32,6 @@ ZH = r"""
 
 引擎会在启动时拒绝这个值,或者读到与您所写不同的值:在选项有类型之前,文本 `false` 会被当成真。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": "16GiB"}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend 0.26 为止。

@@ -20,19 +20,6 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
 
 选项被解析后就被忽略,节点的实际行为与命令不一致。
 
-## 示例
-
-```bash
-python3 -m vllm.entrypoints.openai.api_server --model /models/m --headless \
-  --data-parallel-size 2 --data-parallel-start-rank 1
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --headless --data-parallel-size 2 --data-parallel-start-rank 1
-```
-
 ## 适用版本
 
 所有版本;被重置的参数从相应版本起。

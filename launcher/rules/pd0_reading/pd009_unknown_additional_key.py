@@ -31,20 +31,6 @@ ZH = """
 
 未知的键会被悄悄忽略,它所指的功能也就没有打开;选项有类型的版本会在启动时拒绝它。
 
-## 示例
-
-```bash
-# target: 0.28.0
-vllm serve /models/m --additional-config '{"enable_cpu_bindng": true}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.28.0
-vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;从 0.27.1rc1 起为错误。

@@ -18,18 +18,6 @@ ZH = """
 
 什么也没有检查,沉默会被误认为没有问题。
 
-## 示例
-
-```bash
-echo 'no engine is started here'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --tensor-parallel-size 8
-```
-
 ## 适用版本
 
 所有版本。

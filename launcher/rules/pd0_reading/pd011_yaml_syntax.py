@@ -18,27 +18,6 @@ YAML 无法解析,或者一个键出现了两次
 
 无法解析的文件什么也不会启动,而重复的键只有最后一个有效,前面的值悄悄丢失。
 
-## 示例
-
-```yaml
-version: 1
-hardware: a3
-model: /models/m
-decode:
-  port: 8200
-  port: 8300
-```
-
-## 应当这样写
-
-```yaml
-version: 1
-hardware: a3
-model: /models/m
-decode:
-  port: 8300
-```
-
 ## 适用版本
 
 所有版本。

@@ -19,26 +19,6 @@ ZH = """
 
 配置文件不完整时不会渲染任何一侧,其余检查也就无从进行。
 
-## 示例
-
-```yaml
-version: 1
-hardware: a3
-model: /models/m
-decode:
-  paralel: {tensor: 8}
-```
-
-## 应当这样写
-
-```yaml
-version: 1
-hardware: a3
-model: /models/m
-decode:
-  parallel: {tensor: 8}
-```
-
 ## 适用版本
 
 所有版本。

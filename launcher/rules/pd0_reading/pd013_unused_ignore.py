@@ -25,12 +25,6 @@ ZH = """
 vllm serve /models/m --port 8100
 ```
 
-## 应当这样写
-
-```bash
-vllm serve /models/m --port 8100
-```
-
 ## 适用版本
 
 所有版本。

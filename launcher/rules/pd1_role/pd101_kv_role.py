@@ -25,18 +25,6 @@ ZH = """
 
 vLLM 会拒绝这样的配置,引擎在启动时退出。
 
-## 示例
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

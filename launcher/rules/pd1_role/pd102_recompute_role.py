@@ -22,19 +22,6 @@ ZH = """
 重计算调度器只属于解码节点:其他角色会在启动时被拒绝,0.22 及更早版本在预填充节点上会真的运行它并破坏答案。从 0.23 起,
 预填充节点上的开关只被忽略并给出警告。
 
-## 示例
-
-```bash
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本;`kv_producer` 从 0.23 起只是警告。

@@ -24,22 +24,6 @@ recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
 
 写错位置时没有任何提示:调度器只是没有打开,被抢占的请求也就不会保存到 CPU 内存。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 0.24 及更早:只读顶层。0.25.1rc1 起:先读嵌套,再读顶层。

@@ -24,22 +24,6 @@ ZH = """
 没有重计算调度器,内置连接器从不被调用,却仍然占用锁页内存;附带的连接器还能处理 vLLM 的普通抢占,
 但指南所说的工作模式没有打开。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 vllm-ascend 0.23.0rc1 起;更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。

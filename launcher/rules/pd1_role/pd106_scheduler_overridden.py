@@ -21,23 +21,6 @@ ZH = r"""
 
 没有任何提示:您要求的两个调度器中有一个不会运行;没有重计算调度器,被抢占的请求就不会保存到 CPU 内存。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true,
-    "batch_job_sched_config": {"enabled": true}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}'
-```
-
 ## 适用版本
 
 `SLO_limits_for_dynamic_batch`:0.18.0 到 0.23.0;`profiling_chunk_config`:从 0.19.1rc1 起;`batch_job_sched_config`:

@@ -22,22 +22,6 @@ profiling_chunk 同时打开的 DyntraLB;没有流水线并行或与均衡调度
 
 引擎在读取模型配置之后就会退出。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
-  --additional-config '{"scheduler_config": {"short_request_first_config": {"enabled": true}}}'
-```
-
 ## 适用版本
 
 均衡调度:所有版本;profiling_chunk:从 0.19.1rc1 起;short_request_first:从 0.25.1rc1 起;DyntraLB:从 0.27.1rc1 起。

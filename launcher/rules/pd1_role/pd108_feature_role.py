@@ -34,24 +34,6 @@ ZH = r"""
 
 多数版本会在启动时拒绝这样的配置;没有拒绝的,功能会在第一个请求时出错。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
-  --additional-config '{"enable_kv_nz": true}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --additional-config '{"enable_kv_nz": true}'
-```
-
 ## 适用版本
 
 `layer_sharding`:0.18.0 到 0.23.0。`enable_kv_nz`:所有版本。`enable_reduce_sample`:0.23.0,以及从 0.27.1rc1 起。

@@ -24,27 +24,6 @@ ZH = """
 
 每个被抢占的请求都会被结束并交还给代理:没有配合的代理,客户端会收到被截断的答案;有配合的代理,也要重新做一次预填充。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \\
-  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {
-    "connectors": [
-      {"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"},
-      {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-       "kv_connector_module_path": "pd_launch.connector",
-       "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}]}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

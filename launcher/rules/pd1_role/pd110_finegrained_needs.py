@@ -27,27 +27,6 @@ ZH = r"""
 
 引擎在启动时逐条断言,不满足就退出;没有重计算调度器带来的等长批次,DP rank 之间的交换会卡死。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --data-parallel-size 16 --data-parallel-rank 0 \
-  --additional-config '{"finegrained_tp_config": {"oproj_tensor_parallel_size": 8}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}' \
-  --data-parallel-size 16 --data-parallel-rank 0 \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true},
-    "finegrained_tp_config": {"oproj_tensor_parallel_size": 8}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 0.23.0rc1 起,MoE 从 0.21.0rc1 起,`olora` 从 0.20.2rc1 到 0.27。

@@ -26,25 +26,6 @@ Qwen3.5 系列模型在 vllm-ascend 上使用卸载连接器,而异步调度打�
 
 Qwen3.5 的异步调度与抢占卸载尚未完全支持,恢复的请求可能从错误的状态继续。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve Qwen/Qwen3.5-397B-A17B \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve Qwen/Qwen3.5-397B-A17B \
-  --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}' \
-  --no-async-scheduling
-```
-
 ## 适用版本
 
 vllm-ascend 0.23.0rc1 起;vLLM 从 0.18.0 起的所有版本默认打开异步调度。

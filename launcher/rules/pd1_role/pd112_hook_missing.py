@@ -20,24 +20,6 @@ ZH = """
 
 这些版本既没有抢占接口,也从不调用 handle_preemptions:连接器占用内存却什么也保存不了。
 
-## 示例
-
-```bash
-# target: 0.22.1rc1
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' --kv-transfer-config '{
-  "kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-  "kv_connector_module_path": "pd_launch.connector"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' --kv-transfer-config '{
-  "kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-  "kv_connector_module_path": "pd_launch.connector"}'
-```
-
 ## 适用版本
 
 vllm-ascend 0.22.1rc1 及更早版本。

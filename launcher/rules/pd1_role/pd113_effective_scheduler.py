@@ -20,27 +20,6 @@ ZH = r"""
 
 这些选项互不检查,只有最后一个改写调度器类的选项生效。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
-  --pipeline-parallel-size 2 \
-  --additional-config '{"scheduler_config": {"profiling_chunk_config": {"enabled": true},
-    "batch_job_sched_config": {"enabled": true}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m \
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}' \
-  --pipeline-parallel-size 2 \
-  --additional-config '{"scheduler_config": {"profiling_chunk_config": {"enabled": true}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

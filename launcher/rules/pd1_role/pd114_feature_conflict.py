@@ -21,22 +21,6 @@ ZH = r"""
 
 引擎在启动时发现矛盾并退出。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
-  --additional-config '{"enable_fused_mc2": 1, "enable_mc2_hierarchy_comm": true}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve deepseek-ai/DeepSeek-V3.1 --tensor-parallel-size 8 --enable-expert-parallel \
-  --additional-config '{"enable_fused_mc2": 1}'
-```
-
 ## 适用版本
 
 读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 0.23.0 以及从 0.27.1rc1 起。

@@ -32,20 +32,6 @@ ZH = """
 
 未注册的名称会让引擎在启动时退出;而名称相同但只支持 CUDA 的上游连接器在 NPU 上会在更晚的地方失败。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "CPUOffloadingConnector", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "SimpleCPUOffloadConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本;每个名称从哪个版本到哪个版本有效,见表。

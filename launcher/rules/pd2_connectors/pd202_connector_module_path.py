@@ -26,21 +26,6 @@ kv_connector_module_path 不对
 
 写了模块路径之后注册表不再起作用,引擎会导入那个模块并取名为 `kv_connector` 的类,取不到就在启动时退出。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
-  "kv_connector_module_path": "vllm_ascend.distributed.mooncake_connector"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本。

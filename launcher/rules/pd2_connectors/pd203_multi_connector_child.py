@@ -23,21 +23,6 @@ MultiConnector 的子连接器写错了
 这些错误都会让引擎在启动时以断言或难懂的异常退出,空列表则让混合 KV cache 管理器失效。子项的 `engine_id` 会与从父项继承的
 那一个冲突。
 
-## 示例
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [{"kv_connector": "AscendStoreConnector"}]}}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [
-    {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer"}]}}'
-```
-
 ## 适用版本
 
 所有版本。

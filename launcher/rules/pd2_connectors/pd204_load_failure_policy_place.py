@@ -23,22 +23,6 @@ kv_load_failure_policy 写在了子连接器里
 
 只有顶层的 `kv_load_failure_policy` 会被调度器读取,子项里的没有任何人读,加载失败时仍按默认的 `fail` 结束请求。
 
-## 示例
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [
-    {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer", "kv_load_failure_policy": "recompute"}]}}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_load_failure_policy": "recompute", "kv_connector_extra_config": {"connectors": [
-    {"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer"}]}}'
-```
-
 ## 适用版本
 
 所有版本。

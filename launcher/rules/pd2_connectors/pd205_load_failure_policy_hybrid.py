@@ -21,22 +21,6 @@ ZH = """
 
 vllm-ascend 会在启动时用断言拒绝这个组合,因为混合模型的状态不能从中间重新计算。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct --kv-transfer-config '{"kv_connector": "AscendStoreConnector",
-  "kv_role": "kv_both", "kv_load_failure_policy": "recompute"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct --kv-transfer-config '{"kv_connector": "AscendStoreConnector",
-  "kv_role": "kv_both", "kv_load_failure_policy": "fail"}'
-```
-
 ## 适用版本
 
 vllm-ascend 0.21.0rc1 起。

@@ -22,23 +22,6 @@ P/D 连接器缺少两侧的并行大小
 
 缺少任何一个,worker 都会在启动时以一个不带说明的断言退出。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
-  "kv_port": "36000"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
-  "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;MooncakeHybridConnector 从 0.20.2rc1 起。

@@ -25,24 +25,6 @@ consumer 看 `decode`,`kv_both` 两个都看。MultiConnector 的子项也会检
 连接器用这些数字计算从哪个 rank 取哪些 KV 头,不一致会取错或连不上。顶层的不一致会让 vllm-ascend 拒绝启动,
 子项里的没有任何人检查。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

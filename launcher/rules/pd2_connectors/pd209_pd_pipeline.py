@@ -23,24 +23,6 @@ ZH = """
 
 解码侧只能有一个流水线阶段,否则 worker 会在启动时以断言退出。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --pipeline-parallel-size 2 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1, "pp_size": 2}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 1, "pp_size": 2}, "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

@@ -27,26 +27,6 @@ ZH = """
 
 这些组合会让引擎在启动时以断言退出,卸载连接器的断言甚至没有任何说明。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --tensor-parallel-size 8 --decode-context-parallel-size 8 --block-size 128 \\
-  --cp-kv-cache-interleave-size 128 --kv-transfer-config '{"kv_connector": "MooncakeHybridConnector",
-    "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-      "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --tensor-parallel-size 8 --decode-context-parallel-size 8 --block-size 128 \\
-  --cp-kv-cache-interleave-size 128 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-    "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {
-      "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;卸载连接器见上。

@@ -27,22 +27,6 @@ vLLM 会自己关闭它,而模型需要它。
 
 强制打开时引擎拒绝启动;关闭时含 Mamba 或线性注意力层的模型在分配 KV cache 时失败。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve Qwen/Qwen3-32B --no-disable-hybrid-kv-cache-manager \\
-  --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve Qwen/Qwen3-32B \\
-  --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本;哪个连接器从哪个版本起支持,见表。

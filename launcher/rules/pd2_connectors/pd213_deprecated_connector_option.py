@@ -25,24 +25,6 @@ ZH = """
 
 没有作用的选项会让人以为打开了直接传输;旧版本上缺少它则真的没有打开。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
-  "kv_port": "36000", "kv_connector_extra_config": {"use_ascend_direct": true,
-    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
-  "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;0.11 是最后一个读取它的版本,0.12 未核实。

@@ -19,30 +19,6 @@ ZH = """
 
 每一个都会为同一个被抢占的请求分配主机块,却只有第一个用来恢复,其余的内存全部浪费。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [
-    {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-     "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}},
-    {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-     "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}]}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [
-    {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-     "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}]}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本。

@@ -29,22 +29,6 @@ ZH = """
 
 名称相近的选项并不保存被抢占请求的 KV:前缀卸载保存的是可复用的前缀,`--cpu-offload-gb` 卸载的是权重。
 
-## 示例
-
-```bash
-# target: vllm==0.32.0
-vllm serve /models/m --cpu-offload-gb 16
-```
-
-## 应当这样写
-
-```bash
-# target: vllm==0.32.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector",
-  "kv_connector_module_path": "pd_launch.connector", "kv_role": "kv_both",
-  "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -32,16 +32,6 @@ vllm serve vllm-ascend/GLM-4.7-W8A8C8 --quantization ascend --kv-transfer-config
     "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
 ```
 
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve vllm-ascend/GLM-4.7-W8A8C8 --quantization ascend --kv-transfer-config '{
-  "kv_connector": "MooncakeLayerwiseConnector", "kv_role": "kv_consumer", "kv_port": "36100",
-  "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 0.23 起。MLA 模型不受影响。

@@ -24,22 +24,6 @@ UCMConnector 没有 `UCM_CONFIG_FILE`,SfaRemoteD2HConnector 没有 `transfer_bac
 没有开关的 consumer 占着池却什么也不做;共用查询端口的两个实例使用同一个套接字路径,后启动的会出错;
 缺少后端设置则无法启动。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0", "consumer_is_to_load": true}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

@@ -21,20 +21,6 @@ ZH = """
 
 别名会给出警告,并会在以后的版本里删除,届时引擎无法启动。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorStoreV1", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

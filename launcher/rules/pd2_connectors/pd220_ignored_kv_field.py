@@ -33,21 +33,6 @@ kv-transfer-config 的字段没有作用
 
 这些字段来自旧版本的示例,看起来像是在设置什么,其实什么也没有改变,其中几个在新版本里还会让启动失败。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
-  "kv_rank": 0}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;vLLM 0.32 不再接受其中四个字段(PD006)。

@@ -22,23 +22,6 @@ KV 池加载失败会让请求失败
 
 池里的块可能在查到之后、加载之前被淘汰,默认策略下这样的请求会直接失败,而不是重新计算。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-vllm serve Qwen/Qwen3-32B --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
-  "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve Qwen/Qwen3-32B --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both",
-  "kv_load_failure_policy": "recompute",
-  "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

@@ -19,15 +19,6 @@ ZH = """
 
 没有 P/D 连接器,节点收不到预填充节点的 KV,每个请求的预填充都要自己算。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 应当这样写
 
 ```bash

@@ -27,24 +27,6 @@ ZH = """
 没有人读的键会被悄悄忽略,设置就不生效:例如 `cpu_bytes_per_rank` 的结果是整个引擎默认的 8 GiB。自带的连接器会在启动时
 拒绝未知的键。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_per_rank": 17179869184}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 所有版本;`offload_host_memory_ratio` 从 0.28 起由内置连接器读取。

@@ -25,26 +25,6 @@ cpu_bytes_to_use 会被一个引擎的 rank 数整除
 每张卡得到的只是总量除以 TP×PP×PCP,数据并行从不参与除法,因此往往比预想的小得多。官方指南说除以 DP,代码并不是这样:
 DP2×TP8 写 16 GiB 时,每张卡得到 2 GiB,而不是 8 GiB。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 2147483648}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本(vllm-ascend 0.23 起),以及自带的连接器。

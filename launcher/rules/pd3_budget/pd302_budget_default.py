@@ -21,25 +21,6 @@ ZH = """
 
 默认预算因版本而异,而且往往不合适:旧名称下一个引擎一共只有 8 GiB,新名称下则与设备上的 KV cache 一样大。
 
-## 示例
-
-```bash
-# target: 0.24.0rc1
-vllm serve /models/m --tensor-parallel-size 16 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.24.0rc1
-vllm serve /models/m --tensor-parallel-size 16 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 vllm-ascend 0.23 至 0.27 以及旧名称:每个引擎 8 GiB。新名称(0.28 起):与设备上的 KV cache 相同。

@@ -22,26 +22,6 @@ ZH = """
 
 按 rank 的预算总是生效,另一个会被悄悄忽略,于是主机内存的用量与写下的总量不符。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 8 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184, "cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --tensor-parallel-size 8 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本。

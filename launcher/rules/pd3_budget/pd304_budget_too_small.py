@@ -28,26 +28,6 @@ ZH = """
 放不下的请求不会被保存:它会像没有卸载一样被交还给代理或重新计算,而内存已经白白占用。内置连接器还有一块是空块,
 因此一块的预算等于零。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 1048576}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 32768 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本。

@@ -23,28 +23,6 @@ ZH = """
 
 卸载的主机内存在引擎启动时一次性分配并写满,超过上限的引擎会在加载完模型之后才被杀掉。
 
-## 示例
-
-```bash
-# target: 0.23.0
-docker run --memory=64g quay.io/ascend/vllm-ascend:v0.23.0 \\
-  vllm serve /models/m --tensor-parallel-size 8 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-docker run --memory=256g quay.io/ascend/vllm-ascend:v0.23.0 \\
-  vllm serve /models/m --tensor-parallel-size 8 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本。
@@ -127,7 +105,7 @@ def _over(
 ) -> Iterator[Hit]:
     known = [(node, size) for node in nodes if (size := offload_bytes(node, deployment))]
     total = sum(size for _, size in known)
-    if total <= limit:
+    if not known or total <= limit:
         return
     node = known[0][0]
     connector = served(node, deployment.target)[0]

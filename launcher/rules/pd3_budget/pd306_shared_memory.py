@@ -26,22 +26,6 @@ ZH = """
 
 /dev/shm 不够的引擎会在启动时报错,或者稍后在发送消息时崩溃;0.27.1 之前的 vLLM 根本不检查。
 
-## 示例
-
-```bash
-# target: 0.23.0
-docker run --shm-size=1g quay.io/ascend/vllm-ascend:v0.23.0 \\
-  vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 --enable-expert-parallel
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-docker run --shm-size=16g quay.io/ascend/vllm-ascend:v0.23.0 \\
-  vllm serve /models/m --tensor-parallel-size 8 --data-parallel-size 2 --enable-expert-parallel
-```
-
 ## 适用版本
 
 所有版本;CPU 层文件从 vLLM 0.27 起。

@@ -25,35 +25,6 @@ memlock 限制低于要固定的内存
 
 固定内存超过 memlock 限制时分配会失败;NPU 驱动是否把自己的分配算在内,尚不清楚。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
-```json
-// host facts
-{"memlock": 65536}
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-ulimit -l unlimited
-vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
-```json
-// host facts
-{"memlock": 68719476736}
-```
-
 ## 适用版本
 
 所有版本。

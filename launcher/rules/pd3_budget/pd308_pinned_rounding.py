@@ -24,20 +24,6 @@ ZH = """
 
 PyTorch 的固定内存分配器把每次分配向上取整到 2 的幂,于是主机内存的用量可能接近写下的两倍。
 
-## 示例
-
-```bash
-# target: vllm==0.23.0
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 80
-```
-
-## 应当这样写
-
-```bash
-# target: vllm==0.23.0
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 64
-```
-
 ## 适用版本
 
 0.27 之前的 vLLM。从 0.27 起 CPU 层是 /dev/shm 里的一个文件。NPU 上的分配器未核实,因此不报告。

@@ -27,26 +27,6 @@ ZH = """
 
 被抢占的请求不可能比设备上的 KV cache 更大,多出的主机内存永远用不到。
 
-## 示例
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-cache-memory-bytes 8589934592 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-vllm serve /models/m --kv-cache-memory-bytes 8589934592 \\
-  --additional-config '{"recompute_scheduler_enable": true}' \\
-  --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
-    "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 8589934592}}'
-```
-
 ## 适用版本
 
 所有带卸载连接器的版本。

@@ -21,30 +21,6 @@ ZH = """
 
 残留文件一直占着内存和 /dev/shm,新的引擎可能因此无法启动。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --tensor-parallel-size 8
-```
-
-```json
-// host facts
-{"stale_shm": 8589934592, "shm_total": 68719476736, "shm_free": 34359738368}
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve /models/m --tensor-parallel-size 8
-```
-
-```json
-// host facts
-{"stale_shm": 0, "shm_total": 68719476736, "shm_free": 42949672960}
-```
-
 ## 适用版本
 
 所有版本。

@@ -24,24 +24,6 @@ KV 池的段按 rank 计算,超过主机内存
 
 这个大小是每个 rank 的,不是整个节点的:引擎启动时每个 rank 都会注册这么多,合计超过内存就会失败。
 
-## 示例
-
-```bash
-# target: 0.23.0
-export MOONCAKE_GLOBAL_SEGMENT_SIZE=200GB
-vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "AscendStoreConnector",
-  "kv_role": "kv_both", "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.23.0
-export MOONCAKE_GLOBAL_SEGMENT_SIZE=25GB
-vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "AscendStoreConnector",
-  "kv_role": "kv_both", "kv_connector_extra_config": {"backend": "mooncake", "lookup_rpc_port": "0"}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

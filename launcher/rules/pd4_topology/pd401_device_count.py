@@ -22,18 +22,6 @@ ZH = """
 
 每个 rank 独占一个设备:设备不够时,引擎在初始化时退出,或者两个 rank 抢同一张卡而内存不足。
 
-## 示例
-
-```bash
-ASCEND_RT_VISIBLE_DEVICES=0,1,2,3 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
-```
-
-## 应当这样写
-
-```bash
-ASCEND_RT_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve /models/m --tensor-parallel-size 4 --data-parallel-size 2
-```
-
 ## 适用版本
 
 所有版本。

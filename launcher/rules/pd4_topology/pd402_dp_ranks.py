@@ -22,22 +22,6 @@ ZH = """
 
 组内每个 rank 必须恰好出现一次:越界的会退出,重复或缺失时所有节点都会在建组时一直等待。
 
-## 示例
-
-```bash
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
-  --data-parallel-start-rank 3 \\
-  --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
-  --data-parallel-start-rank 2 \\
-  --headless --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
-```
-
 ## 适用版本
 
 所有版本。

@@ -31,13 +31,6 @@ vllm serve /models/deepseek-v3.1-w8a8 --headless --api-server-count 2 --data-par
   --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
 ```
 
-## 应当这样写
-
-```bash
-vllm serve /models/deepseek-v3.1-w8a8 --headless --data-parallel-size 4 --data-parallel-size-local 2 \\
-  --data-parallel-start-rank 2 --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
-```
-
 ## 适用版本
 
 所有版本。

@@ -23,19 +23,6 @@ ZH = """
 
 vLLM 拒绝这种组合并退出:稠密模型的各个 rank 之间没有可以共享的专家,它们就是互不相关的实例。
 
-## 示例
-
-```bash
-vllm serve Qwen/Qwen3-32B --data-parallel-size 4 --data-parallel-rank 0 --data-parallel-address 192.0.2.11 \\
-  --data-parallel-rpc-port 12321
-```
-
-## 应当这样写
-
-```bash
-vllm serve Qwen/Qwen3-32B --port 7100
-```
-
 ## 适用版本
 
 所有版本。

@@ -24,22 +24,6 @@ MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseCo
 
 后启动的那个引擎绑定失败并退出;kv_port 重叠时,KV 会找错引擎或时断时续。
 
-## 示例
-
-```bash
-export HCCL_IF_IP=192.0.2.10
-ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
-ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9100 &
-```
-
-## 应当这样写
-
-```bash
-export HCCL_IF_IP=192.0.2.10
-ASCEND_RT_VISIBLE_DEVICES=0 vllm serve /models/m --port 9100 &
-ASCEND_RT_VISIBLE_DEVICES=1 vllm serve /models/m --port 9101 &
-```
-
 ## 适用版本
 
 所有版本。

@@ -24,22 +24,6 @@ kv_port 落在 AscendDirect 随机取用的端口范围内
 
 AscendDirect 在这个范围内随机占用端口:引擎偶尔会因为地址已被占用而启动失败,重试又可能成功。
 
-## 示例
-
-```bash
-export HCCL_IF_IP=192.0.2.11
-vllm serve /models/m --tensor-parallel-size 8 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "20002"}'
-```
-
-## 应当这样写
-
-```bash
-export HCCL_IF_IP=192.0.2.11
-vllm serve /models/m --tensor-parallel-size 8 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

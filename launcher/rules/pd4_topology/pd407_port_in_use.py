@@ -20,28 +20,6 @@ ZH = """
 
 端口被占用时引擎绑定失败并退出,而大模型的加载往往已经花去了几分钟。
 
-## 示例
-
-```json
-// host facts
-{"ports_in_use": [8101]}
-```
-
-```bash
-vllm serve /models/m --port 8101
-```
-
-## 应当这样写
-
-```json
-// host facts
-{"ports_in_use": [8101]}
-```
-
-```bash
-vllm serve /models/m --port 8102
-```
-
 ## 适用版本
 
 所有版本。

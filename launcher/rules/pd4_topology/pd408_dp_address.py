@@ -22,20 +22,6 @@ ZH = """
 
 其他节点会去连它们自己的回环地址:建组一直等不到人,最后超时退出。
 
-## 示例
-
-```bash
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
-  --data-parallel-address 127.0.0.1 --data-parallel-rpc-port 13389
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 4 --data-parallel-size-local 2 \\
-  --data-parallel-address 192.0.2.10 --data-parallel-rpc-port 13389
-```
-
 ## 适用版本
 
 所有版本。

@@ -22,24 +22,6 @@ ZH = """
 
 对稠密模型,vLLM 在每个引擎进程里把 DP rank 归零,于是各 rank 绑定同样的 kv 端口,除第一个外都可能失败。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-vllm serve Qwen/Qwen3-32B --data-parallel-size 2 --tensor-parallel-size 4 --port 8100 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --port 8100 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}' &
-vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --port 8101 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36100"}' &
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;由代码推断,未在硬件上运行。

@@ -23,38 +23,6 @@ DP master 地址写成了别处
 
 master 由 rank 0 所在的节点担任:写成别处时,节点等待一个不存在的 master,或者加入了错误的组,直到超时。
 
-## 示例
-
-```bash
-# file: node0.sh
-export HCCL_IF_IP=192.0.2.11
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-size-local 1 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389
-```
-
-```bash
-# file: node1.sh
-export HCCL_IF_IP=192.0.2.12
-vllm serve /models/deepseek-v3.1-w8a8 --headless --data-parallel-size 2 --data-parallel-size-local 1 \\
-  --data-parallel-start-rank 1 --data-parallel-address 192.0.2.12 --data-parallel-rpc-port 13389
-```
-
-## 应当这样写
-
-```bash
-# file: node0.sh
-export HCCL_IF_IP=192.0.2.11
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-size-local 1 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389
-```
-
-```bash
-# file: node1.sh
-export HCCL_IF_IP=192.0.2.12
-vllm serve /models/deepseek-v3.1-w8a8 --headless --data-parallel-size 2 --data-parallel-size-local 1 \\
-  --data-parallel-start-rank 1 --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389
-```
-
 ## 适用版本
 
 所有版本。

@@ -22,38 +22,6 @@ ZH = """
 
 连接器已经按全局 DP rank 给每个 rank 错开端口,另一侧从一个 kv_port 推算全组的端口:各节点应当写同一个值。
 
-## 示例
-
-```bash
-# file: prefill-0.sh
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-rank 0 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 12321 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
-```bash
-# file: prefill-1.sh
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-rank 1 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 12321 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36100"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill-0.sh
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-rank 0 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 12321 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
-```bash
-# file: prefill-1.sh
-vllm serve /models/deepseek-v3.1-w8a8 --data-parallel-size 2 --data-parallel-rank 1 \\
-  --data-parallel-address 192.0.2.11 --data-parallel-rpc-port 12321 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

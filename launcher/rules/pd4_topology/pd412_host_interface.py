@@ -23,30 +23,6 @@ ZH = """
 
 接口名不存在时,引擎在建立通信组时失败,或者一直等到超时,而且报错里往往没有接口名。
 
-## 示例
-
-```json
-// host facts
-{"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
-```
-
-```bash
-export GLOO_SOCKET_IFNAME=eth0
-vllm serve /models/m --data-parallel-size 2
-```
-
-## 应当这样写
-
-```json
-// host facts
-{"interfaces": {"lo": ["127.0.0.1"], "enp67s0f0": ["192.0.2.11"]}}
-```
-
-```bash
-export GLOO_SOCKET_IFNAME=enp67s0f0
-vllm serve /models/m --data-parallel-size 2
-```
-
 ## 适用版本
 
 所有版本。

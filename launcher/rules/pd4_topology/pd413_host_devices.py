@@ -23,30 +23,6 @@ davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入,�
 
 容器里少了一个设备,引擎要到初始化时才失败,报的是驱动的错误码。
 
-## 示例
-
-```json
-// host facts
-{"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
-```
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --tensor-parallel-size 8
-```
-
-## 应当这样写
-
-```json
-// host facts
-{"devices": [0, 1, 2, 3], "control_devices": ["davinci_manager", "devmm_svm", "hisi_hdc"]}
-```
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --tensor-parallel-size 4
-```
-
 ## 适用版本
 
 所有版本。

@@ -20,32 +20,6 @@ ZH = """
 
 残留的进程占着设备内存,新的引擎会在分配 KV cache 时内存不足,或者得到很少的块。
 
-## 示例
-
-```json
-// host facts
-{"devices": [0, 1], "device_holders": [{"pid": 4711, "name": "VLLM::Worker_TP0", "devices": ["davinci0"]}]}
-```
-
-```bash
-# target: 0.25.1rc1
-export ASCEND_RT_VISIBLE_DEVICES=0
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```json
-// host facts
-{"devices": [0, 1], "device_holders": [{"pid": 4711, "name": "VLLM::Worker_TP0", "devices": ["davinci0"]}]}
-```
-
-```bash
-# target: 0.25.1rc1
-export ASCEND_RT_VISIBLE_DEVICES=1
-vllm serve /models/m
-```
-
 ## 适用版本
 
 所有版本。

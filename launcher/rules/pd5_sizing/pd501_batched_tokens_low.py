@@ -23,22 +23,6 @@ ZH = """
 小于 max_num_seqs 时引擎拒绝启动;小于 max_num_seqs × (1 + 推测 token 数)时,满载的一步排不下全部序列和草稿,
 部分请求每步都要等待。
 
-## 示例
-
-```bash
-vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 240 \\
-  --speculative-config '{"num_speculative_tokens": 3, "method": "deepseek_mtp"}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 256 \\
-  --speculative-config '{"num_speculative_tokens": 3, "method": "deepseek_mtp"}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -21,20 +21,6 @@ ZH = """
 
 引擎按 max_num_batched_tokens 预留激活和通信缓冲区:解码每步用不到的部分会占掉本可放 KV 的设备内存,使抢占更早发生。
 
-## 示例
-
-```bash
-vllm serve /models/m --max-num-seqs 32 --max-num-batched-tokens 16384 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --max-num-seqs 32 --max-num-batched-tokens 32 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -26,22 +26,6 @@ ZH = """
 
 比最大捕获大小更大的批次不走图执行:恰恰在满载时,解码每一步都变慢。
 
-## 示例
-
-```bash
-vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \\
-  --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32]}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --max-num-seqs 64 --max-num-batched-tokens 64 \\
-  --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": [8, 16, 32, 64]}' \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

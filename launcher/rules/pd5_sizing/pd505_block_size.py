@@ -24,22 +24,6 @@ DeepSeek-V4 允许
 
 写下的 block size 不是真正生效的那个:按它算出的块数、预算和两侧的对应关系都会错。
 
-## 示例
-
-```bash
-# target: 0.26.0rc1
-export HCCL_IF_IP=192.0.2.21
-vllm serve /models/deepseek-v3.1-w8a8 --block-size 64
-```
-
-## 应当这样写
-
-```bash
-# target: 0.26.0rc1
-export HCCL_IF_IP=192.0.2.21
-vllm serve /models/deepseek-v3.1-w8a8 --block-size 128
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。

@@ -26,18 +26,6 @@ max_num_batched_tokens 大于 max_num_seqs × max_model_len;long_prefill_token_t
 
 这些组合要么让引擎拒绝启动,要么留出永远用不到的批次空间,或者拒绝较长的请求。
 
-## 示例
-
-```bash
-vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 4096 --no-enable-chunked-prefill
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --max-model-len 32768 --max-num-batched-tokens 32768 --no-enable-chunked-prefill
-```
-
 ## 适用版本
 
 所有版本;草稿占位一项到 vLLM 0.27 为止。

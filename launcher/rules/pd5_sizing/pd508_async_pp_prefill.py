@@ -21,20 +21,6 @@ ZH = """
 
 流水线并行下异步调度对预填充收益很小,而在较早的版本上,它与分块预填充一起曾使引擎卡住。
 
-## 示例
-
-```bash
-vllm serve /models/m --pipeline-parallel-size 2 --async-scheduling \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
-## 应当这样写
-
-```bash
-vllm serve /models/m --pipeline-parallel-size 2 --no-async-scheduling \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": "36000"}'
-```
-
 ## 适用版本
 
 所有版本;卡住的问题记录在 0.19 上。

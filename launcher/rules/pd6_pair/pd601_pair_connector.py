@@ -23,30 +23,6 @@ ZH = """
 
 不同的连接器说不同的协议:解码节点取不到 KV,每个请求都失败或超时。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeLayerwiseConnector", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -23,38 +23,6 @@ ZH = """
 
 连接器用这些数字推算该从对侧哪个 rank 取哪些 KV:写错就取错,或者连到没有人监听的端口。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --tensor-parallel-size 8 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_producer", "kv_port": "36000", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --tensor-parallel-size 4 --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1",
-  "kv_role": "kv_consumer", "kv_port": "36100", "kv_connector_extra_config": {
-    "prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 4}}}'
-```
-
 ## 适用版本
 
 vllm-ascend 的所有版本。

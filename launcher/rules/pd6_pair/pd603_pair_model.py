@@ -25,30 +25,6 @@ ZH = """
 
 KV 缓存是按模型和数据类型逐字节传过去的:两侧不同时,轻则报错,重则静默地给出错误的答案。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve Qwen/Qwen3-14B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

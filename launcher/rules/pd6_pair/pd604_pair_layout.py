@@ -22,34 +22,6 @@ ZH = """
 
 解码按自己的布局去读预填充写下的块:布局不同会读错位置,或在握手时被拒绝。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve openai/gpt-oss-20b --disable-hybrid-kv-cache-manager \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve openai/gpt-oss-20b --no-disable-hybrid-kv-cache-manager \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本;MooncakeConnectorV1 自 vllm-ascend 0.23.0rc1 起允许互相整除的 block size。

@@ -20,32 +20,6 @@ ZH = """
 
 对侧按 engine_id 认引擎:相同曾使接收线程断言失败;自 vllm-ascend 0.12 起会自动加上随机后缀,写不写都一样。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "engine_id": "0"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer",
-  "engine_id": "0"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本;vllm-ascend 0.12 之前为 error。

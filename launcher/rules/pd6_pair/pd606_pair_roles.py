@@ -22,30 +22,6 @@ ZH = """
 
 两个生产者谁也不取 KV,两个消费者谁也不产生 KV:请求一直等到超时。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

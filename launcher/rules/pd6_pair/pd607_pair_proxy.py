@@ -26,36 +26,6 @@ HTTP 的引擎(外部 DP 的每个 rank)都在列表里。
 
 种类不符时,请求按错误的顺序发出而取不到 KV;列表里缺少的引擎收不到请求,数据并行的其他 rank 还要陪它空转。
 
-## 示例
-
-```bash
-# file: decode.sh
-export HCCL_IF_IP=192.0.2.21
-vllm serve /models/m --port 9100 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-```bash
-# file: proxy.sh
-python load_balance_proxy_layerwise_server_example.py --port 8000 \\
-  --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
-```
-
-## 应当这样写
-
-```bash
-# file: decode.sh
-export HCCL_IF_IP=192.0.2.21
-vllm serve /models/m --port 9100 \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-```bash
-# file: proxy.sh
-python load_balance_proxy_server_example.py --port 8000 \\
-  --prefiller-hosts 192.0.2.11 --prefiller-ports 9100 --decoder-hosts 192.0.2.21 --decoder-ports 9100
-```
-
 ## 适用版本
 
 所有版本。

@@ -22,32 +22,6 @@ ZH = """
 
 没有连接器就没有 KV 传过去:解码节点会把每个提示从头再算一遍,预填充节点白白工作,而且没有任何报错。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve Qwen/Qwen3-8B --port 8100
-```
-
-```bash
-# file: decode.sh
-vllm serve Qwen/Qwen3-8B --port 8200
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve Qwen/Qwen3-8B --port 8100 \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve Qwen/Qwen3-8B --port 8200 \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

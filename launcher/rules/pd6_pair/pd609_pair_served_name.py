@@ -22,34 +22,6 @@ ZH = """
 
 代理把同一个请求先后发给两侧:只有一侧认识请求里的模型名,另一侧会返回 404。
 
-## 示例
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --served-model-name chat \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
-## 应当这样写
-
-```bash
-# file: prefill.sh
-vllm serve /models/m --served-model-name chat \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'
-```
-
-```bash
-# file: decode.sh
-vllm serve /models/m --served-model-name chat \\
-  --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -41,20 +41,6 @@ ZH = """
 
 写错名字的变量会被悄悄忽略,所要的设置根本不生效。
 
-## 示例
-
-```bash
-export VLLM_ASCEND_ENABLE_FUSD_MC2=1
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```bash
-export VLLM_ASCEND_ENABLE_FUSED_MC2=1
-vllm serve /models/m
-```
-
 ## 适用版本
 
 所有版本。

@@ -25,22 +25,6 @@ ZH = """
 
 读取者要么在启动时报错退出,要么悄悄按另一个值运行。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-export VLLM_ASCEND_ENABLE_MLAPO=true
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-export VLLM_ASCEND_ENABLE_MLAPO=1
-vllm serve /models/m
-```
-
 ## 适用版本
 
 随版本不同:例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 0.24.0rc1 起被拒绝。

@@ -30,25 +30,6 @@ ZH = """
 
 缺少它们时,引擎会选错网卡、只在本机监听,或者在启动时找不到后端的配置和动态库。
 
-## 示例
-
-```bash
-# target: vllm==0.32.0
-export GLOO_SOCKET_IFNAME=eth0
-vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-# target: vllm==0.32.0
-export GLOO_SOCKET_IFNAME=eth0
-export VLLM_NIXL_SIDE_CHANNEL_HOST=192.0.2.11
-vllm serve /models/m --data-parallel-size 8 --data-parallel-size-local 4 --data-parallel-address 192.0.2.11 \\
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -29,21 +29,6 @@ ZH = """
 
 引擎会在启动时拒绝这种组合,或者悄悄改变另一项设置。
 
-## 示例
-
-```bash
-# target: 0.25.1rc1
-export ASCEND_LAUNCH_BLOCKING=1
-vllm serve /models/m --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'
-```
-
 ## 适用版本
 
 可扩展段从 vLLM 0.23.0 起被拒绝(启用 cumem 分配器或睡眠模式除外);其余适用于表中所有 vllm-ascend 版本。

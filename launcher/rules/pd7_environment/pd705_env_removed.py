@@ -20,21 +20,6 @@ ZH = """
 
 设置它没有任何效果,原来想要的功能可能因此没有打开。
 
-## 示例
-
-```bash
-# target: 0.28.0
-export VLLM_ASCEND_ENABLE_FUSED_MC2=1
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```bash
-# target: 0.28.0
-vllm serve /models/m --additional-config '{"enable_fused_mc2": 1}'
-```
-
 ## 适用版本
 
 见各变量:例如 `VLLM_USE_V1` 在表中任何版本都不再读取。

@@ -25,21 +25,6 @@ rank 之间同样需要它,以警告级别报告。若脚本还会读入别的�
 
 没有固定的种子,每个进程算出的块哈希都不同,池里的 KV 永远不会命中。
 
-## 示例
-
-```bash
-export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
-## 应当这样写
-
-```bash
-export MOONCAKE_CONFIG_PATH=/etc/mooncake.json
-export PYTHONHASHSEED=0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'
-```
-
 ## 适用版本
 
 所有版本。

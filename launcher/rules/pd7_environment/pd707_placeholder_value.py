@@ -39,20 +39,6 @@ ZH = """
 
 引擎会拿着占位符去连接或打开文件,启动后才失败。
 
-## 示例
-
-```bash
-export HCCL_IF_IP=your_ip_here
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```bash
-export HCCL_IF_IP=192.0.2.11
-vllm serve /models/m
-```
-
 ## 适用版本
 
 所有版本。

@@ -28,24 +28,6 @@ ZH = """
 
 解码节点排队或发生抢占时,请求可能等得比这更久;那时它的 KV 已被释放,请求会失败或重新预填充。
 
-## 示例
-
-```bash
-export VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT=60
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
-## 应当这样写
-
-```bash
-export VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT=600
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 所有版本。

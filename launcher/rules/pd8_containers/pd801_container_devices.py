@@ -34,22 +34,6 @@ ZH = """
 
 引擎在初始化设备时就会失败。
 
-## 示例
-
-```bash
-docker run --net=host --shm-size=16g --device /dev/davinci0 --device /dev/davinci_manager \\
-  --device /dev/devmm_svm --device /dev/hisi_hdc -v /usr/local/Ascend/driver:/usr/local/Ascend/driver \\
-  quay.io/ascend/vllm-ascend:v0.25.1rc1 vllm serve /models/m --tensor-parallel-size 2
-```
-
-## 应当这样写
-
-```bash
-docker run --net=host --shm-size=16g --device /dev/davinci0 --device /dev/davinci1 --device /dev/davinci_manager \\
-  --device /dev/devmm_svm --device /dev/hisi_hdc -v /usr/local/Ascend/driver:/usr/local/Ascend/driver \\
-  quay.io/ascend/vllm-ascend:v0.25.1rc1 vllm serve /models/m --tensor-parallel-size 2
-```
-
 ## 适用版本
 
 所有版本。

@@ -21,34 +21,6 @@ Pod 申请的设备数与 rank 数不同
 
 申请少了,引擎启动时找不到设备;申请多了,多出的设备一直被占着不用。
 
-## 示例
-
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: decode}
-spec:
-  containers:
-    - name: vllm
-      image: quay.io/ascend/vllm-ascend:v0.25.1rc1
-      command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
-      resources: {limits: {huawei.com/Ascend910: "2"}}
-```
-
-## 应当这样写
-
-```yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: decode}
-spec:
-  containers:
-    - name: vllm
-      image: quay.io/ascend/vllm-ascend:v0.25.1rc1
-      command: [vllm, serve, /models/m, --tensor-parallel-size, "4"]
-      resources: {limits: {huawei.com/Ascend910: "4"}}
-```
-
 ## 适用版本
 
 所有版本。

@@ -32,25 +32,6 @@ Pod 有自己的地址,只在数据并行跨多台机器的 Ascend 引擎没有 
 
 其他节点连不到容器内的端口,KV 传输和数据并行的握手都会失败。
 
-## 示例
-
-```bash
-docker run --runtime=ascend --shm-size=16g -v /etc/hccn.conf:/etc/hccn.conf quay.io/ascend/vllm-ascend:v0.25.1rc1 \\
-  vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
-## 应当这样写
-
-```bash
-docker run --runtime=ascend --shm-size=16g --net=host -v /etc/hccn.conf:/etc/hccn.conf \\
-  quay.io/ascend/vllm-ascend:v0.25.1rc1 \\
-  vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 所有版本。

@@ -28,25 +28,6 @@ ZH = """
 
 没有 `hccn.conf`,传输层找不到设备的网络地址,服务看似启动成功,KV 却是错的或传不过去。
 
-## 示例
-
-```bash
-docker run --privileged --net=host --shm-size=16g quay.io/ascend/vllm-ascend:v0.25.1rc1 \\
-  vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
-## 应当这样写
-
-```bash
-docker run --privileged --net=host --shm-size=16g -v /etc/hccn.conf:/etc/hccn.conf \\
-  quay.io/ascend/vllm-ascend:v0.25.1rc1 \\
-  vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer",
-  "kv_port": 36000, "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 1},
-  "decode": {"dp_size": 1, "tp_size": 1}}}'
-```
-
 ## 适用版本
 
 所有版本。

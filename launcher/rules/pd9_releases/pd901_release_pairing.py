@@ -26,30 +26,6 @@ ZH = """
 
 vllm-ascend 会替换 vLLM 的内部代码,版本不配套时会在导入时或运行中出错。
 
-## 示例
-
-```json
-// host facts
-{"vllm_ascend": "0.25.1rc1", "vllm": "0.23.0"}
-```
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```json
-// host facts
-{"vllm_ascend": "0.25.1rc1", "vllm": "0.25.1"}
-```
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m
-```
-
 ## 适用版本
 
 表中的所有 vllm-ascend 版本;0.28.0 的真实版本号未确认,不检查。

@@ -20,20 +20,6 @@ ZH = """
 
 检查用的是最近的较旧版本的事实,目标版本自己的变化可能没有考虑到。
 
-## 示例
-
-```bash
-# target: 0.99.0
-vllm serve /models/m
-```
-
-## 应当这样写
-
-```bash
-# target: 0.25.1rc1
-vllm serve /models/m
-```
-
 ## 适用版本
 
 不在表里的版本。

@@ -21,23 +21,6 @@ ZH = """
 
 配置本身没有写错,但这个版本会因此崩溃,或给出错误的答案。
 
-## 示例
-
-```bash
-# target: vllm==0.26.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"connectors": [{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"},
-  {"kv_connector": "OffloadingConnector", "kv_role": "kv_consumer",
-  "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}]}}'
-```
-
-## 应当这样写
-
-```bash
-# target: vllm==0.26.0
-vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
-```
-
 ## 适用版本
 
 每条缺陷注明的版本。
