@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pd_launch.connector.blocks import HostBlocks
 from pd_launch.connector.fit import Fit, Rows
 from pd_launch.connector.groups import Group
-from pd_launch.connector.shelf import Key, Shelf
+from pd_launch.connector.shelf import Shelf, key_of
 from pd_launch.connector.steps import Copy, Hashes, Parked, State, Step, Table, Transfer
 
 __all__ = ["Copy", "Hashes", "Ledger", "Parked", "Rows", "State", "Step", "Table", "Transfer"]
@@ -58,13 +58,33 @@ class Ledger:
         for row, more in zip(table.rows, rows or (), strict=False):
             row.extend(more)
 
-    def truncate(self, invalid: set[int]) -> None:
-        """Cut the computed tokens of every tracked request at its first block in ``invalid``."""
+    def distrust(self, invalid: set[int]) -> list[str]:
+        """Take in device blocks whose content is wrong because a load into them failed.
+
+        Cuts the computed tokens of every tracked request at its first such block. With steps scheduled ahead, a request
+        may have been preempted before that is known: a save under way that reads such a block is worth nothing.
+
+        Returns the requests whose copies went: those of the saves, and those that share blocks with them.
+        """
         for table in self.tables.values():
             for group, row in zip(self.groups, table.rows, strict=True):
                 bad = next((i for i, block in enumerate(row) if block in invalid), None)
                 if bad is not None:
                     table.computed = min(table.computed, bad * group.block_size)
+        saves = [copy.save for copy in self._saving.values() if copy.save]
+        return self._drop_hollow([t for t in saves if not invalid.isdisjoint(t.device)])
+
+    def _drop_hollow(self, saves: Iterable[Transfer]) -> list[str]:
+        """Drop every copy with a block that one of these saves writes; returns the requests."""
+        hollow = {block for transfer in saves for block in transfer.host}
+        lost = [
+            rid
+            for rid, copy in (self.copies.items() if hollow else ())
+            if copy.state is not State.RESTORING and not hollow.isdisjoint(copy.host_blocks())
+        ]
+        for request_id in lost:
+            self._release(request_id)
+        return lost
 
     def forget(self, request_id: str) -> Table | None:
         """Stop following a request; returns its last block table."""
@@ -88,7 +108,7 @@ class Ledger:
         if tokens <= 0:
             return Parked(0, computed, 0, 0, fit.cost(computed), free)
         host, transfer = self._reserve(request_id, rows, fit, tokens, hashes)
-        copy = Copy(host, tokens, State.SAVING, self._pending.number, self._clock())
+        copy = Copy(host, tokens, State.SAVING, self._pending.number, self._clock(), save=transfer)
         self.copies[request_id] = self._saving[request_id] = copy
         if transfer.host:
             self._pending.saves.append(transfer)
@@ -121,19 +141,13 @@ class Ledger:
         taken = self.shelf.take(len(fresh))
         for (g, i), new in zip(fresh, taken, strict=True):
             host[g][i] = new
-            if (key := self._key(g, i, hashes)) is not None:
+            if (key := key_of(g, i, hashes)) is not None:
                 self.shelf.name(new, key)
         return host, Transfer(request_id, [rows[g][i] for g, i in fresh], taken)
 
     def _find(self, g: int, i: int, hashes: Hashes | None) -> int | None:
-        key = self._key(g, i, hashes)
+        key = key_of(g, i, hashes)
         return None if key is None else self.shelf.find(key)
-
-    @staticmethod
-    def _key(g: int, i: int, hashes: Hashes | None) -> Key | None:
-        if hashes is None or i >= len(hashes[g]):
-            return None
-        return g, hashes[g][i]
 
     def revoke(self, overwritten: set[int]) -> list[str]:
         """Take back the saves planned for this step that read device blocks which are overwritten before them.
@@ -141,12 +155,7 @@ class Ledger:
         Returns the requests whose copies went: those of the saves, and those that share blocks with them.
         """
         wrong = [t for t in self._pending.saves if not overwritten.isdisjoint(t.device)]
-        if not wrong:
-            return []
-        hollow = {block for transfer in wrong for block in transfer.host}
-        lost = [rid for rid, copy in self.copies.items() if not hollow.isdisjoint(copy.host_blocks())]
-        for request_id in lost:
-            self._release(request_id)
+        lost = self._drop_hollow(wrong)
         self._pending.saves = [t for t in self._pending.saves if t not in wrong and t.request_id not in lost]
         return lost
 
@@ -163,17 +172,10 @@ class Ledger:
         if copy is None or copy.state is State.RESTORING:
             return 0
         tokens = min(copy.tokens, num_tokens - 1)
-        if tokens <= local or not self._covers(copy, local, tokens):
+        if tokens <= local or not copy.covers(self.groups, local, tokens):
             return 0
         copy.local = local
         return tokens - local
-
-    def _covers(self, copy: Copy, local: int, tokens: int) -> bool:
-        for group, row in zip(self.groups, copy.rows, strict=True):
-            first = max(local // group.block_size, group.first_needed(tokens))
-            if any(block is None for block in row[first : group.blocks(tokens)]):
-                return False
-        return True
 
     def plan_restore(self, request_id: str, rows: Rows, external: int, asynchronous: bool = False) -> Transfer | None:
         """Plan the load of ``external`` tokens beyond the local ones into the blocks just allocated.
@@ -267,7 +269,8 @@ class Ledger:
             self._release(request_id)
         self.shelf.advance(done)
         for request_id in [rid for rid, copy in self._saving.items() if copy.step <= self.shelf.done]:
-            self._saving.pop(request_id).state = State.READY
+            copy = self._saving.pop(request_id)
+            copy.state, copy.save = State.READY, None
         return lost
 
     def _holders(self, blocks: set[int]) -> list[str]:

@@ -236,8 +236,8 @@ class OffloadScheduler:
             lost = self.ledger.report(report.done, report.failed)
             if lost:
                 self.counts.add(FALLBACK + "save_failed", len(lost))
-        if output.invalid_block_ids:
-            self.ledger.truncate(set(output.invalid_block_ids))
+        if output.invalid_block_ids and (lost := self.ledger.distrust(set(output.invalid_block_ids))):
+            self.counts.add(FALLBACK + "save_failed", len(lost))
         for request_id in output.finished_recving or ():
             self.ledger.loaded(request_id)
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pd_launch.connector.blocks import HostBlocks
 
 Key = tuple[int, object]  # a KV cache group and the prefix hash of one of its full blocks
+
+
+def key_of(g: int, i: int, hashes: Sequence[Sequence[object]] | None) -> Key | None:
+    """Return the key of position ``i`` of group ``g``; None where its content has no hash."""
+    if hashes is None or i >= len(hashes[g]):
+        return None
+    return g, hashes[g][i]
 
 
 class Shelf:

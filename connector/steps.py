@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from pd_launch.connector.groups import Group
+
 Hashes = Sequence[Sequence[object]]
 
 
@@ -35,10 +37,19 @@ class Copy:
     step: int
     since: float
     local: int = 0
+    save: Transfer | None = None  # while it is SAVING
 
     def host_blocks(self) -> list[int]:
         """Return the host blocks it refers to."""
         return [block for row in self.rows for block in row if block is not None]
+
+    def covers(self, groups: Sequence[Group], local: int, tokens: int) -> bool:
+        """Whether it holds all that a restore of ``tokens`` needs beyond the ``local`` ones."""
+        for group, row in zip(groups, self.rows, strict=True):
+            first = max(local // group.block_size, group.first_needed(tokens))
+            if any(block is None for block in row[first : group.blocks(tokens)]):
+                return False
+        return True
 
 
 @dataclass

@@ -250,8 +250,23 @@ def test_invalid_blocks_cut_the_tracked_count() -> None:
     ledger = Ledger([FULL], 4)
     ledger.track("a", [[1, 2, 3]], 10)
     ledger.track("b", [[4, 5]], 7)
-    ledger.truncate({3, 2})
+    assert ledger.distrust({3, 2}) == []
     assert (ledger.tables["a"].computed, ledger.tables["b"].computed) == (4, 7)
+
+
+def test_a_save_that_read_blocks_of_a_failed_load_is_dropped() -> None:
+    """Steps are scheduled ahead: the victim was preempted before anybody knew that its restore had failed."""
+    ledger = Ledger([FULL], 10)
+    ledger.park("a", [[1, 2]], 8, [["h0"]])
+    ledger.park("b", [[3, 4]], 8, [["h0"]])  # shares the first block
+    ledger.park("c", [[5]], 4)
+    ledger.advance()
+    assert ledger.distrust({1}) == ["a", "b"]
+    assert ledger.restorable("c", 20, 0) == 4
+    step = ledger.advance()
+    ledger.report(step.number)
+    assert ledger.distrust({5}) == []  # saved and reported before: by now the block is somebody else's
+    assert ledger.restorable("c", 20, 0) == 4
 
 
 def test_equal_hashes_share_a_host_block_with_counted_references() -> None:

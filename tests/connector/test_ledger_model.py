@@ -26,10 +26,11 @@ COMMON = 3  # leading blocks that requests of one family have in common
 
 
 class Worker:
-    """One rank: its own host memory; ``done`` and ``failed`` are what its next report says."""
+    """One rank: its own host memory, what it loaded, and the reports that it could send."""
 
     def __init__(self) -> None:
         self.host: dict[int, object] = {}
+        self.loaded: dict[int, object] = {}  # device block → content, where this rank's differs from what is expected
         self.queue: list[Step] = []
         self.reports: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
         self.failed: set[int] = set()
@@ -45,11 +46,13 @@ class Worker:
                 self.fail_next = False
                 continue
             for block, host in zip(transfer.device, transfer.host, strict=True):
-                self.host[host] = device[block]
+                self.host[host] = self.loaded.get(block, device[block])
         for transfer in step.loads:
             failed = not self.failed.isdisjoint(transfer.host)
             pairs = zip(transfer.device, transfer.host, strict=True)
-            yield transfer, None if failed else {block: self.host[host] for block, host in pairs}
+            brought = None if failed else {block: self.host[host] for block, host in pairs}
+            self.loaded.update(brought or {})
+            yield transfer, brought
         self.reports.append((step.number, frozenset(self.failed)))
 
 
@@ -70,6 +73,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.workers = [Worker(), Worker()]
         self.expected: dict[tuple[str, int], object] = {}  # (request, device block) → content after loading
         self.results: dict[int, list[bool]] = {}  # id of a load → whether each worker could do it
+        self.invalid: dict[int, object] = {}  # blocks of failed loads that the scheduler does not know yet → content
 
     # The scheduler's part
 
@@ -155,6 +159,8 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(target=running, request=consumes(waiting), local=st.integers(0, 4), grown=st.integers(-2, 3))
     def resume(self, request: str, local: int, grown: int) -> str:
         """Admit it again with local blocks of the device's cache; drafts were rejected, or tokens came late."""
+        if self.in_flight(request):
+            self.settle()
         known = max(1, self.computed[request] + 1 + grown)
         hit = min(local * SIZE, (known - 1) // SIZE * SIZE)
         external = self.ledger.restorable(request, known, hit)
@@ -166,6 +172,8 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(target=loading, request=consumes(waiting))
     def resume_later(self, request: str) -> object:
+        if self.in_flight(request):
+            self.settle()
         external = self.ledger.restorable(request, self.computed[request] + 1, 0)
         if not external:
             self.ledger.finish(request)
@@ -197,7 +205,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(target=running, item=consumes(loading))
     def load_ends(self, item: tuple[str, list[list[int]], int]) -> object:
         request, rows, tokens = item
-        self.run_all()
+        self.settle()
         assert self.ledger.loaded(request)
         assert not self.ledger.loaded(request)
         self.track(request, rows, max(tokens, self.computed[request]))
@@ -215,13 +223,13 @@ class LedgerMachine(RuleBasedStateMachine):
     def abort_while_loading(self, item: tuple[str, list[list[int]], int]) -> None:
         self.ledger.finish(item[0])
         assert item[0] in self.ledger.copies
-        self.run_all()
+        self.settle()
         assert self.ledger.loaded(item[0])
 
     @rule()
     def reset(self) -> None:
         """A reset of the prefix cache; no load is under way then, or the engine refuses it."""
-        self.run_all()
+        self.settle()
         self.ledger.reset()
         self.weights += 1
         assert not self.ledger.tables
@@ -250,9 +258,33 @@ class LedgerMachine(RuleBasedStateMachine):
             assert content == self.expected[transfer.request_id, block], f"{transfer.request_id}, block {block}"
         results = self.results.setdefault(id(transfer), [])
         results.append(brought is not None)
-        if len(results) == len(self.workers):  # where one of them failed, the blocks are invalid and computed again
-            for block in transfer.device:
-                self.device[block] = self.expected.pop((transfer.request_id, block))
+        if len(results) < len(self.workers):
+            return
+        for block in transfer.device:
+            content = self.expected.pop((transfer.request_id, block))
+            if all(results):
+                self.device[block] = content
+            else:
+                self.invalid[block] = content
+
+    @rule()
+    def take_in_failed_loads(self) -> None:
+        """The scheduler learns of them, and has the blocks computed again."""
+        self.ledger.distrust(set(self.invalid))
+        self.device |= self.invalid
+        for worker in self.workers:
+            for block in self.invalid:
+                worker.loaded.pop(block, None)
+        self.invalid.clear()
+
+    def settle(self) -> None:
+        """All steps ran, and the scheduler has taken their outputs in."""
+        self.run_all()
+        self.take_in_failed_loads()
+
+    def in_flight(self, request: str) -> bool:
+        """Whether a load of the request is under way: it is not admitted again before the outputs are in."""
+        return bool(self.invalid) or any(rid == request for rid, _ in self.expected)
 
     @rule(rank=st.integers(0, 1))
     def a_save_will_fail(self, rank: int) -> None:
@@ -289,7 +321,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for request in [*self.ledger.tables, *self.ledger.copies]:
             self.ledger.finish(request)
         self.ship()
-        self.run_all()
+        self.settle()
         for request in list(self.ledger.copies):
             assert self.ledger.loaded(request)
         self.report(0, 0)
