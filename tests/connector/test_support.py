@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pd_launch.connector import support
 from pd_launch.connector.groups import Group
 from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
 
@@ -100,3 +101,14 @@ def test_bytes_of_a_block() -> None:
     assert block_bytes(SimpleNamespace(num_blocks=10, kv_cache_tensors=shared)) == 400
     packed = [SimpleNamespace(size=9000, shared_by=[n], block_stride=900, offset=o) for n, o in (("a", 0), ("b", 450))]
     assert block_bytes(SimpleNamespace(num_blocks=10, kv_cache_tensors=packed)) == 900
+
+
+def test_every_kind_of_cache_of_this_vllm_is_served_or_refused() -> None:
+    """The names are vLLM's: one that is renamed must show here and not as a refusal in somebody's start."""
+    kinds = pytest.importorskip("vllm.v1.kv_cache_interface")
+    names = {name for name, kind in vars(kinds).items() if isinstance(kind, type) and name.endswith("Spec")}
+    served = set(support.FULL + support.WINDOWED) - {"AscendMLAAttentionSpec"}
+    assert served - {"SlidingWindowMLASpec"} <= names
+    for name in names - served - {"KVCacheSpec", "AttentionSpec", "KVCacheGroupSpec"}:
+        with pytest.raises(UnsupportedError, match="without the connector"):
+            read_groups(config(spec(name)), vllm_config())
