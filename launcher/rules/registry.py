@@ -105,7 +105,7 @@ class Rule:
 
     @cached_property
     def page_zh(self) -> dict[str, str]:
-        """The rule's Chinese page, under the English section names; an example that it leaves out is the English one."""
+        """The rule's Chinese page, under the English section names; its examples may be the English ones."""
         found = _page(inspect.cleandoc(self.zh), SECTIONS_ZH)
         page = {en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}
         examples = {name: page[name] or self.page[name] for name in EXAMPLES}
