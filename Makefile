@@ -5,13 +5,15 @@
 #   make test-fast     the tests without the engine
 #   make lint          ruff and mypy
 #   make setup         only the environment
+#   make docs          the documentation as a site in build/site, with nothing dead in it
+#   make man           the man page and all other generated pages
 
 PYTHON ?= python3
 ENGINE := 0.32.0
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 
-.PHONY: setup python test test-fast lint demo demo-control
+.PHONY: setup python test test-fast lint demo demo-control docs man
 
 setup: python
 	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
@@ -39,3 +41,15 @@ demo: setup
 
 demo-control: setup
 	@$(RUN) scripts/demo.py --control
+
+# An environment of its own: the site needs nothing of the engine's, and brings nothing into it.
+docs:
+	@[ -x .venv-docs/bin/mkdocs ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/pip install -q '.[docs]'; }
+	@.venv-docs/bin/python scripts/build_docs.py
+	@.venv-docs/bin/mkdocs build --quiet
+	@echo build/site/index.html
+
+man:
+	@[ -x .venv-docs/bin/python ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/pip install -q '.[docs]'; }
+	@.venv-docs/bin/python scripts/build_docs.py
+	@echo docs/man/pd-launch.1
