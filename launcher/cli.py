@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -176,6 +177,9 @@ def _launch_options(function: Any) -> Any:
         ),
         _option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
         _option("--host/--no-host", default=None, help="Whether to check against this machine."),
+        _option(
+            "--host-facts", metavar="FILE", help="With --dry-run: check against the machine that this file describes."
+        ),
         _option("--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."),
         _target_option,
         _lang_option,
@@ -300,7 +304,7 @@ def facts_diff(context: click.Context, /, first: str, second: str, form: str, la
     context.exit(diff_command(first, second, form, lang))
 
 
-@facts.command("check")
+@facts.command("check", short_help="Say what nodes must have alike, and do not.")
 @click.argument("files", nargs=-1, required=True, metavar="A B...")
 @_compare_options
 @click.pass_context
@@ -562,22 +566,42 @@ def completion(shell: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; an interrupted command exits with 130 and says nothing more."""
+    """Run the command line; an interrupted command exits with 130 and says nothing more, lost output with 2."""
     # A short run with many objects that stay: collecting them again and again, and once more at exit, costs 15 %.
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who called: there is nobody to write to
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     try:
-        status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH")
-        sys.exit(status if isinstance(status, int) else 0)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(USAGE)
-    except click.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(_run())
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        _drop(sys.stdout)
+        with contextlib.suppress(OSError):
+            click.echo(f"Error: the output could not be written: {error.strerror}", err=True)
+        _drop(sys.stderr)
+        sys.exit(USAGE)
+
+
+def _run() -> int:
+    """Run the command of this process; return its exit status."""
+    try:
+        status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH")
+        sys.stdout.flush()  # what cannot be written must not be found out after the status was given
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return status if isinstance(status, int) else 0
+
+
+def _drop(stream: TextIO) -> None:
+    """Let go of what a stream still holds: writing it at exit would fail again, and change the status."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -11,11 +11,17 @@ from pathlib import Path
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file's text in one step. A link stays a link, and the file keeps its mode.
 
+    What is there and is no regular file (a device, a pipe) is written to and stays what it is.
+
     Raises:
         OSError: the file's folder cannot be written; the file is then as it was.
     """
     import tempfile
 
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return
     real = path.resolve()
     mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else None
     handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)

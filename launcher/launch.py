@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check
-from pd_launch.launcher.commands.common import read_source
+from pd_launch.launcher.commands.common import host_option, read_source
 from pd_launch.launcher.plan import make_plan
 from pd_launch.launcher.render import ProfileSide, replace_arguments
 from pd_launch.launcher.rules.registry import all_rules
@@ -36,6 +36,8 @@ class LaunchOptions:
     node_rank: int | None = None
     dp_rank: int | None = None
     host: bool | None = None
+    host_facts: str | None = None
+    """A file that describes the machine, for a dry run."""
     force: Sequence[str] = ()
     target: Target | None = None
     lang: str = "en"
@@ -76,7 +78,7 @@ def prepare(options: LaunchOptions) -> Launch:
     source = read_source(str(find_profile(options.profile)))
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
-    facts = host_module.host_facts() if use_host else None
+    facts = host_option(use_host, options.host_facts)
     deployment = profile_deployment(loaded, options.target, facts, single=options.dp_rank is not None)
     _add_extra(deployment, options)
     pair = _pair_findings(deployment, options)

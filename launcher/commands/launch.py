@@ -36,6 +36,8 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     lang = lang or locale_language()
     target = parse_target_option(options.pop("target"))
     _check_words(options["extra"], options["settings"])
+    if options["host_facts"] is not None and not dry_run:
+        raise click.UsageError("--host-facts goes with --dry-run: a launch looks at the machine that it runs on")
     try:
         whole = dry_run and form in WHOLE
         launch = prepare(LaunchOptions(side=side, dry_run=dry_run, target=target, lang=lang, whole=whole, **options))
