@@ -234,7 +234,8 @@ def interrupted(number: int, frame: FrameType | None) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Parse the command line, build what is absent, print the environment's path."""
-    known = sorted(path.stem for path in (HERE / "engine").glob("*.txt") if path.stem.replace(".", "").isdigit())
+    files = (path.stem for path in (HERE / "engine").glob("*.txt"))
+    known = sorted(name for name in files if setup_contract.release(name).replace(".", "").isdigit())
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("version", help=f"an environment with a constraints file: {', '.join(known)}")
     parser.add_argument("--venv", type=pathlib.Path, help="also make a virtual environment with an editable pd-launch")

@@ -34,7 +34,7 @@ class Worker:
         self.queue: list[Step] = []
         self.reports: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
         self.failed: set[int] = set()
-        self.fail_next = False
+        self.fail_next = self.fail_load = False
 
     def run(self, device: dict[int, object]) -> Iterator[tuple[Transfer, dict[int, object] | None]]:
         """Run the next step; yields each load with what it brought, None where it failed."""
@@ -48,7 +48,8 @@ class Worker:
             for block, host in zip(transfer.device, transfer.host, strict=True):
                 self.host[host] = self.loaded.get(block, device[block])
         for transfer in step.loads:
-            failed = not self.failed.isdisjoint(transfer.host)
+            failed = self.fail_load or not self.failed.isdisjoint(transfer.host)
+            self.fail_load = False
             pairs = zip(transfer.device, transfer.host, strict=True)
             brought = None if failed else {block: self.host[host] for block, host in pairs}
             self.loaded.update(brought or {})
@@ -170,6 +171,12 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ship()
         return request
 
+    @rule(target=waiting, request=consumes(waiting), fails=st.booleans())
+    def resume_and_preempt_at_once(self, request: str, fails: bool) -> object:
+        """Before anybody knows how its restore went: steps are scheduled ahead."""
+        self.workers[0].fail_load = fails
+        return self.preempt(self.resume(request, 0, 0), 1)
+
     @rule(target=loading, request=consumes(waiting))
     def resume_later(self, request: str) -> object:
         if self.in_flight(request):
@@ -290,6 +297,10 @@ class LedgerMachine(RuleBasedStateMachine):
     def a_save_will_fail(self, rank: int) -> None:
         self.workers[rank].fail_next = True
 
+    @rule(rank=st.integers(0, 1))
+    def a_load_will_fail(self, rank: int) -> None:
+        self.workers[rank].fail_load = True
+
     @rule(first=st.integers(0, 20), second=st.integers(0, 20))
     def report(self, first: int, second: int) -> None:
         """Reports may be lost, late, repeated and out of order; a combined one says what both workers have done."""
@@ -331,6 +342,6 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 # A longer run: PD_LAUNCH_LEDGER_RUNS=10000 pytest tests/connector/test_ledger_model.py
-RUNS = int(os.environ.get("PD_LAUNCH_LEDGER_RUNS", "150"))
+RUNS = int(os.environ.get("PD_LAUNCH_LEDGER_RUNS", "400"))
 LedgerMachine.TestCase.settings = settings(max_examples=RUNS, stateful_step_count=40, deadline=None)
 TestLedgerMachine = LedgerMachine.TestCase
