@@ -73,7 +73,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.weights = 0
         self.workers = [Worker(), Worker()]
         self.expected: dict[tuple[str, int], object] = {}  # (request, device block) → content after loading
-        self.results: dict[int, list[bool]] = {}  # id of a load → whether each worker could do it
+        self.results: dict[int, tuple[Transfer, list[bool]]] = {}  # by id, a load and whether each worker could do it
         self.invalid: dict[int, object] = {}  # blocks of failed loads that the scheduler does not know yet → content
 
     # The scheduler's part
@@ -263,7 +263,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def check(self, transfer: Transfer, brought: dict[int, object] | None) -> None:
         for block, content in (brought or {}).items():
             assert content == self.expected[transfer.request_id, block], f"{transfer.request_id}, block {block}"
-        results = self.results.setdefault(id(transfer), [])
+        _, results = self.results.setdefault(id(transfer), (transfer, []))
         results.append(brought is not None)
         if len(results) < len(self.workers):
             return
