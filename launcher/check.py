@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
 from pd_launch.launcher.ignores import apply_ignores
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Origin
@@ -96,26 +96,31 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
         name=rule.name,
         severity=selection.severities.get(rule.code) or hit.severity or rule.severity,
         confidence=rule.confidence,
-        message=hit.message.text(lang),
+        message=_text(hit.message, lang),
         why=rule.why.text(lang),
-        help=hit.help.text(lang),
+        help=_text(hit.help, lang),
         file=origin.file,
         line=origin.line,
         column=origin.column,
         end_line=origin.end_line,
         end_column=origin.end_column,
         related=[
-            Related(file=place.file, line=place.line, column=place.column, message=message.text(lang))
+            Related(file=place.file, line=place.line, column=place.column, message=_text(message, lang))
             for place, message in hit.related
         ],
         fix=_fix(hit.fix, lang),
     )
 
 
+def _text(message: Msg, lang: str) -> str:
+    """Return a message as text that every report can hold: half of a surrogate pair, as JSON may escape it, is none."""
+    return message.text(lang).encode("utf-8", "replace").decode("utf-8")
+
+
 def _fix(fix: FixEdits | None, lang: str) -> Fix | None:
     if fix is None:
         return None
-    return Fix(message=fix.message.text(lang), safe=fix.safe, edits=[_edit(place, text) for place, text in fix.edits])
+    return Fix(message=_text(fix.message, lang), safe=fix.safe, edits=[_edit(place, text) for place, text in fix.edits])
 
 
 def _edit(place: Origin, text: str) -> Edit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.schemas.finding import Finding
@@ -16,6 +17,9 @@ from pd_launch.schemas.launch import Deployment, Fault
 from pd_launch.schemas.values import Origin, SourceFile
 
 _COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
+
+
+MAX_COMMENTS = 500
 
 
 @dataclass
@@ -47,8 +51,9 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
     ends: dict[int, int] = {}
     for first, last in spans:
         ends[first] = max(ends.get(first, 0), last)
-    found = []
-    for match in _COMMENT.finditer(source.text):
+    found: list[Ignore] = []
+    after = 0
+    for match in islice(_COMMENT.finditer(source.text), MAX_COMMENTS):
         line, column = source.place(match.start())
         before = source.line(line)[: column - 1]
         codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
@@ -56,7 +61,8 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         if before.strip():
             found.append(Ignore(origin, codes, line, line))
             continue
-        first = _next_code_line(source, line)
+        after = after if after > line else _next_code_line(source, line)  # comments below each other share one
+        first = after
         last = _block_end(source, first) if source.path.endswith((".yaml", ".yml")) else first
         found.append(Ignore(origin, codes, first, max(last, ends.get(first, first))))
     return found

@@ -12,8 +12,8 @@ from pd_launch.schemas.values import SourceFile
 MASK = "***"
 _NAME = re.compile(r"(?:key|token|secret|password|passwd)$", re.IGNORECASE)
 _WRITTEN = re.compile(
-    r"""[\w-]*(?:[_-](?:key|token)|secret|password|passwd)["']?(?:\s*[=:]\s*|,\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;}\])]+)"""
-    r"""|--[\w-]*(?:key|token|secret|password|passwd)[\s=]+("[^"\n]*"|'[^'\n]*'|[^\s"']+)""",
+    r"""(?<![\w-])[\w-]*(?:[_-](?:key|token)|secret|password|passwd)["']?(?:\s*[=:]\s*|,\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;}\])]+)"""
+    r"""|(?<![\w-])--[\w-]*(?:key|token|secret|password|passwd)[\s=]+("[^"\n]*"|'[^'\n]*'|[^\s"']+)""",
     re.IGNORECASE,
 )
 _NOT_SECRET = frozenset({"ssl-keyfile"})

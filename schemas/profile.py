@@ -27,6 +27,7 @@ Bytes = Annotated[int, BeforeValidator(parse_size), _SIZE]
 PositiveBytes = Annotated[int, BeforeValidator(parse_size), Field(gt=0), _SIZE]
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
+MAX_DEVICES, MAX_ENGINES = 65536, 512
 EnvValue = str | int | float | bool
 
 
@@ -82,6 +83,10 @@ class ParallelSection(_Section):
 
     @model_validator(mode="after")
     def _ranks_add_up(self) -> ParallelSection:
+        if self.tensor * self.pipeline * self.prefill_context * self.data > MAX_DEVICES:
+            raise ValueError(f"more than {MAX_DEVICES} devices")
+        if self.launch == "external" and self.data > MAX_ENGINES:
+            raise ValueError(f"more than {MAX_ENGINES} engines that are started one by one")
         if self.ranks is not None and sum(self.ranks) != self.data:
             raise ValueError(f"ranks add up to {sum(self.ranks)}, but data is {self.data}")
         return self

@@ -180,7 +180,9 @@ def _rendered(
     if options.form == "json":
         target = TargetInfo.of(targets[0] if targets else newest(True))
         report = Report(target=target, findings=findings, summary=summary)
-        return report.model_dump_json(by_alias=True, indent=2) + "\n"
+        from pd_launch.launcher.report.plain_json import plain_json
+
+        return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
     if options.form == "concise":
         return concise(findings)
     if options.form == "sarif":

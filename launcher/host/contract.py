@@ -72,6 +72,8 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
         value = facts.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             raise FactsError(f"{name}: {key} must be {_KINDS[kind]}, not {value!r}")
+        if kind is int and isinstance(value, int) and value < 0:
+            raise FactsError(f"{name}: {key} must not be negative; leave it out where it is unknown or unlimited")
     ports = facts.get("ports_in_use")
     if ports is not None and not all(isinstance(p, int) and not isinstance(p, bool) for p in ports):
         raise FactsError(f"{name}: ports_in_use must be a list of integers")

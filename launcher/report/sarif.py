@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pd_launch import __version__
+from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.rules.registry import Rule, all_rules
 from pd_launch.schemas.finding import Finding, Fix
 
@@ -31,7 +32,8 @@ def sarif(findings: Sequence[Finding], lang: str) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, used.index(finding.code)) for finding in findings],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2) + "\n"
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return plain_json(json.dumps(log, ensure_ascii=False, indent=2)) + "\n"
 
 
 def _rule(rule: Rule, lang: str) -> dict[str, Any]:

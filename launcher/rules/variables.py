@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.values import Origin
@@ -35,7 +36,12 @@ def surroundings_known(node: NodeLaunch, deployment: Deployment) -> bool:
     if node.form in _NO_SURROUNDINGS:
         return False
     source = deployment.sources.get(node.origin.file)
-    return source is None or not _READS_MORE.search(source.text)
+    return source is None or not _reads_more(source.text)
+
+
+@lru_cache(maxsize=64)
+def _reads_more(text: str) -> bool:
+    return _READS_MORE.search(text) is not None
 
 
 def is_set(node: NodeLaunch, name: str) -> bool:

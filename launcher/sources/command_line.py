@@ -18,6 +18,8 @@ _PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 _GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
 _OPTIMISATION = re.compile(r"-O\.?(\d?)")
+MAX_WORDS = 10_000
+MAX_DOTS = 50
 QUOTED = re.compile(r"(['\"])([^'\"\s{}\[\]]+)\1")
 """A value that stands in quotes of its own: no value of the engine is meant to."""
 
@@ -31,7 +33,7 @@ def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
 
 class _Words:
     def __init__(self, words: list[Text], node: NodeLaunch) -> None:
-        self.words = words
+        self.words = words[:MAX_WORDS]
         self.node = node
         self.at = 0
         self.faults: list[Fault] = []
@@ -49,6 +51,8 @@ class _Words:
                 self.node.model = word.node()
             else:
                 self.stray(word)
+        if len(self.words) == MAX_WORDS:
+            self.node.partial = True  # nobody wrote these: what is behind them is not looked at
         self.merge_dotted()
         model = self.node.value("model")
         if model is not None and (self.node.model is None or self.node.program == "api_server"):
@@ -129,7 +133,8 @@ class _Words:
             first = parts[0][1]
             tree = given if given is not None and isinstance(given.value, dict) else Node({}, first.origin)
             for path, arg in parts:
-                _put(tree, path, arg)
+                if len(path) <= MAX_DOTS:
+                    _put(tree, path, arg)
             if given is None:
                 self.node.args.append(Arg(base, first.written, first.origin, tree))
                 self.node.__dict__.pop("by_name", None)  # it was filled by looking for the whole argument

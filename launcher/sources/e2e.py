@@ -64,7 +64,7 @@ def _configs(tree: Node, index: int) -> list[dict[str, str]]:
                 values["DP_RANK"] = str(first + i)
             if port is not None:
                 values["PORT"] = values["SERVER_PORT"] = str(port + i)
-            if size is not None:
+            if size is not None and 0 < size <= MAX_RANKS:
                 values["VISIBLE_DEVICES"] = ",".join(str(d) for d in range(i * size, (i + 1) * size))
             ranks.append(values)
         return ranks

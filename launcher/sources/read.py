@@ -24,6 +24,7 @@ from pd_launch.schemas.target import Target, newest, parse_target
 from pd_launch.schemas.values import Node, SourceFile, Text
 
 MAX_NESTED = 4
+MAX_ENGINES = 512
 
 
 @dataclass
@@ -223,6 +224,9 @@ class _Call:
             if source is not None:
                 group.sources.setdefault(source.path, source)
                 found.faults += [fault for fault in faults if fault not in found.faults]
+        if len(found.nodes) > MAX_ENGINES:
+            found.faults.append(_too_many(found.nodes[MAX_ENGINES]))
+            del found.nodes[MAX_ENGINES:]
         ascend = is_ascend(found.nodes)
         target = decide(ascend, self.inputs.target, None, found.nodes)
         return Deployment(
@@ -243,6 +247,15 @@ class _Call:
                         "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
                     )
                 )
+
+
+def _too_many(node: NodeLaunch) -> Fault:
+    return Fault(
+        "unreadable",
+        node.origin,
+        f"more than {MAX_ENGINES} engines: those from here on are not checked",
+        f"超过 {MAX_ENGINES} 个引擎:从这里起的不再检查",
+    )
 
 
 def _extend(found: Found, more: Found) -> None:

@@ -17,7 +17,7 @@ from pd_launch.schemas.values import HOLE, Origin, Text
 
 MAX_COMMANDS = 2000
 MAX_CALLS = 20
-MAX_STEPS = 20_000
+MAX_STEPS = 10_000
 _CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
 _STOPS = ("kill", "pkill", "killall", "wait")
@@ -94,9 +94,14 @@ class _Runner:
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
 
+    @property
+    def full(self) -> bool:
+        """Whether enough was followed: a script of more does not end in reasonable time."""
+        return len(self.script.commands) >= MAX_COMMANDS or self.steps > MAX_STEPS
+
     def statement(self, node: Any, scope: Scope) -> None:
         self.steps += 1
-        if len(self.script.commands) >= MAX_COMMANDS or self.depth > 200 or self.steps > MAX_STEPS:
+        if self.full or self.depth > 200:
             return
         self.depth += 1
         handler = getattr(self, f"on_{node.type}", None)
@@ -210,6 +215,8 @@ class _Runner:
         if body is None:
             return
         for value in values[:MAX_SEQUENCE] or [self._hole(node)]:
+            if self.full:
+                return
             scope.variables[name] = value
             self._children(body, scope)
 
@@ -234,6 +241,8 @@ class _Runner:
         self.on_variable_assignment(parts[0], scope)
         name = self.words.raw(parts[0].children[0])
         for _ in range(MAX_SEQUENCE):
+            if self.full:
+                return
             goes_on = self.words.arithmetic(parts[1], scope)
             if goes_on is None:
                 scope.variables[name] = self._hole(node)

@@ -20,8 +20,8 @@ _ANSI_PART = re.compile(
     re.DOTALL,
 )
 MAX_SEQUENCE = 256
-MAX_TEXT = 1_000_000
-MAX_ITEMS = 10_000
+MAX_TEXT = 200_000
+MAX_ITEMS = 4_000
 
 
 @dataclass
@@ -320,10 +320,10 @@ def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:
                 if index and current is not None:
                     words.append(current)
                     current = None
-                current = [*(current or []), word]
+                current = _with(current, word)
             continue
         if piece.quoted:
-            current = [*(current or []), piece.text]
+            current = _with(current, piece.text)
             continue
         value = piece.text.value
         for match in re.finditer(r"[ \t\n]+|[^ \t\n]+", value):
@@ -332,7 +332,15 @@ def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:
                     words.append(current)
                     current = None
             else:
-                current = [*(current or []), piece.text.part(match.start(), match.end())]
+                current = _with(current, piece.text.part(match.start(), match.end()))
     if current is not None:
         words.append(current)
     return [concat(word, source, start) for word in words]
+
+
+def _with(parts: list[Text] | None, part: Text) -> list[Text]:
+    """Return the parts of a word with one more; a new word begins where there are none."""
+    if parts is None:
+        return [part]
+    parts.append(part)
+    return parts

@@ -16,7 +16,7 @@ from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text
 
 MAX_DEPTH = 100
-MAX_NODES = 200_000
+MAX_NODES = 50_000
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

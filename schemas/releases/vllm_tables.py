@@ -140,6 +140,7 @@ def ascend_table(target: Target) -> Table | None:
     return _table("vllm-ascend", _row("vllm-ascend", target.vllm_ascend))
 
 
+@cache
 def _row(project: str, release: str) -> str:
     known: list[str] = list(_data(project)["releases"])
     older = [name for name in known if Version(name) <= Version(release)]

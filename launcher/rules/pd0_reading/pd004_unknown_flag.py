@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from pd_launch.launcher.rules.edits import renamed, written
 from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
@@ -36,6 +37,10 @@ ZH = r"""
 0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器,由 scripts/read_release.py 静态读取;
 0.27.1 和 0.32.0 的表与真实解析器逐项比较。
 """
+
+
+MOST = 100
+"""Of one command: who wrote more did not write a command of this engine."""
 
 
 @rule("PD004", "unknown-flag", "error", zh=ZH, needs="C R")
@@ -77,6 +82,10 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     The argument parsers in the CPU wheels of vLLM 0.18.0 to 0.32.0, read statically by scripts/read_release.py; the
     tables of 0.27.1 and 0.32.0 are compared with the real parser.
     """
+    yield from islice(_unknown_flags(node, deployment), MOST)
+
+
+def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     table = vllm_table(deployment.target)
     check = _keyword if node.program == "python" else _flag
     for index, arg in enumerate(node.args):

@@ -147,11 +147,13 @@ def _machine(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _shared(deployment: Deployment) -> Iterator[Hit]:
     """Find devices that two engines of one machine are both given."""
+    given = {id(node): frozenset(visible(node, deployment) or ()) for node in deployment.nodes}
     for one, other in same_machine(deployment) if deployment.target.is_ascend else ():
-        first, second = visible(one, deployment), visible(other, deployment)
+        both = sorted(given[id(one)] & given[id(other)])
+        if not both:
+            continue
         place, before = visible_node(other, deployment), visible_node(one, deployment)
-        both = sorted(set(first or ()) & set(second or ()))
-        if not both or place is None or before is None or _on_purpose(one, other):
+        if place is None or before is None or _on_purpose(one, other):
             continue
         yield Hit(
             place.origin,

@@ -32,6 +32,10 @@ vllm/config/parallel.py 与 vllm/v1/engine/utils.py,0.23.0、0.27.1、0.32.0。
 """
 
 
+MOST_RANKS = 65536
+"""A larger size is no size of a real group."""
+
+
 @rule("PD402", "dp-ranks", "error", zh=ZH, needs="C P")
 def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
     r"""Data-parallel ranks are outside the group, given twice, or missing.
@@ -143,6 +147,8 @@ def _twice(node: NodeLaunch, earlier: NodeLaunch, rank: int) -> Hit:
 
 def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
     data = known[0][0].data or 0
+    if data > MOST_RANKS:
+        return
     absent = sorted(set(range(data)) - {rank for _, ranks in known for rank in ranks})
     if not absent or not _whole([node for node, _ in known]):
         return

@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.ports import PortRange, bound_ports
 from pd_launch.schemas.sides import same_machine
+from pd_launch.schemas.values import Origin
 
 ZH = """
 同一台机器上两个引擎绑定的端口重叠
@@ -75,13 +76,17 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     The connectors' port formulas in vllm_ascend/distributed/kv_transfer/kv_p2p at 0.18.0 to 0.27.1rc1; NixlConnector's
     side channel in vLLM 0.32.0.
     """
-    for node in deployment.nodes:
-        ports = bound_ports(node)
+    bound = {id(node): bound_ports(node) for node in deployment.nodes}
+    for ports in bound.values():
         for index, one in enumerate(ports):
             yield from _overlap(one, ports[index + 1 :])
+    said: set[tuple[Origin, str]] = set()  # of many engines that bind one port, each is reported once
     for first, second in same_machine(deployment):
-        for one in bound_ports(second):
-            yield from _overlap(one, bound_ports(first))
+        for one in bound[id(second)]:
+            hit = next(_overlap(one, bound[id(first)]), None) if (one.origin, one.use) not in said else None
+            if hit is not None:
+                said.add((one.origin, one.use))
+                yield hit
 
 
 def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:
