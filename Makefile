@@ -46,7 +46,7 @@ demo-control: setup
 docs:
 	@[ -x .venv-docs/bin/mkdocs ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/pip install -q '.[docs]'; }
 	@.venv-docs/bin/python scripts/build_docs.py
-	@.venv-docs/bin/mkdocs build --quiet
+	@.venv-docs/bin/mkdocs build
 	@echo build/site/index.html
 
 man:

@@ -8,6 +8,7 @@ import click
 
 from pd_launch.launcher.commands.common import locale_language, write
 from pd_launch.launcher.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
+from pd_launch.launcher.report.text import clean
 
 
 def explain_command(code: str, form: str, lang: str | None) -> int:
@@ -16,7 +17,7 @@ def explain_command(code: str, form: str, lang: str | None) -> int:
     try:
         rule = find_rule(code)
     except UnknownCode as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(clean(str(error))) from None
     write(explain_json(rule, lang) + "\n" if form == "json" else explain_text(rule, lang))
     return 0
 
