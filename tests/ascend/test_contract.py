@@ -128,6 +128,17 @@ def test_async_scheduling_where_upstream_cannot() -> None:
     at_rest(outcome)
 
 
+@pytest.mark.parametrize(
+    ("layout", "asynchronous"), [("K and V apart", False), ("K and V apart", True), ("hybrid", False)]
+)
+def test_restores_beside_the_others_steps(layout: str, asynchronous: bool) -> None:
+    work = Work(layout=layout, asynchronous=asynchronous, connector=ours(async_restore_bytes=0))
+    outcome = serve(work)
+    check_whole(outcome, work)
+    assert outcome.preempted >= 3
+    at_rest(outcome)
+
+
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_below_its_wrapper_of_connectors(order: str) -> None:
     work = Work(connector=below_the_wrapper(order))
