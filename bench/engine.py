@@ -1,0 +1,298 @@
+"""Real vLLM engines on a CPU for the measurements: each in a fork of its own, one of them at work at a time.
+
+vLLM is imported once. An engine stays between its runs, so that runs of several engines can alternate. Each run has its
+own random prompts, so that nothing is found that an earlier run has left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+BLOCK = 32  # tokens
+LAYERS, HEADS, HEAD_DIM, VOCABULARY = 8, 2, 64, 1024
+BLOCK_BYTES = LAYERS * 2 * HEADS * HEAD_DIM * 4 * BLOCK
+
+
+@dataclass(frozen=True)
+class Work:
+    """An engine and what it is asked. ``blocks`` is its device cache, ``host_blocks`` the budget of an offload."""
+
+    connector: str | None = None
+    module: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    role: str = "kv_consumer"
+    requests: int = 8
+    prompt: int = 256
+    output: int = 128
+    blocks: int = 400
+    seqs: int = 8
+    prefix_caching: bool = True
+    prepare: str = ""  # "module:function" to call in the engine's process first
+
+
+def prepare() -> None:
+    """Set the environment and import vLLM, once for all forks."""
+    os.environ.update(ENVIRONMENT)
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    version = importlib.import_module("importlib.metadata").version("vllm")
+    os.environ.setdefault("VLLM_CACHE_ROOT", str(Path(tempfile.gettempdir()) / f"pd-launch-bench-vllm-{version}"))
+    importlib.import_module("vllm.entrypoints.llm")
+
+
+def model() -> Path:
+    """Return the folder of a small random model whose prefill costs much more than copying its KV."""
+    folder = Path(tempfile.gettempdir()) / f"pd-launch-bench-models/{LAYERS}x{HEADS}x{HEAD_DIM}x{VOCABULARY}"
+    if (folder / "config.json").exists():
+        return folder
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(5)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=384,
+        intermediate_size=1024,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=6,
+        num_key_value_heads=HEADS,
+        head_dim=HEAD_DIM,
+        max_position_embeddings=4096,
+        initializer_range=0.1,
+        tie_word_embeddings=False,
+    )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent))
+    LlamaForCausalLM(config).to(torch.float32).save_pretrained(fresh)
+    fresh.rename(folder)
+    return folder
+
+
+class Engine:
+    """One engine in a fork.
+
+    Args:
+        work: the engine and its requests.
+        lock: a file to hold locked while it starts or runs, where several measurements share a machine.
+    """
+
+    def __init__(self, work: Work, lock: Path | None = None) -> None:
+        self._lock = lock
+        self._pipe, theirs = multiprocessing.Pipe()
+        with held(lock):
+            self._pid = os.fork()
+            if self._pid == 0:
+                self._pipe.close()
+                _serve(work, theirs)
+            theirs.close()
+            self._answer()
+
+    def run(self, seed: int) -> dict[str, Any]:
+        """Answer the requests once and return counts and times.
+
+        Raises:
+            RuntimeError: the engine failed.
+        """
+        with held(self._lock):
+            self._pipe.send(seed)
+            return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = self._pipe.recv()
+        except EOFError:
+            answer = {"error": "the engine died"}
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        with contextlib.suppress(OSError):
+            self._pipe.send(None)
+        os.waitpid(self._pid, 0)
+
+
+@contextlib.contextmanager
+def held(lock: Path | None) -> Iterator[None]:
+    """Hold a file lock."""
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough: an engine forked meanwhile has the file open too
+
+
+def _serve(work: Work, pipe: Any) -> None:
+    """Make the engine and answer until told to end; never returns."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    if not os.environ.get("PD_LAUNCH_BENCH_LOG"):
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        sys.stdout = sys.stderr = os.fdopen(silent, "w")
+    try:
+        runner = _Runner(work)
+        runner.run(10_000, replace(work, requests=1, output=4))
+        pipe.send({})
+        while (seed := pipe.recv()) is not None:
+            pipe.send(runner.run(seed, work))
+    except BaseException as error:  # noqa: BLE001  whatever it is, it is the answer
+        pipe.send({"error": f"{type(error).__name__}: {error}\n{traceback.format_exc()[-3000:]}"})
+    os._exit(0)
+
+
+class _Runner:
+    """The engine in its own process, with counters on its scheduler."""
+
+    def __init__(self, work: Work) -> None:
+        from vllm import LLM
+
+        if work.prepare:
+            module, _, name = work.prepare.partition(":")
+            getattr(importlib.import_module(module), name)()
+        self.counts: dict[str, int] = {}
+        self._count()
+        options: dict[str, Any] = {
+            "enforce_eager": True,
+            "max_model_len": work.prompt + work.output + BLOCK,
+            "max_num_batched_tokens": 4096,
+            "block_size": BLOCK,
+            "num_gpu_blocks_override": work.blocks,
+            "max_num_seqs": work.seqs,
+            "enable_prefix_caching": work.prefix_caching,
+            "dtype": "float32",
+            "skip_tokenizer_init": True,
+            "disable_log_stats": True,
+            "async_scheduling": False,
+        }
+        if work.connector:
+            options["kv_transfer_config"] = {
+                "kv_connector": work.connector,
+                "kv_role": work.role,
+                "kv_connector_module_path": work.module,
+                "kv_connector_extra_config": work.extra,
+            }
+        self.engine = LLM(str(model()), **options).llm_engine
+        self.watch = Watch(self.engine)
+
+    def _count(self) -> None:
+        from vllm.v1.core.sched.scheduler import Scheduler
+
+        preempt, schedule = Scheduler._preempt_request, Scheduler.schedule
+
+        def counted_preempt(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+            self.counts["preempted"] += 1
+            return preempt(scheduler, *args, **kwargs)
+
+        def counted_schedule(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+            output = schedule(scheduler, *args, **kwargs)
+            self.counts["steps"] += 1
+            self.counts["scheduled"] += sum(output.num_scheduled_tokens.values())
+            return output
+
+        Scheduler._preempt_request = counted_preempt
+        Scheduler.schedule = counted_schedule
+
+    def run(self, seed: int, work: Work) -> dict[str, Any]:
+        """Answer the requests once."""
+        from vllm import SamplingParams
+
+        source = random.Random(seed)
+        self.counts.update(steps=0, scheduled=0, preempted=0)
+        self.watch.clear()
+        sampling = SamplingParams(temperature=0, max_tokens=work.output, ignore_eos=True, detokenize=False)
+        for i in range(work.requests):
+            prompt = [source.randrange(3, VOCABULARY) for _ in range(work.prompt)]
+            self.engine.add_request(f"{seed}-{i}", {"prompt_token_ids": prompt}, sampling)
+        times: dict[str, list[float]] = {}
+        begin, used = time.perf_counter(), time.process_time()
+        in_steps = 0
+        while self.engine.has_unfinished_requests():
+            start = time.perf_counter_ns()
+            outputs = self.engine.step()
+            in_steps += time.perf_counter_ns() - start
+            now = time.perf_counter()
+            for output in outputs:
+                times.setdefault(output.request_id, []).append(now)
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - used
+        gaps = sorted(b - a for each in times.values() for a, b in pairwise(each))
+        tokens = work.requests * work.output
+        return {
+            **self.counts,
+            "minimum": work.requests * (work.prompt + work.output - 1),
+            "seconds": seconds,
+            "cpu_seconds": cpu,
+            "tokens_per_second": tokens / seconds,
+            "tokens_per_cpu_second": tokens / cpu,
+            "p50_ms": 1e3 * gaps[len(gaps) // 2] if gaps else 0.0,
+            "p99_ms": 1e3 * gaps[int(len(gaps) * 0.99)] if gaps else 0.0,
+            "step_ns": in_steps,
+            "connector_ns": self.watch.nanoseconds,
+            "connector_calls": self.watch.calls,
+        }
+
+
+class Watch:
+    """Sums the time spent inside the connector's methods, on both sides, nested calls once."""
+
+    def __init__(self, engine: Any) -> None:
+        self._depth = 0
+        self.clear()
+        scheduler = engine.engine_core.engine_core.scheduler
+        if scheduler.connector is None:
+            return
+        from vllm.distributed.kv_transfer import get_kv_transfer_group
+        from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorBase_V1
+
+        names = [name for name in dir(KVConnectorBase_V1) if not name.startswith("_")]
+        for side in (scheduler.connector, get_kv_transfer_group()):
+            for name in names:
+                method = getattr(side, name, None)
+                if callable(method):
+                    setattr(side, name, self._timed(method))
+
+    def clear(self) -> None:
+        """Start from zero."""
+        self.nanoseconds = 0
+        self.calls = 0
+
+    def _timed(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if self._depth:
+                return method(*args, **kwargs)
+            self._depth += 1
+            begin = time.perf_counter_ns()
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self.nanoseconds += time.perf_counter_ns() - begin
+                self.calls += 1
+                self._depth -= 1
+
+        return timed

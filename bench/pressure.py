@@ -1,0 +1,138 @@
+"""Throughput and latency under KV pressure, on real engines on a CPU, ours against the other ways.
+
+  ours        the bundled connector
+  ours aside  the same, every restore beside the others' steps (``async_restore_bytes: 0``)
+  free        the same schedule with copies that cost nothing: the least possible steps
+  recompute   stock vLLM
+  offloading  vLLM's OffloadingConnector, decode blocks stored too
+  simple      vLLM's SimpleCPUOffloadConnector
+  loop        vllm-ascend's way: a blocking copy per block and tensor, an engine step per restore
+  lowered     stock vLLM with max_num_seqs lowered until nothing is preempted
+
+All with prefix caching, two prompt lengths, two pressures. Engines run in turn, one at a time, with other prompts in
+each round. Counts are exact; of times, medians over rounds, and ratios of one round.
+
+    python -m bench.pressure --rounds 7
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.engine import BLOCK, BLOCK_BYTES, Engine, Work, prepare
+from bench.measure import finish, parser
+
+OURS = "RecomputeCPUOffloadConnector"
+REQUESTS, OUTPUT = 8, 96
+# prompt tokens → blocks of the device cache, from little pressure to much
+CASES = {256: (80, 60), 1024: (270, 180)}
+HOST = {"cpu_bytes_to_use_per_rank": 512 * BLOCK_BYTES}
+
+
+def peers(work: Work) -> dict[str, Work]:
+    """Return the engines of one case."""
+    offload = {"cpu_bytes_to_use": 512 * BLOCK_BYTES}
+    spec = {"spec_name": "CpuSpec", "spec_module_path": "bench.peers"}
+    ours = replace(work, connector=OURS, module="pd_launch.connector", extra=HOST)
+    aside = {**HOST, "async_restore_bytes": 0}
+    return {
+        "ours": ours,
+        "ours aside": replace(ours, extra=aside),
+        "free": replace(ours, connector="Free", module="bench.peers"),
+        "recompute": work,
+        "offloading": replace(
+            work,
+            connector="OffloadingConnector",
+            role="kv_both",
+            extra={**offload, **spec, "offload_prompt_only": False},
+        ),
+        "simple": replace(
+            work,
+            connector="SimpleCPUOffloadConnector",
+            role="kv_both",
+            extra={"cpu_bytes_to_use_per_rank": 512 * BLOCK_BYTES},
+            prepare="bench.peers:simple_on_cpu",
+        ),
+        "loop": replace(ours, connector="Loop", module="bench.peers", extra=aside),
+        "lowered": replace(work, seqs=work.blocks // -(-(work.prompt + work.output) // BLOCK)),
+    }
+
+
+def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> list[dict[str, Any]]:
+    """Run one case and return a row per engine."""
+    engines: dict[str, Engine] = {}
+    failed: dict[str, str] = {}
+    for name, each in peers(work).items():
+        if name not in names:
+            continue
+        try:
+            engines[name] = Engine(each, lock)
+        except RuntimeError as error:
+            failed[name] = str(error)
+            print(f"{name}: {error}", flush=True)
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
+    for seed in range(rounds):
+        for name, engine in engines.items():
+            runs[name].append(engine.run(seed))
+    for engine in engines.values():
+        engine.close()
+    return [row(work, name, of, runs) for name, of in runs.items()]
+
+
+def row(work: Work, name: str, of: list[dict[str, Any]], runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Summarise the runs of one engine, and compare ours with it."""
+    middle = lambda key: statistics.median(run[key] for run in of)  # noqa: E731
+    out: dict[str, Any] = {"prompt": work.prompt, "blocks": work.blocks, "engine": name, "rounds": len(of)}
+    out |= {"preempted": middle("preempted"), "steps": middle("steps"), "steps_all": [run["steps"] for run in of]}
+    out["above_minimum"] = [run["scheduled"] - run["minimum"] for run in of]
+    for key in ("tokens_per_second", "tokens_per_cpu_second", "p50_ms", "p99_ms"):
+        out[key] = round(middle(key), 2)
+    if "ours" in runs:
+        for key in ("tokens_per_second", "tokens_per_cpu_second", "p50_ms", "p99_ms"):
+            pairs = zip(runs["ours"], of, strict=True)
+            out[f"ours/{key}"] = round(statistics.median(ours[key] / theirs[key] for ours, theirs in pairs), 3)
+    return out
+
+
+def show(row: dict[str, Any]) -> str:
+    """Return one line for people."""
+    return (
+        f"prompt {row['prompt']:5} blocks {row['blocks']:4} {row['engine']:10} preempted {row['preempted']:3} "
+        f"steps {row['steps']:4} above minimum {statistics.median(row['above_minimum']):6} "
+        f"tok/s {row['tokens_per_second']:7.1f} p50 {row['p50_ms']:6.1f} ms p99 {row['p99_ms']:7.1f} ms | ours: "
+        f"×{row.get('ours/tokens_per_second', 0):.2f} tok/s, "
+        f"×{row.get('ours/tokens_per_cpu_second', 0):.2f} by CPU time, "
+        f"×{row.get('ours/p50_ms', 0):.2f} p50, ×{row.get('ours/p99_ms', 0):.2f} p99"
+    )
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--lock", type=Path, help="hold this file locked while an engine starts or runs")
+    options.add_argument("--prompt", type=int, choices=tuple(CASES), help="only this prompt length")
+    options.add_argument("--only", default="", help="only these engines, comma separated")
+    given = options.parse_args()
+    prepare()
+    names = given.only.split(",") if given.only else list(peers(Work()))
+    rows: list[dict[str, Any]] = []
+    for prompt, sizes in CASES.items():
+        if given.prompt not in (None, prompt):
+            continue
+        for blocks in sizes:
+            work = Work(requests=REQUESTS, prompt=prompt, output=OUTPUT, blocks=blocks, seqs=REQUESTS)
+            if given.smoke:
+                work = replace(work, prompt=64, output=40, blocks=20)
+            part = measure(work, names, 1 if given.smoke else given.rounds, given.lock)
+            rows += part
+            print("\n".join(show(row) for row in part), flush=True)
+            if given.smoke:
+                finish("pressure", rows, given, [])
+                return
+    finish("pressure", rows, given, [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Host memory: exactly the budget, in both layouts, touched without changing a byte, pinned by the device."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from pd_launch.connector import hostmem  # noqa: E402
+from pd_launch.connector.hostmem import device_node, parse_cpus, prefer_node, registrar  # noqa: E402
+from pd_launch.connector.pool import HostPool  # noqa: E402
+
+WIDTHS = [600, 400, 7]
+
+
+def resident(pool: HostPool) -> int:
+    """Bytes of the mapping that are backed by pages."""
+    text = Path("/proc/self/smaps").read_text().splitlines()
+    start = next(i for i, line in enumerate(text) if line.startswith(f"{pool.address:x}-"))
+    return next(int(line.split()[1]) for line in text[start:] if line.startswith("Rss:")) * 1024
+
+
+@pytest.mark.parametrize("block_major", [False, True])
+def test_regions_cover_the_blocks_once(block_major: bool) -> None:
+    pool = HostPool(10_000, WIDTHS, block_major)
+    assert (pool.blocks, pool.block_bytes, len(pool._memory)) == (9, 1007, 10_000)
+    assert [tuple(region.shape) for region in pool.regions] == [(9, 600), (9, 400), (9, 7)]
+    for number, region in enumerate(pool.regions, 1):
+        region.fill_(number)
+    written = bytes(pool._memory)
+    assert [written.count(bytes([number])) for number in (1, 2, 3, 0)] == [5400, 3600, 63, 10_000 - 9063]
+    expected = b"\x01" * 600 + b"\x02" * 400 + b"\x03" * 7 if block_major else b"\x01" * 5400
+    assert written.startswith(expected)
+    pool.close()
+    assert pool.regions == []
+
+
+def test_touching_backs_all_of_it_and_changes_nothing() -> None:
+    pool = HostPool(9 << 20, [4096])
+    assert resident(pool) == 0
+    pool.regions[0][5] = 77
+    pool.touch()
+    pool.touch()
+    pool.wait_touched()
+    assert 9 << 20 <= resident(pool) <= 1.02 * (9 << 20)
+    assert (pool.regions[0][5] == 77).all() and not pool.regions[0][6].any()
+    pool.close()
+
+
+def test_closing_ends_touching() -> None:
+    pool = HostPool(256 << 20, [4096])
+    pool.touch()
+    pool.close()
+    assert resident(pool) < 256 << 20
+
+
+class Device:
+    def __init__(self, accepts: bool) -> None:
+        self.accepts = accepts
+        self.calls: list[tuple[str, int, int]] = []
+
+    def register(self, address: int, size: int) -> bool:
+        self.calls.append(("register", address, size))
+        return self.accepts
+
+    def unregister(self, address: int) -> None:
+        self.calls.append(("unregister", address, 0))
+
+
+def test_pinned_memory_is_the_budget_and_is_let_go() -> None:
+    pool, device = HostPool(10_000, WIDTHS), Device(accepts=True)
+    assert pool.pin(device) and pool.pinned
+    pool.touch()
+    assert pool._toucher is None
+    address = pool.address
+    pool.close()
+    assert device.calls == [("register", address, 10_000), ("unregister", address, 0)]
+
+
+def test_a_device_that_refuses_leaves_the_memory_as_it_is() -> None:
+    pool, device = HostPool(10_000, WIDTHS), Device(accepts=False)
+    assert not pool.pin(device) and not pool.pinned
+    pool.close()
+    assert [call[0] for call in device.calls] == ["register"]
+
+
+def test_devices_without_a_call_have_no_registrar() -> None:
+    assert registrar(torch.device("cpu")) is None
+    assert isinstance(registrar(torch.device("cuda")), hostmem.CudaRegistrar)
+
+
+def sysfs(root: Path, nodes: dict[int, str], bus: dict[str, str] | None = None) -> Path:
+    for node, cpus in nodes.items():
+        folder = root / f"devices/system/node/node{node}"
+        folder.mkdir(parents=True)
+        (folder / "cpulist").write_text(cpus + "\n")
+    for address, node in (bus or {}).items():
+        folder = root / "bus/pci/devices" / address
+        folder.mkdir(parents=True)
+        (folder / "numa_node").write_text(node + "\n")
+    return root
+
+
+def test_the_node_of_the_cpus_that_this_process_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = sysfs(tmp_path, {0: "0-3,8-11", 1: "4-7,12-15"})
+    cpu = torch.device("cpu")
+    for allowed, node in (({5, 12}, 1), ({0, 9}, 0), ({0, 5}, None)):
+        monkeypatch.setattr(hostmem.os, "sched_getaffinity", lambda _, allowed=allowed: allowed)
+        assert device_node(cpu, root) == node
+
+
+def test_one_node_is_no_choice(tmp_path: Path) -> None:
+    assert device_node(torch.device("cpu"), sysfs(tmp_path, {0: "0-3"})) is None
+
+
+@pytest.mark.parametrize(("text", "node"), [("1", 1), ("-1", None)])
+def test_the_node_of_a_card_on_the_bus(text: str, node: int | None, tmp_path: Path, monkeypatch: Any) -> None:
+    root = sysfs(tmp_path, {0: "0", 1: "1"}, {"0000:3b:00.0": text})
+    card = SimpleNamespace(pci_domain_id=0, pci_bus_id=0x3B, pci_device_id=0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    assert device_node(torch.device("cuda"), root) == node
+    card.pci_bus_id = 0x3C  # not there
+    assert device_node(torch.device("cuda"), root) is None
+    del card.pci_bus_id  # an older torch
+    assert device_node(torch.device("cuda"), root) is None
+
+
+def test_devices_whose_place_cannot_be_known(tmp_path: Path) -> None:
+    assert device_node(torch.device("xpu"), sysfs(tmp_path, {0: "0", 1: "1"})) is None
+
+
+def test_cpu_lists() -> None:
+    assert parse_cpus("0-2,5\n") == {0, 1, 2, 5}
+    assert parse_cpus("\n") == set()
+
+
+def test_the_kernel_is_asked_for_the_node() -> None:
+    memory = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = torch.frombuffer(memory, dtype=torch.uint8).data_ptr()
+    assert not prefer_node(address, 1 << 20, 900)  # there is no such node
+    if Path("/sys/devices/system/node/node0").exists() and prefer_node(address, 1 << 20, 0):
+        lines = Path("/proc/self/numa_maps").read_text().splitlines()
+        assert any(line.startswith(f"{address:x} prefer") for line in lines)
+
+
+def test_other_processors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hostmem.platform, "machine", lambda: "riscv64")
+    assert not prefer_node(0, 4096, 0)
