@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
+from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.secrets import mask_line
 from pd_launch.schemas.finding import Finding, Summary
 from pd_launch.schemas.target import Target
@@ -12,8 +13,8 @@ from pd_launch.schemas.values import SourceFile
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _LABELS = {
-    "en": {"why": "why", "help": "help", "error": "error", "warning": "warning", "info": "info"},
-    "zh": {"why": "原因", "help": "建议", "error": "错误", "warning": "警告", "info": "提示"},
+    "en": {"why": "why", "help": "help", "error": "error", "warning": "warning", "info": "info", "colon": ": "},
+    "zh": {"why": "原因", "help": "建议", "error": "错误", "warning": "警告", "info": "提示", "colon": "："},
 }
 _WIDTH = 110
 
@@ -47,9 +48,9 @@ class TextReport:
         for related in finding.related:
             lines.append(f"  ... {self.place(related.file, related.line, related.column)}: {clean(related.message)}")
         if finding.why:
-            lines.append(self.paint(f"  {self.labels['why']}: ", "dim") + clean(finding.why))
+            lines.append(self.paint(f"  {self.labels['why']}{self.labels['colon']}", "dim") + clean(finding.why))
         if finding.help:
-            lines.append(self.paint(f"  {self.labels['help']}: ", "bold") + clean(finding.help))
+            lines.append(self.paint(f"  {self.labels['help']}{self.labels['colon']}", "bold") + clean(finding.help))
         return "\n".join(lines) + "\n"
 
     def place(self, file: str, line: int, column: int) -> str:
@@ -79,7 +80,7 @@ class TextReport:
             counts = (
                 f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示" if total else "没有发现问题"
             )
-            return f"{counts}(检查目标:{names})" if names else counts
+            return typeset(f"{counts}(检查目标:{names})") if names else typeset(counts)
         counts = ", ".join(
             f"{count} {word}{'s' if count != 1 and word != 'info' else ''}"
             for word, count in (("error", summary.error), ("warning", summary.warning), ("info", summary.info))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
 
+from pd_launch.launcher.chinese import typeset
 from pd_launch.schemas.finding import Confidence, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import Origin
@@ -46,7 +47,7 @@ class Msg:
 
     def text(self, lang: str) -> str:
         """Return the text in ``lang`` (``en`` or ``zh``)."""
-        return self.zh if lang == "zh" else self.en
+        return typeset(self.zh) if lang == "zh" else self.en
 
 
 NOTHING = Msg("", "")
@@ -106,7 +107,7 @@ class Rule:
     @cached_property
     def page_zh(self) -> dict[str, str]:
         """The rule's Chinese page, under the English section names; its examples may be the English ones."""
-        found = _page(inspect.cleandoc(self.zh), SECTIONS_ZH)
+        found = _page(typeset(inspect.cleandoc(self.zh)), SECTIONS_ZH)
         page = {en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}
         examples = {name: page[name] or self.page[name] for name in EXAMPLES}
         return {"title": found["title"], **page, **examples}

@@ -1,0 +1,47 @@
+"""Chinese text as Chinese readers expect it: full-width punctuation, however it was typed.
+
+Sources are typed with ASCII punctuation. What stands beside a Chinese character becomes full-width when it is shown;
+code, in backticks or in fences, stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+_HAN = "[\u3001-\u303f\u4e00-\u9fff“”（）]"
+_MARKS = {",": "，", ";": "；", ":": "：", "?": "？", "!": "！"}
+_AFTER_HAN = re.compile(rf"(?<={_HAN})([,;:?!])(?!//) ?")
+_BEFORE_HAN = re.compile(rf"(?<=[^\s,;:?!])([,;:]) ?(?={_HAN})")
+_BLANK = re.compile(r"(?<=[，；：！？。、]) +(?=\S)|(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+_PARENTHESES = re.compile(r"(.?)\(([^()\n]*)\)")
+
+
+@lru_cache(maxsize=2048)
+def typeset(text: str) -> str:
+    """Return ``text`` with full-width punctuation around Chinese words; text without any is returned as it is."""
+    if not re.search(_HAN, text):
+        return text
+    parts = _CODE.split(text)
+    # A mark next to code is next to whatever stands there: code is hidden behind a sign while marks are set.
+    hidden = parts[1::2]
+    joined = "\0".join(parts[::2])
+    shown = _marks(joined)
+    pieces = shown.split("\0")
+    return "".join(piece + (hidden[index] if index < len(hidden) else "") for index, piece in enumerate(pieces))
+
+
+def _marks(text: str) -> str:
+    text = _PARENTHESES.sub(_parentheses, text)
+    text = _AFTER_HAN.sub(lambda match: _MARKS[match[1]], text)
+    text = _BEFORE_HAN.sub(lambda match: _MARKS[match[1]], text)
+    text = re.sub(rf"(?<=[\0）])([,;:])(?=\s*(?:{_HAN}|\0)) ?", lambda match: _MARKS[match[1]], text)
+    return _BLANK.sub("", text)  # what a line's end in the source has left
+
+
+def _parentheses(match: re.Match[str]) -> str:
+    before, inside = match[1], match[2]
+    if re.search(_HAN, inside) or re.match(_HAN, before):
+        return f"{before}（{inside}）"
+    return match[0]

@@ -1,0 +1,44 @@
+"""Chinese texts: punctuation as readers expect it, code untouched."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pd_launch.launcher.chinese import typeset
+from pd_launch.launcher.rules.registry import Msg, all_rules
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("每张卡得到 2 GiB(不是 8 GiB),每个引擎 16 GiB", "每张卡得到 2 GiB（不是 8 GiB），每个引擎 16 GiB"),
+        ("除以 8 个 rank(TP 8 × PP 1),从不除以 DP", "除以 8 个 rank(TP 8 × PP 1)，从不除以 DP"),
+        ('写在顶层:{"a": true, "b": 1}', '写在顶层：{"a": true, "b": 1}'),
+        ("改写成 `a, b(c): d`,然后重试", "改写成 `a, b(c): d`，然后重试"),
+        ("见 https://a.b/c,另见规则", "见 https://a.b/c，另见规则"),
+        ("普通抢占, 但是 没有打开。 然后", "普通抢占，但是没有打开。然后"),
+        ("多了一个逗号, 请删掉", "多了一个逗号，请删掉"),
+        ("报错:a;b 不行;请改!", "报错：a;b 不行；请改！"),
+        ("端口(默认 8000)已被占用", "端口（默认 8000）已被占用"),
+        ("decode.sh:20:71", "decode.sh:20:71"),
+        ("用 `x`(`y` 的别名),或者 `z`:都可以", "用 `x`（`y` 的别名），或者 `z`：都可以"),
+        ("```bash\nvllm serve m  # 注释,不动\n```\n说明,要动", "```bash\nvllm serve m  # 注释,不动\n```\n说明，要动"),
+    ],
+)
+def test_punctuation(typed: str, shown: str) -> None:
+    assert typeset(typed) == shown
+    assert typeset(shown) == shown
+
+
+def test_english_is_never_touched() -> None:
+    assert Msg("a, b(c): d", "甲,乙").text("en") == "a, b(c): d"
+    assert typeset("a, b(c): d") == "a, b(c): d"
+
+
+@pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.code)
+def test_the_pages_of_rules_have_no_half_width_marks_in_chinese(rule) -> None:  # type: ignore[no-untyped-def]
+    for section, text in rule.page_zh.items():
+        plain = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert not re.search(r"[一-鿿][,;:]", plain), (section, plain)
