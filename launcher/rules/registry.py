@@ -117,7 +117,7 @@ class Rule:
         """Why it matters, in one sentence."""
         return Msg(
             _first_sentence(self.page["Why it matters"], r"(?<=[.!?])\s"),
-            _first_sentence(self.page_zh["Why it matters"], r"(?<=[。!?])"),
+            _first_sentence(self.page_zh["Why it matters"], r"(?<=[。！？!?])"),
         )
 
 

@@ -76,7 +76,7 @@ def _parser() -> Any:
         import tree_sitter_bash
     except ImportError:
         raise ShellUnavailable(
-            "shell scripts need the parser that comes with: pip install 'pd-launch[scripts]'"
+            "shell scripts need a parser: pip install tree-sitter tree-sitter-bash (the extra [scripts] of pd-launch)"
         ) from None
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
