@@ -9,22 +9,25 @@ from pd_launch.launcher.plan import command_words, environment
 from pd_launch.launcher.secrets import is_secret
 from pd_launch.schemas.launch import NodeLaunch
 
+_TOGETHER = ("trap 'kill $(jobs -p) 2> /dev/null || :; wait' EXIT", "trap 'exit 143' TERM", "trap 'exit 130' INT")
+
 
 def shell_script(launches: Sequence[NodeLaunch]) -> str:
-    """Return a script that starts the launches of one node; several run side by side, and the script waits for them.
+    """Return a script that starts the launches of one node.
+
+    One launch replaces the shell. Of several, which run side by side, the first that ends ends the others, and its
+    status is the script's; signals to the script end them all.
 
     What is secret, or resolved only at the launch (``auto``), is taken from the environment of who runs the script.
     """
-    parts = ["#!/bin/sh", "set -eu"]
+    many = len(launches) > 1
+    parts = ["#!/bin/bash" if many else "#!/bin/sh", "set -eu", *(_TOGETHER if many else ())]
     for launch in launches:
         block = [f"export {name}={_value(launch, name, value)}" for name, value in environment(launch).items()]
         command = _command(launch)
-        if len(launches) == 1:
-            parts += [*block, f"exec {command}"]
-        else:
-            parts += ["(", *block, f"exec {command}", ") &"]
-    if len(launches) > 1:
-        parts.append("wait")
+        parts += ["(", *block, f"exec {command}", ") &"] if many else [*block, f"exec {command}"]
+    if many:
+        parts.append("wait -n")
     return "\n".join(parts) + "\n"
 
 

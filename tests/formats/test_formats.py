@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +318,38 @@ def test_units_read_back_what_was_written(text: str) -> None:
     node = read_texts({"a.service": unit})[0].nodes[0]
     value = node.value("served-model-name")
     assert value is not None and value.value == text
+
+
+EXTERNAL = """version: 1
+hardware: a2
+target: vllm-ascend==0.25.1rc1
+model: deepseek-ai/DeepSeek-V3
+transfer: {connector: MooncakeConnectorV1, kv_port: 36000}
+prefill: {parallel: {tensor: 4}}
+decode: {parallel: {tensor: 4, data: 2, launch: external}}
+"""
+
+
+@pytest.mark.parametrize(("signal_after", "status"), [(None, 7), ("TERM", 143)])
+def test_script_of_several_ranks_ends_with_the_first(signal_after: str | None, status: int, tmp_path: Path) -> None:
+    """A rank that fails, or a signal to the script, ends all ranks, and the status says so."""
+    (tmp_path / "ranks.yaml").write_text(EXTERNAL)
+    fails = "true" if signal_after is None else "false"
+    engine = tmp_path / "vllm"
+    engine.write_text(
+        f'#!/bin/bash\n{fails} && case "$*" in *--data-parallel-rank\\ 1*) exit 7;; esac\n'
+        f"echo $$ >> {tmp_path}/pids\nexec sleep 60\n"
+    )
+    engine.chmod(0o755)
+    script = tmp_path / "start.sh"
+    script.write_text(text_of(str(tmp_path / "ranks.yaml"), "shell"))
+    started = subprocess.Popen(["bash", str(script)], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    pids = tmp_path / "pids"
+    if signal_after is not None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end and (not pids.exists() or len(pids.read_text().split()) < 2):
+            time.sleep(0.02)
+        started.terminate()
+    assert started.wait(30) == status
+    for pid in pids.read_text().split() if pids.exists() else ():
+        assert not Path(f"/proc/{pid}").exists()
