@@ -16,7 +16,9 @@ _SIZES = ("prefill", "decode")
 PLATFORM_KEYS = (*_SIZES, "ascend_local_comm_res_path", "use_ascend_direct")
 """What vllm-ascend itself reads, or once read, of the top level's extra config, whatever the connector."""
 
-BUNDLED_KEYS = (PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory")
+BUNDLED_KEYS = (
+    PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",
+)  # fmt: skip
 _MOONCAKE = (*PLATFORM_KEYS, "tls_config")
 _STORE = (
     "backend", "lookup_rpc_port", "mooncake_rpc_port", "load_async", "consumer_is_to_put", "consumer_is_to_load",
