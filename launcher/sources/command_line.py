@@ -187,7 +187,7 @@ def _split(word: Text) -> tuple[str, Text | None]:
 def _long_name(written: str) -> str:
     if written in SHORT:
         return SHORT[written]
-    head, dot, rest = written.lstrip("-").partition(".")
+    head, dot, rest = (written[2:] if written.startswith("--") else written.lstrip("-")).partition(".")
     if not written.startswith("--"):
         if f"-{head}" not in SHORT and head != "O":
             return written  # one dash before a long name: no flag to the engine

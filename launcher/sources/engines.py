@@ -23,6 +23,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
+_ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
+"""Flags by which arguments alone are known as those of an engine."""
 _BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _WRAPPERS = {
@@ -171,11 +173,13 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
 
 def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:
     """Return a container's command; where only arguments are given, the image's own entry point is the program."""
-    name = image.string() if image else None
+    name = image.text.value if image and image.text else image.string() if image else None
     if has_command or not words or not name or "vllm" not in name.lower():
         return words
     first = words[0]
-    bare_model = "vllm-openai" in name and engine_words(unwrap(words)[0]) is None and "/" in first.value
+    serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    program = first.value.rpartition("/")[2] in _SHELLS or first.value.endswith((".sh", ".py"))
+    bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
     made = [Text(word, first.source, [first.spots[0]] * (len(word) + 1)) for word in ("vllm", "serve")]

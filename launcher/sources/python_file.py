@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +16,14 @@ from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 _GROWS = ("append", "extend", "insert", "remove", "pop")
 
 
 def read_python(source: SourceFile, found: Found) -> None:
     """Add the engines that a Python file builds to ``found``."""
     try:
-        tree = ast.parse(source.text)
+        tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         line = min(line, len(source.starts))

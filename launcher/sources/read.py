@@ -5,6 +5,7 @@ The reader of a form is imported when the form is met: most calls have one, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +22,10 @@ from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
 from pd_launch.schemas.target import Target, newest, parse_target
-from pd_launch.schemas.values import Node, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
 MAX_NESTED = 4
+_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]*\}|\$\w+")
 MAX_ENGINES = 512
 
 
@@ -164,11 +166,25 @@ class _Call:
         for command in script.commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
+            if command.body is not None and _opens_like_yaml(command.body.value):
+                self.written_yaml(command.body, found)
+                continue
             for inner in scripts_inside(command) if depth < MAX_NESTED else ():
                 self.script(inner, found, finish=elsewhere(command, finish), depth=depth + 1)
         if depth == 0:
             self.nested(found)
             self.profiles(found)
+
+    def written_yaml(self, body: Text, found: Found) -> None:
+        """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
+        source = body.source
+        start, end = body.spots[0], body.spots[-1]
+        if source.text[start:end] != body.value:
+            return
+        before = re.sub(r"[^\n]", " ", source.text[:start])
+        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), body.value)
+        documents, _ = parse_yaml(SourceFile(source.path, before + filled))
+        self.known_form(documents, source, found)
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""

@@ -5,6 +5,7 @@ Hostile input costs bounded time and memory: aliases are counted as if written o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +14,15 @@ from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher.sources.yaml_scalar import Spots
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import Node, Origin, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 MAX_DEPTH = 100
+_TEMPLATE = re.compile(
+    r"^(?P<before>[ \t]*)\{\{-?(?:(?!\}\}).)*-?\}\}[ \t]*$|\{\{(?![^}]*[\"']:)(?:(?!\}\}).)*\}\}",
+    re.MULTILINE | re.DOTALL,
+)
+"""What Helm and its like fill in: alone on its lines, or as a part of a value."""
+
 MAX_NODES = 50_000
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -100,6 +107,8 @@ class _Builder:
         if not isinstance(value, (str, int, float, bool, type(None))):
             value = event.value  # dates and binary stay as they are written
         text = _scalar_text(self.source, event, self.mark)
+        if isinstance(value, str) and HOLE in value:
+            return text.node()
         return Node(value, self.origin(event), text=text)
 
     def add(self, node: Node, size: int, height: int) -> None:
@@ -162,6 +171,7 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
 
     With a syntax error there are no documents.
     """
+    source = _filled(source)
     builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
@@ -177,6 +187,18 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         reason = getattr(error, "reason", None) or "characters that YAML does not allow"
         return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
     return builder.documents, builder.faults
+
+
+def _filled(source: SourceFile) -> SourceFile:
+    """Return a chart's template with holes for what is filled in, all else in its place."""
+    if "{{" not in source.text:
+        return source
+
+    def hole(match: re.Match[str]) -> str:
+        alone = match["before"] is not None
+        return re.sub(r"[^\n]", " " if alone else HOLE, match.group())
+
+    return SourceFile(source.path, _TEMPLATE.sub(hole, source.text), source.exact)
 
 
 def _spot(source: SourceFile, at: int) -> Origin:

@@ -13,8 +13,11 @@ from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import RANK, Finding
 
 HERE = Path(__file__).parent
+OWN = "written for this project"
 ROWS = [
-    json.loads(line) for name in ("cases", "good") for line in (HERE / f"{name}.jsonl").read_text("utf-8").splitlines()
+    json.loads(line)
+    for name in ("cases", "good", "own")
+    for line in (HERE / f"{name}.jsonl").read_text("utf-8").splitlines()
 ]
 
 
@@ -38,6 +41,14 @@ def test_a_row_gets_what_it_expects_and_no_other_error(row: dict[str, Any]) -> N
         if finding.severity == "error" and (finding.code not in named or finding.code in barred or "*" in barred)
     ]
     assert not errors
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["source"] == OWN], ids=lambda row: row["id"])
+def test_a_row_of_ours_gets_no_warning_that_it_does_not_name(row: dict[str, Any]) -> None:
+    named = {e["code"] for e in row["expect"]} | set(row["allow"])
+    found = findings(row)
+    assert not [f"{f.code}: {f.message}" for f in found if f.severity != "info" and f.code not in named]
+    assert not {f.code for f in found} & set(row["forbid"]), "a neighbour that must be silent is not"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])

@@ -45,7 +45,8 @@ def main() -> int:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     total = time.process_time() - begun
     print(
-        f"{options.count} inputs, {total:.0f} s of processor time, slowest {slowest:.2f} s (input {worst}), peak {peak:.0f} MiB"
+        f"{options.count} inputs, {total:.0f} s of processor time, slowest {slowest:.2f} s (input {worst}), "
+        f"peak {peak:.0f} MiB"
     )
     for key, count in seen.most_common():
         print(f"{count:6} {key}")

@@ -28,23 +28,30 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "yaml-tags": ("a.yaml", "version: !!int [\ndecode: !!python/object/apply:os.system ['x']\n"),
     "yaml-ranks": (
         "a.yaml",
-        "config:\n- {node_index: 0, dp_size: 1000000000, dp_size_local: 1000000000, dp_rank_start: 0, tp_size: 1000000000}\n"
+        "config:\n- {node_index: 0, dp_size: 1000000000, dp_size_local: 1000000000, "
+        "dp_rank_start: 0, tp_size: 1000000000}\n"
         "templates:\n- {node_index: 0, server_cmd_template: 'vllm serve m --data-parallel-rank ${DP_RANK}'}\n",
     ),
     "profile-ranks": (
         "a.yaml",
-        "version: 1\nhardware: a3\nmodel: m\ndecode: {parallel: {tensor: 1000000, data: 100000000, launch: external}}\n",
+        "version: 1\nhardware: a3\nmodel: m\n"
+        "decode: {parallel: {tensor: 1000000, data: 100000000, launch: external}}\n",
     ),
     "profile-nodes": (
         "a.yaml",
-        "version: 1\nhardware: a3\nmodel: m\ndecode: {parallel: {tensor: 1, data: 5000, launch: external}}\nnodes: {decode: ["
-        + ", ".join(["{address: 192.0.2.1}"] * 5000) + "]}\n",
+        "version: 1\nhardware: a3\nmodel: m\n"
+        "decode: {parallel: {tensor: 1, data: 5000, launch: external}}\nnodes: {decode: ["
+        + ", ".join(["{address: 192.0.2.1}"] * 5000)
+        + "]}\n",
     ),
     "shell-doubling": ("a.sh", "A=xxxxxxxxxx\n" + "A=$A$A\n" * 60 + "vllm serve $A\n"),
     "shell-arrays": ("a.sh", "A=(x y)\n" + 'A=("${A[@]}" "${A[@]}")\n' * 60 + 'vllm serve "${A[@]}"\n'),
     "shell-recursion": ("a.sh", "f() { f; f; }\nf\n"),
     "shell-mutual": ("a.sh", "f() { g $1 $1; }\ng() { f $1$1 $2; f; }\nf x\nvllm serve m\n"),
-    "shell-loops": ("a.sh", "".join(f"for i{n} in $(seq 1 200); do\n" for n in range(8)) + _SERVE + "\n" + "done\n" * 8),
+    "shell-loops": (
+        "a.sh",
+        "".join(f"for i{n} in $(seq 1 200); do\n" for n in range(8)) + _SERVE + "\n" + "done\n" * 8,
+    ),
     "shell-c-loop": ("a.sh", "for ((i=0;i<1000000000;i++)); do " + _SERVE + "--port $i; done\n"),
     "shell-deep-if": ("a.sh", "if x; then\n" * 5000 + _SERVE + "\nfi" * 5000),
     "shell-wide-if": ("a.sh", "".join(f"if x; then A=$A{i}; fi\n" for i in range(4000)) + _SERVE + "$A\n"),
@@ -58,7 +65,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "shell-many-lines": ("a.sh", (_SERVE + "--port 1\n") * 20_000),
     "shell-continued": ("a.sh", _SERVE + "\\\n" * 50_000),
     "shell-heredocs": ("a.sh", "bash <<A\n" * 500 + _SERVE),
-    "shell-nested-c": ("a.sh", "bash -c \"" * 200 + _SERVE),
+    "shell-nested-c": ("a.sh", 'bash -c "' * 200 + _SERVE),
     "shell-quotes": ("a.sh", "'\"" * 100_000),
     "shell-backslashes": ("a.sh", _SERVE + "\\" * 200_000),
     "shell-braces": ("a.sh", _SERVE + "{a,b}" * 5000 + "\n"),
@@ -66,17 +73,28 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "json-deep-lists": ("a.sh", _SERVE + _KV.replace("{}", '{"a":' + "[" * 60_000)),
     "json-multi": (
         "a.sh",
-        _SERVE + _KV.replace("{}", '{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":['
-                             * 400),
+        _SERVE
+        + _KV.replace(
+            "{}",
+            '{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[' * 400,
+        ),
     ),
     "json-children": (
         "a.sh",
-        _SERVE + _KV.replace("{}", '{"kv_connector":"MultiConnector","kv_role":"kv_consumer","kv_connector_extra_config":{"connectors":['
-                             + ",".join(['{"kv_connector":"RecomputeCPUOffloadConnector","kv_role":"kv_consumer"}'] * 2000) + "]}}"),
+        _SERVE
+        + _KV.replace(
+            "{}",
+            '{"kv_connector":"MultiConnector","kv_role":"kv_consumer","kv_connector_extra_config":{"connectors":['
+            + ",".join(['{"kv_connector":"RecomputeCPUOffloadConnector","kv_role":"kv_consumer"}'] * 2000)
+            + "]}}",
+        ),
     ),
     "json-number": ("a.sh", _SERVE + _KV.replace("{}", '{"kv_port":' + "9" * 50_000 + "}")),
     "json-exponent": ("a.sh", _SERVE + _KV.replace("{}", '{"kv_port":1e99999999999}')),
-    "json-surrogates": ("a.sh", _SERVE + _KV.replace("{}", '{"kv_connector":"\\ud800\\udfff\\u0000","kv_role":"\\ud800"}')),
+    "json-surrogates": (
+        "a.sh",
+        _SERVE + _KV.replace("{}", '{"kv_connector":"\\ud800\\udfff\\u0000","kv_role":"\\ud800"}'),
+    ),
     "json-keys": ("a.sh", _SERVE + _KV.replace("{}", "{" + ",".join(f'"k{i}":1' for i in range(8000)) + "}")),
     "json-same-key": ("a.sh", _SERVE + _KV.replace("{}", "{" + ",".join(['"kv_role":"kv_both"'] * 8000) + "}")),
     "json-commas": ("a.sh", _SERVE + _KV.replace("{}", "{" + "," * 50_000 + "}")),
@@ -84,18 +102,31 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "dotted-many": ("a.sh", _SERVE + "".join(f"--kv-transfer-config.k{i} 1 " for i in range(4000))),
     "flags-many": ("a.sh", _SERVE + "".join(f"--flag-{i} 1 " for i in range(4000))),
     "flags-same": ("a.sh", _SERVE + "--max-num-seqs 8 " * 8000),
-    "sizes-huge": ("a.sh", _SERVE + "--tensor-parallel-size 999999999999 --data-parallel-size 999999999999 --port 65535\n"),
-    "devices-huge": ("a.sh", "export ASCEND_RT_VISIBLE_DEVICES=0-99999999999\n" + _SERVE + "--tensor-parallel-size 8\n"),
+    "sizes-huge": (
+        "a.sh",
+        _SERVE + "--tensor-parallel-size 999999999999 --data-parallel-size 999999999999 --port 65535\n",
+    ),
+    "devices-huge": (
+        "a.sh",
+        "export ASCEND_RT_VISIBLE_DEVICES=0-99999999999\n" + _SERVE + "--tensor-parallel-size 8\n",
+    ),
     "ports-huge": ("a.sh", "docker run -p 1-65535:1-65535 -p 0-99999999999:1 img:v0.25.1 " + _SERVE + "\n"),
     "python-deep": ("a.py", "from vllm import LLM\nLLM(" + "(" * 150 + "1" + ")" * 150 + ")\n"),
     "python-too-deep": ("a.py", "x = " + "[" * 20_000),
     "python-sum": ("a.py", "from vllm import LLM\nLLM('m', max_model_len=" + "1+" * 3000 + "1)\n"),
     "python-power": ("a.py", "from vllm import LLM\nLLM('m', max_model_len=9**9**9**9, seed=1<<99999999999)\n"),
-    "python-cycle": ("a.py", "import subprocess\na = b\nb = a\nc = c + ['x']\nsubprocess.run(a)\nsubprocess.run([*b, *c])\n"),
-    "python-lists": ("a.py", "import subprocess\na0 = ['x', 'y']\n" + "".join(f"a{i} = [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
-                     + "subprocess.run(a39)\n"),
+    "python-cycle": (
+        "a.py",
+        "import subprocess\na = b\nb = a\nc = c + ['x']\nsubprocess.run(a)\nsubprocess.run([*b, *c])\n",
+    ),
+    "python-lists": (
+        "a.py",
+        "import subprocess\na0 = ['x', 'y']\n"
+        + "".join(f"a{i} = [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
+        + "subprocess.run(a39)\n",
+    ),
     "python-null": ("a.py", "from vllm import LLM\n\x00LLM('m')\n"),
     "ignores": ("a.sh", "# pd-launch: ignore[PD001]\n" * 20_000 + _SERVE),
     "blank-file": ("a.sh", " " * 500_000),
     "newlines": ("a.yaml", "\n" * 500_000),
-}  # fmt: skip
+}

@@ -54,7 +54,7 @@ def judge(
         took = time.process_time() - before
         if fix and took < SLOW / 4:
             found += _fixing(files, parse_target(target) if target else None)
-    except Exception:
+    except Exception:  # noqa: BLE001 - any exception is what is looked for
         return [Problem("exception", traceback.format_exc(limit=-6))]
     if took > SLOW:
         found.append(Problem("slow", f"{took:.1f} s"))
@@ -84,7 +84,8 @@ def _places(finding: Finding, texts: dict[str, list[str]]) -> list[Problem]:
     return found
 
 
-def _raw(text: str) -> list[str]:
+def raw(text: str) -> list[str]:
+    """Return the characters of a text that a terminal would act on."""
     return [c for c in set(text) if (unicodedata.category(c) in ("Cc", "Cs") and c != "\n") or c in _BIDIRECTIONAL]
 
 
@@ -104,7 +105,7 @@ def _reports(findings: list[Finding], deployments: list[Deployment], paths: list
         "junit": junit(shown, paths),
         "json": plain_json(report.model_dump_json(by_alias=True, indent=2)),
     }
-    found = [Problem(f"raw characters in {form}", repr(_raw(text))) for form, text in forms.items() if _raw(text)]
+    found = [Problem(f"raw characters in {form}", repr(raw(text))) for form, text in forms.items() if raw(text)]
     for form in ("json", "sarif"):
         json.loads(forms[form])
     ElementTree.fromstring(forms["junit"])

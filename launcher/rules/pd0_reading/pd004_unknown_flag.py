@@ -87,10 +87,12 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     table = vllm_table(deployment.target)
+    broken = {(fault.origin.file, fault.origin.line) for fault in deployment.faults_of("shell")}
     check = _keyword if node.program == "python" else _flag
     for index, arg in enumerate(node.args):
         if not arg.name:
-            if not _is_switch_value(arg, node.args[index - 1] if index else None):
+            torn = (arg.origin.file, arg.origin.line) in broken  # another rule says what tore the line apart
+            if not torn and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
         elif knowable(arg.written):
             yield from check(arg, table, deployment)

@@ -68,10 +68,11 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
     vllm/config/parallel.py (world_size); vllm-ascend's P/D tutorials: local DP × TP × PP is at most the node's NPUs.
     """
     full: set[str] = set()
+    alternatives = _alternatives(deployment)
     for node in deployment.nodes:
         yield from _list(node, deployment)
         if node.host is None or node.host not in full:
-            for hit in _machine(node, deployment):
+            for hit in _machine(node, deployment, alternatives):
                 full.add(node.host or "")
                 yield hit
     yield from _shared(deployment)
@@ -105,13 +106,24 @@ def _list(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         )
 
 
-def _machine(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+def _mates(node: NodeLaunch, deployment: Deployment) -> list[NodeLaunch]:
+    return [m for m in deployment.nodes if m is node or (node.host is not None and m.host == node.host)]
+
+
+def _alternatives(deployment: Deployment) -> set[int]:
+    """Return the launches, by id, that never run beside some other launch of their machine."""
+    if not any(node.branches for node in deployment.nodes):
+        return set()
+    return {id(m) for m in deployment.nodes if any(exclusive(m, other) for other in _mates(m, deployment))}
+
+
+def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -> Iterator[Hit]:
     """Check what all engines of the node's machine need against what the machine has."""
     count = device_count(node, deployment)
     if count is None:
         return
-    mates = [m for m in deployment.nodes if m is node or (node.host is not None and m.host == node.host)]
-    needs = [ranks_here(m) for m in mates if m is node or not any(exclusive(m, other) for other in mates)]
+    mates = _mates(node, deployment)
+    needs = [ranks_here(m) for m in mates if m is node or id(m) not in alternatives]
     if None not in needs and sum(n or 0 for n in needs) > count:
         need = sum(n or 0 for n in needs)
         what, what_zh = _product(node), _product(node)
