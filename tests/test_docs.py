@@ -266,3 +266,19 @@ def test_the_example_profile_of_the_guide_is_the_one_that_lies_beside_it() -> No
     for page in ("guide/profiles.md", "zh/guide/profiles.md"):
         found: list[Any] = [b.body for b in blocks((DOCS / page).read_text(encoding="utf-8")) if b.value == "my.yaml"]
         assert found == [text]
+
+
+@pytest.mark.parametrize("args", [("check", "s.sh"), ("init", "--from", "s.sh")])
+def test_without_the_parser_the_message_says_what_to_install(args: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text("vllm serve m\n")
+    code = "import sys; sys.modules['tree_sitter'] = None; from pd_launch.launcher.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: shell scripts need a parser: pip install tree-sitter tree-sitter-bash")

@@ -19,6 +19,7 @@ from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.secrets import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
+from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.launch import Deployment
 
 MOST_SHOWN = 100
@@ -47,7 +48,10 @@ def init_command(options: InitOptions) -> int:
 
 def _from_files(options: InitOptions, lang: str) -> int:
     files = [read_source(path) for path in dict.fromkeys(options.sources)]
-    deployments = [d for d in read(Inputs(files, target=parse_target_option(options.target))) if d.nodes]
+    try:
+        deployments = [d for d in read(Inputs(files, target=parse_target_option(options.target))) if d.nodes]
+    except ShellUnavailable as error:
+        raise click.ClickException(str(error)) from None
     if not deployments:
         raise click.ClickException("no engine was found in these files: pd-launch check says more about them")
     if any(d.nodes[0].form == "profile" for d in deployments):
