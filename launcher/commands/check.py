@@ -20,6 +20,7 @@ from pd_launch.launcher.commands.common import (
     parse_target_option,
     read_source,
     split_command,
+    terminal_columns,
     use_colour,
     write,
 )
@@ -199,4 +200,5 @@ def _rendered(
         return junit(findings, [source.path for source in inputs.files])
     sources = {path: source for d in deployments for path, source in d.sources.items()}
     colour = options.output is None and use_colour(options.color, sys.stdout)
-    return TextReport(sources, colour, lang, secrets).render(findings, summary, targets) + "\n"
+    columns = terminal_columns(sys.stdout) if options.output is None else None
+    return TextReport(sources, colour, lang, secrets, columns).render(findings, summary, targets) + "\n"

@@ -123,3 +123,12 @@ def use_colour(wish: str, stream: Any) -> bool:
     if wish != "auto":
         return wish == "always"
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def terminal_columns(stream: Any) -> int | None:
+    """Return the columns of the terminal that ``stream`` is, 40 at least; None for a file or pipe."""
+    if not stream.isatty():
+        return None
+    import shutil
+
+    return max(40, shutil.get_terminal_size().columns)

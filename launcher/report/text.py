@@ -22,17 +22,24 @@ _WIDTH = 110
 class TextReport:
     """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none.
 
-    ``secrets`` are masked in these lines; findings are given masked.
+    ``secrets`` are masked in these lines; findings are given masked. Texts are broken at words to ``columns``, where
+    these are given.
     """
 
     def __init__(
-        self, sources: Mapping[str, SourceFile], colour: bool, lang: str = "en", secrets: Collection[str] = ()
+        self,
+        sources: Mapping[str, SourceFile],
+        colour: bool,
+        lang: str = "en",
+        secrets: Collection[str] = (),
+        columns: int | None = None,
     ) -> None:
         self.sources = sources
         self.secrets = secrets
         self.colour = colour
         self.labels = _LABELS[lang]
         self.lang = lang
+        self.columns = columns
 
     def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
         """Return the whole report."""
@@ -43,15 +50,30 @@ class TextReport:
         """Return one finding with its place."""
         severity = finding.severity
         head = self.paint(f"{self.labels[severity]}[{finding.code}]", severity, "bold")
-        lines = [f"{head} {clean(finding.message)}", f"  --> {self.place(finding.file, finding.line, finding.column)}"]
+        label = f"{self.labels[severity]}[{finding.code}] "
+        message = self.broken(clean(finding.message), width(label))
+        lines = [f"{head} {message}", f"  --> {self.place(finding.file, finding.line, finding.column)}"]
         lines += self.snippet(finding)
         for related in finding.related:
             lines.append(f"  ... {self.place(related.file, related.line, related.column)}: {clean(related.message)}")
         if finding.why:
-            lines.append(self.paint(f"  {self.labels['why']}{self.labels['colon']}", "dim") + clean(finding.why))
+            lines.append(self.labelled("why", "dim", finding.why))
         if finding.help:
-            lines.append(self.paint(f"  {self.labels['help']}{self.labels['colon']}", "bold") + clean(finding.help))
+            lines.append(self.labelled("help", "bold", finding.help))
         return "\n".join(lines) + "\n"
+
+    def labelled(self, name: str, style: str, text: str) -> str:
+        """Return a text behind its label."""
+        label = f"  {self.labels[name]}{self.labels['colon']}"
+        return self.paint(label, style) + self.broken(clean(text), width(label))
+
+    def broken(self, text: str, used: int) -> str:
+        """Break a text at words, where columns are given; ``used`` are taken on its first line."""
+        if self.columns is None:
+            return text
+        from pd_launch.launcher.report.lines import broken
+
+        return broken(text, self.columns, used, 4)
 
     def place(self, file: str, line: int, column: int) -> str:
         """Return ``file:line:column``."""
@@ -66,8 +88,9 @@ class TextReport:
         start = finding.column - 1
         end = finding.end_column - 1 if finding.end_line == finding.line else len(line)
         end = max(end, start + 1)
-        line, start, end = _window(*mask_line(line, start, end, self.secrets))
         gutter = str(finding.line)
+        room = _WIDTH if self.columns is None else max(20, min(_WIDTH, self.columns - len(gutter) - 6))
+        line, start, end = _window(*mask_line(line, start, end, self.secrets), room)
         blank = " " * len(gutter)
         mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)
         return [f" {blank} |", f" {gutter} | {clean(line)}", f" {blank} | {mark}"]
@@ -129,13 +152,13 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
+def _window(line: str, start: int, end: int, room: int) -> tuple[str, int, int]:
     """Cut a long line to the part around its mark."""
     start, end = min(start, len(line)), min(end, max(len(line), start + 1))
-    if len(line) <= _WIDTH:
+    if len(line) <= room:
         return line, start, end
-    left = max(0, min(start - _WIDTH // 3, len(line) - _WIDTH))
-    cut = line[left : left + _WIDTH]
-    before, after = ("…" if left else ""), ("…" if left + _WIDTH < len(line) else "")
+    left = max(0, min(start - room // 3, len(line) - room))
+    cut = line[left : left + room]
+    before, after = ("…" if left else ""), ("…" if left + room < len(line) else "")
     shift = len(before) - left
     return f"{before}{cut}{after}", start + shift, min(end + shift, len(before) + len(cut))
