@@ -282,3 +282,13 @@ def test_without_the_parser_the_message_says_what_to_install(args: tuple[str, ..
     )
     assert done.returncode == 2
     assert done.stderr.startswith("Error: shell scripts need a parser: pip install tree-sitter tree-sitter-bash")
+
+
+def test_every_promise_names_a_test_that_is_there() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    file, count = "", 0
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(\w+)`", text):
+        file = path or file
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), (file, name)
+        count += 1
+    assert count >= 10

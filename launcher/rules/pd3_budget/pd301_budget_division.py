@@ -13,7 +13,7 @@ from pd_launch.schemas.units import format_size, human_size
 from pd_launch.schemas.values import Node
 
 ZH = """
-cpu_bytes_to_use 会被一个引擎的 rank 数整除
+cpu_bytes_to_use 会除以一个引擎的 rank 数
 
 ## 作用
 

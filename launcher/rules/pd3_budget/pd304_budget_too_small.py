@@ -165,7 +165,7 @@ def _no_request(have: int, geometry: Geometry, length: int, need: int) -> tuple[
         Msg(
             f"{human_size(have)} per card do not hold one request of {length} tokens: it needs {need} blocks, "
             f"{about}{human_size(size)} on each card",
-            f"每张卡 {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,每张卡上{about_zh}"
+            f"每张卡 {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,每张卡上 {about_zh}"
             f"{human_size(size)}",
         ),
         Msg(
