@@ -90,7 +90,7 @@ def _does(option: click.Option) -> str:
 
 HEAD = """# Commands
 
-Generated from the program by `scripts/build_docs.py`; `pd-launch COMMAND --help` shows the same, and so does the man page
+Generated from the program by `scripts/build_docs.py`; `pd-launch COMMAND --help` shows the same, as does the man page
 (`make man`, then `man -l docs/man/pd-launch.1`). `pd-launch completion bash` prints completion for bash, zsh or fish.
 """
 VARIABLES = """
