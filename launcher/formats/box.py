@@ -30,6 +30,24 @@ class FormatError(Exception):
     """A deployment that a form cannot express; the message says why and what to do."""
 
 
+TOGETHER = (
+    "engines=",
+    "trap 'kill $engines 2> /dev/null || :; wait' EXIT",
+    "trap 'exit 143' TERM",
+    "trap 'exit 130' INT",
+)
+"""The head of a script of several engines: none outlives it."""
+ADD = 'engines="$engines $!"'
+UNTIL_ONE_ENDS = (  # bash's "wait -n" can miss an engine that ends at once, and then waits for the others
+    "while sleep 1; do",
+    "  for engine in $engines; do",
+    "    kill -0 $engine 2> /dev/null || { wait $engine; exit; }",
+    "  done",
+    "done",
+)
+"""Its end: the status is that of the first engine that ends."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs."""
@@ -211,15 +229,13 @@ def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], be
 
     One launch replaces the shell. Of several, the first that ends ends the container, and with it the others.
     """
-    lines = ["set -eu", *before]
     many = len(box.launches) > 1
+    lines = ["set -eu", *(TOGETHER if many else ()), *before]
     for launch, own, change in zip(box.launches, box.own, changes, strict=True):
         command = _lines([(p.text, p.text if p.raw else quote(p.text)) for p in pieces(launch, change)])
         exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
-        lines.append(f"( {exports}exec vllm {command} ) &" if many else f"{exports}exec vllm {command}")
-    if many:
-        lines += ["trap 'kill $(jobs -p); wait' TERM INT", "wait -n"]
-    return "\n".join(lines) + "\n"
+        lines.append(f"( {exports}exec vllm {command} ) & {ADD}" if many else f"{exports}exec vllm {command}")
+    return "\n".join([*lines, *(UNTIL_ONE_ENDS if many else ())]) + "\n"
 
 
 def _lines(words: Sequence[tuple[str, str]]) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from pd_launch.launcher.formats.box import ADD, TOGETHER, UNTIL_ONE_ENDS
 from pd_launch.launcher.plan import command_words, environment
 from pd_launch.launcher.secrets import is_secret
 from pd_launch.schemas.launch import NodeLaunch
-
-_TOGETHER = ("trap 'kill $(jobs -p) 2> /dev/null || :; wait' EXIT", "trap 'exit 143' TERM", "trap 'exit 130' INT")
 
 
 def shell_script(launches: Sequence[NodeLaunch]) -> str:
@@ -21,13 +20,13 @@ def shell_script(launches: Sequence[NodeLaunch]) -> str:
     What is secret, or resolved only at the launch (``auto``), is taken from the environment of who runs the script.
     """
     many = len(launches) > 1
-    parts = ["#!/bin/bash" if many else "#!/bin/sh", "set -eu", *(_TOGETHER if many else ())]
+    parts = ["#!/bin/bash" if many else "#!/bin/sh", "set -eu", *(TOGETHER if many else ())]
     for launch in launches:
         block = [f"export {name}={_value(launch, name, value)}" for name, value in environment(launch).items()]
         command = _command(launch)
-        parts += ["(", *block, f"exec {command}", ") &"] if many else [*block, f"exec {command}"]
+        parts += ["(", *block, f"exec {command}", f") & {ADD}"] if many else [*block, f"exec {command}"]
     if many:
-        parts.append("wait -n")
+        parts += UNTIL_ONE_ENDS
     return "\n".join(parts) + "\n"
 
 
