@@ -77,3 +77,11 @@ def test_host_facts_are_no_option_of_a_real_launch(folder: Path) -> None:
     done = shell("PD decode --profile p.yaml --host-facts facts.json", folder)
     assert done.returncode == 2
     assert "--host-facts goes with --dry-run" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["select", "ignore"])
+def test_a_code_that_no_rule_has_is_refused(option: str, folder: Path) -> None:
+    done = shell(f"PD check decode.sh --{option} PD1,PD999", folder)
+    assert done.returncode == 2
+    assert f"--{option} PD999: no rule has this code" in done.stderr
+    assert shell(f"PD check decode.sh --{option} pd3,budget-division", folder).returncode == 0

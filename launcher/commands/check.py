@@ -27,6 +27,7 @@ from pd_launch.launcher.commands.common import (
 from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.report.text import TextReport, clean, concise
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets import all_secrets, hide, mask
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
@@ -84,6 +85,8 @@ def check_command(options: CheckOptions) -> int:
         host_option(options.host, options.host_facts),
         options.separate,
     )
+    for name in ("select", "ignore"):
+        _known_codes(name, codes(getattr(options, name)))
     selection = Selection(
         codes(options.select) or config.select,
         codes(options.ignore) or config.ignore,
@@ -94,6 +97,14 @@ def check_command(options: CheckOptions) -> int:
         return _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
+
+
+def _known_codes(option: str, words: Sequence[str]) -> None:
+    """Refuse codes that no rule has: with only such ones nothing is checked, which would look like a clean result."""
+    rules = all_rules().values()
+    for word in words:
+        if not any(rule.code.startswith(word.upper()) or rule.name == word for rule in rules):
+            raise click.UsageError(f"--{option} {clean(word)}: no rule has this code; pd-launch rules lists them")
 
 
 def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
