@@ -224,9 +224,9 @@ class Module:
         if isinstance(expression, ast.Call) and ast.unparse(expression.func) == "get_field":
             owner = self.value(expression.args[0])
             name = expression.args[1]
-            return (
-                self._member(owner, name.value) if isinstance(owner, Class) and isinstance(name, ast.Constant) else ()
-            )
+            if isinstance(owner, Class) and isinstance(name, ast.Constant) and isinstance(name.value, str):
+                return self._member(owner, name.value)
+            return ()
         try:
             return ast.literal_eval(expression)
         except (ValueError, TypeError, MemoryError):

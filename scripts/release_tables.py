@@ -129,7 +129,8 @@ def _validated(class_: Class) -> set[str]:
                 name = ast.unparse(decorator.func)
                 early = any(k.arg == "mode" and ast.unparse(k.value) != "'after'" for k in decorator.keywords)
                 if name == "field_validator" and early and not _passes_none(statement):
-                    found |= {a.value for a in decorator.args if isinstance(a, ast.Constant)}
+                    named = (a.value for a in decorator.args if isinstance(a, ast.Constant))
+                    found |= {value for value in named if isinstance(value, str)}
                 elif name == "model_validator" and early:
                     found.add("*")
     for base in class_.bases:
