@@ -62,8 +62,8 @@ class Launch:
 
     @property
     def blocking(self) -> list[Finding]:
-        """Errors whose code is not forced."""
-        forced = {code.upper() for code in self.options.force}
+        """Errors whose code is not forced; where nothing could be rendered, nothing can be forced."""
+        forced = {code.upper() for code in self.options.force} if self.launches else set()
         return [f for f in self.findings if f.severity == "error" and f.code not in forced]
 
 

@@ -85,3 +85,10 @@ def test_a_code_that_no_rule_has_is_refused(option: str, folder: Path) -> None:
     assert done.returncode == 2
     assert f"--{option} PD999: no rule has this code" in done.stderr
     assert shell(f"PD check decode.sh --{option} pd3,budget-division", folder).returncode == 0
+
+
+def test_a_profile_that_is_not_valid_cannot_be_forced(folder: Path) -> None:
+    (folder / "empty.yaml").write_text("")
+    done = shell("PD decode --profile empty.yaml --force PD012", folder)
+    assert done.returncode == 78
+    assert done.stderr.endswith("pd-launch: refused to start, see the errors above\n")

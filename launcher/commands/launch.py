@@ -53,7 +53,8 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     _explain(launch, lang)
     if launch.blocking:
         force = " ".join(f"--force {code}" for code in sorted({f.code for f in launch.blocking}))
-        click.echo(f"pd-launch: refused to start, see the errors above; to start all the same: {force}", err=True)
+        hint = f"; to start all the same: {force}" if launch.launches else ""
+        click.echo(f"pd-launch: refused to start, see the errors above{hint}", err=True)
         return REFUSED
     try:
         return start(launch)
