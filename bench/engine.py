@@ -7,16 +7,18 @@ own random prompts, so that nothing is found that an earlier run has left behind
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import importlib
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -95,19 +97,17 @@ class Engine:
 
     Args:
         work: the engine and its requests.
-        lock: a file to hold locked while it starts or runs, where several measurements share a machine.
     """
 
-    def __init__(self, work: Work, lock: Path | None = None) -> None:
-        self._lock = lock
+    def __init__(self, work: Work) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
-        with held(lock):
-            self._pid = os.fork()
-            if self._pid == 0:
-                self._pipe.close()
-                _serve(work, theirs)
-            theirs.close()
-            self._answer()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _die_with_parent()
+            self._pipe.close()
+            _serve(work, theirs)
+        theirs.close()
+        self._answer()
 
     def run(self, seed: int) -> dict[str, Any]:
         """Answer the requests once and return counts and times.
@@ -115,9 +115,8 @@ class Engine:
         Raises:
             RuntimeError: the engine failed.
         """
-        with held(self._lock):
-            self._pipe.send(seed)
-            return self._answer()
+        self._pipe.send(seed)
+        return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         try:
@@ -135,18 +134,41 @@ class Engine:
         os.waitpid(self._pid, 0)
 
 
-@contextlib.contextmanager
-def held(lock: Path | None) -> Iterator[None]:
-    """Hold a file lock."""
-    if lock is None:
-        yield
-        return
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough: an engine forked meanwhile has the file open too
+class Turn:
+    """A file lock, where several measurements share a machine; held while an engine starts or runs.
+
+    Args:
+        file: the file; None for no lock.
+        seconds: let others have it in between after so long.
+    """
+
+    def __init__(self, file: Path | None, seconds: float = 180) -> None:
+        self._file = file.open("a") if file else None
+        self._seconds = seconds
+        self._since = 0.0
+        self._take()
+
+    def _take(self) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._since = time.monotonic()
+
+    def yield_if_long(self) -> None:
+        """Let others have their turn, if this one has lasted long."""
+        if self._file is not None and time.monotonic() - self._since > self._seconds:
+            self.end()
+            time.sleep(1)
+            self._take()
+
+    def end(self) -> None:
+        """Unlock. Closing would not do: an engine forked meanwhile has the file open too."""
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent ends, however that happens."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _serve(work: Work, pipe: Any) -> None:
@@ -163,7 +185,8 @@ def _serve(work: Work, pipe: Any) -> None:
         while (seed := pipe.recv()) is not None:
             pipe.send(runner.run(seed, work))
     except BaseException as error:  # noqa: BLE001  whatever it is, it is the answer
-        pipe.send({"error": f"{type(error).__name__}: {error}\n{traceback.format_exc()[-3000:]}"})
+        with contextlib.suppress(OSError):  # nobody asks any more
+            pipe.send({"error": f"{type(error).__name__}: {error}\n{traceback.format_exc()[-3000:]}"})
     os._exit(0)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from bench.engine import BLOCK_BYTES, Engine, Work, prepare
+from bench.engine import BLOCK_BYTES, Engine, Turn, Work, prepare
 from bench.measure import finish, parser
 
 OURS = "RecomputeCPUOffloadConnector"
@@ -30,7 +30,8 @@ def main() -> None:
         prompt=64,
         output=8 if given.smoke else 128,
     )
-    engine = Engine(work, given.lock)
+    turn = Turn(given.lock)
+    engine = Engine(work)
     rows = []
     for seed in range(1 if given.smoke else given.rounds):
         run = engine.run(seed)
@@ -45,6 +46,7 @@ def main() -> None:
         rows.append(row)
         print(row, flush=True)
     engine.close()
+    turn.end()
     share = statistics.median(float(row["share"]) for row in rows)
     finish("overhead", rows, given, [f"connector's share of the steps: {100 * share:.2f} % (goal: at most 1 %)"])
 

@@ -76,7 +76,7 @@ def simple_on_cpu() -> None:
     """Give SimpleCPUOffloadConnector copies, streams and events that work on a CPU; to be called before."""
     from vllm.v1.simple_kv_offload import worker
 
-    class Event:
+    class Over:
         def record(self, *_: Any) -> None:
             pass
 
@@ -106,14 +106,14 @@ def simple_on_cpu() -> None:
                     host[target] = device[source]
                 else:
                     device[target] = host[source]
-            events_list.append((event_idx, Event()))
+            events_list.append((event_idx, Over()))
 
         def shutdown(self) -> None:
             pass
 
     class Torch:
         cuda = SimpleNamespace(Stream=Stream, current_stream=lambda: None)
-        Event = Event
+        Event = Over
 
         def __getattr__(self, name: str) -> Any:
             return getattr(torch, name)

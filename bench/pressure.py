@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.engine import BLOCK, BLOCK_BYTES, Engine, Work, prepare
+from bench.engine import BLOCK, BLOCK_BYTES, Engine, Turn, Work, prepare
 from bench.measure import finish, parser
 
 OURS = "RecomputeCPUOffloadConnector"
@@ -64,21 +64,22 @@ def peers(work: Work) -> dict[str, Work]:
 def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> list[dict[str, Any]]:
     """Run one case and return a row per engine."""
     engines: dict[str, Engine] = {}
-    failed: dict[str, str] = {}
+    turn = Turn(lock)
     for name, each in peers(work).items():
         if name not in names:
             continue
         try:
-            engines[name] = Engine(each, lock)
+            engines[name] = Engine(each)
         except RuntimeError as error:
-            failed[name] = str(error)
             print(f"{name}: {error}", flush=True)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
     for seed in range(rounds):
         for name, engine in engines.items():
             runs[name].append(engine.run(seed))
+        turn.yield_if_long()
     for engine in engines.values():
         engine.close()
+    turn.end()
     return [row(work, name, of, runs) for name, of in runs.items()]
 
 
