@@ -36,6 +36,7 @@ class Ledger:
         self._saving: dict[str, Copy] = {}  # those of the copies that are SAVING
         self._clock = clock
         self._pending = Step(1)
+        self._restored: dict[str, int] = {}  # request → step of a load that is not reported yet
         self._failed: set[int] = set()  # host blocks whose save failed, as last reported
 
     @property
@@ -139,9 +140,11 @@ class Ledger:
                     saved[i] = shared
             host.append(saved)
         taken = self.shelf.take(len(fresh))
+        # What a load brought that may have failed is not to be shared before that is known.
+        sure = self._restored.get(request_id, 0) <= self.shelf.done
         for (g, i), new in zip(fresh, taken, strict=True):
             host[g][i] = new
-            if (key := key_of(g, i, hashes)) is not None:
+            if sure and (key := key_of(g, i, hashes)) is not None:
                 self.shelf.name(new, key)
         return host, Transfer(request_id, [rows[g][i] for g, i in fresh], taken)
 
@@ -203,6 +206,7 @@ class Ledger:
                 transfer.device.append(row[i])
                 transfer.host.append(block)
         copy.state = State.RESTORING
+        self._restored[request_id] = self._pending.number
         self._saving.pop(request_id, None)
         copy.step = self._pending.number
         self.shelf.touch(transfer.host, self._pending.number)
@@ -268,6 +272,7 @@ class Ledger:
         for request_id in lost:
             self._release(request_id)
         self.shelf.advance(done)
+        self._restored = {rid: step for rid, step in self._restored.items() if step > self.shelf.done}
         for request_id in [rid for rid, copy in self._saving.items() if copy.step <= self.shelf.done]:
             copy = self._saving.pop(request_id)
             copy.state, copy.save = State.READY, None

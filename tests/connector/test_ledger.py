@@ -286,6 +286,21 @@ def test_equal_hashes_share_a_host_block_with_counted_references() -> None:
     assert ledger.advance().saves[0].device == [7]
 
 
+def test_what_an_unreported_load_brought_is_not_shared() -> None:
+    ledger = Ledger([FULL], 10)
+    ledger.park("a", [[1, 2]], 8, [["h0"]])
+    ledger.report(ledger.advance().number)
+    ledger.restorable("a", 20, 0)
+    ledger.plan_restore("a", [[3, 4]], 8)
+    load = ledger.advance()
+    ledger.park("a", [[3, 4]], 8, [["h0"]])  # at once: nobody knows yet whether 3 and 4 hold what they should
+    assert ledger.park("b", [[5, 6]], 8, [["h0"]]).copied == 2
+    ledger.advance()
+    ledger.report(load.number)
+    ledger.park("a", [[3, 4]], 8, [["h0"]])
+    assert ledger.park("c", [[7, 8]], 8, [["h0"]]).copied == 1
+
+
 def test_sharing_lets_more_fit() -> None:
     ledger = Ledger([FULL], 3)
     ledger.park("a", [[1, 2]], 8, [["h0", "h1"]])
