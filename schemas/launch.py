@@ -171,13 +171,18 @@ class NodeLaunch:
 
     @property
     def kv_transfer(self) -> Node | None:
-        """The tree of --kv-transfer-config, or None."""
-        return self.value("kv-transfer-config")
+        """The tree of --kv-transfer-config, or None; unknown where an unknown word may give it."""
+        return self._json("kv-transfer-config")
 
     @property
     def additional(self) -> Node | None:
-        """The tree of --additional-config, or None."""
-        return self.value("additional-config")
+        """The tree of --additional-config, or None; unknown where an unknown word may give it."""
+        return self._json("additional-config")
+
+    def _json(self, name: str) -> Node | None:
+        if self.partial and self.arg(name) is None:
+            return Node(Unknown("…"), self.origin)
+        return self.value(name)
 
     @property
     def role(self) -> str | None:

@@ -92,3 +92,28 @@ def test_a_profile_that_is_not_valid_cannot_be_forced(folder: Path) -> None:
     done = shell("PD decode --profile empty.yaml --force PD012", folder)
     assert done.returncode == 78
     assert done.stderr.endswith("pd-launch: refused to start, see the errors above\n")
+
+
+def test_a_target_of_the_wrong_family_is_said(folder: Path) -> None:
+    done = shell("PD check p.yaml --target 0.25.1rc1", folder)
+    assert "--target vllm-ascend 0.25.1rc1 does not fit this input" in done.stderr
+
+
+def test_an_empty_target_is_nonsense(folder: Path) -> None:
+    assert shell("PD check p.yaml --target ''", folder).returncode == 2
+
+
+def test_a_file_with_zero_bytes_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_bytes(b"\0\1\2'")
+    done = shell("PD check a.sh", tmp_path)
+    assert "PD010" in done.stdout and "no text" in done.stdout
+
+
+def test_a_file_given_twice_is_read_once(folder: Path) -> None:
+    done = shell("PD check decode.sh decode.sh --target vllm==0.32.0", folder)
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_invalid_profile_keeps_its_target(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text('version: 1\ntarget: "vllm-ascend==0.25.1rc1"\nhardware: a3\ndecode: {x: 1}\n')
+    assert "vllm-ascend 0.25.1rc1" in shell("PD check p.yaml", tmp_path).stdout

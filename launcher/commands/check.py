@@ -19,6 +19,7 @@ from pd_launch.launcher.commands.common import (
     locale_language,
     parse_target_option,
     read_source,
+    say_passed_over,
     split_command,
     terminal_columns,
     use_colour,
@@ -81,7 +82,7 @@ def check_command(options: CheckOptions) -> int:
     inputs = Inputs(
         [read_source(path) for path in paths],
         [as_text(word) for word in command],
-        parse_target_option(options.target or config.target),
+        parse_target_option(config.target if options.target is None else options.target),
         host_option(options.host, options.host_facts),
         options.separate,
     )
@@ -121,6 +122,7 @@ def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on:
             _write_fixed(fixed)
             inputs.files = [SourceFile(s.path, fixed.after.get(s.path, s.text), s.exact) for s in inputs.files]
     deployments = read(inputs)
+    say_passed_over(inputs.target, (deployment.target for deployment in deployments))
     checked = run_checks(deployments, selection, lang)
     if not options.diff:
         _print(checked, deployments, inputs, options, lang)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ def parse_target_option(text: str | None) -> Target | None:
         return parse_target(text)
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint="--target") from None
+
+
+def say_passed_over(given: Target | None, used: Iterable[Target]) -> None:
+    """Say on standard error where ``--target`` does not fit an input, which is then checked for another release."""
+    for target in dict.fromkeys(target for target in used if given is not None and target.decided_by != "--target"):
+        click.echo(f"pd-launch: --target {given} does not fit this input: {target} is used", err=True)
 
 
 def locale_language() -> str:

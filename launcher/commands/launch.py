@@ -14,6 +14,7 @@ from pd_launch.launcher.commands.common import (
     is_text,
     locale_language,
     parse_target_option,
+    say_passed_over,
     split_command,
     use_colour,
     write,
@@ -46,6 +47,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
         return USAGE if dry_run else REFUSED
+    say_passed_over(target, [launch.deployment.target])
     if launch.options.show_origin:
         click.echo("".join(f"{clean(line)}\n" for line in origins(launch.launches)), err=True, nl=False)
     if dry_run:

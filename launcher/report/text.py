@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.secrets import mask_line
-from pd_launch.schemas.finding import Finding, Summary
+from pd_launch.schemas.finding import RANK, Finding, Summary
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import SourceFile
 
@@ -44,7 +44,21 @@ class TextReport:
     def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
         """Return the whole report."""
         parts = [self.finding(finding) for finding in findings]
-        return "\n".join([*parts, self.summary(summary, targets)])
+        return "\n".join([*parts, self.summary(summary, targets), *self.next_steps(findings)])
+
+    def next_steps(self, findings: Sequence[Finding]) -> list[str]:
+        """Return what to do next: a line, where there are findings."""
+        if not findings:
+            return []
+        first = max(findings, key=lambda finding: RANK[finding.severity]).code
+        sure = sum(finding.fix is not None and finding.fix.safe for finding in findings)
+        fixable = sum(finding.fix is not None for finding in findings)
+        flags = "--fix" if sure else "--fix --unsafe-fixes"
+        if self.lang == "zh":
+            fixing = f"{sure or fixable} 处可以自动修复：加 {flags}（先看改动：--diff）；" if fixable else ""
+            return [f"{fixing}详细说明：pd-launch explain {first}"]
+        fixing = f"{sure or fixable} can be fixed: add {flags}, or --diff to look first; " if fixable else ""
+        return [f"{fixing}for more: pd-launch explain {first}"]
 
     def finding(self, finding: Finding) -> str:
         """Return one finding with its place."""

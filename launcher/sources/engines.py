@@ -54,6 +54,8 @@ class Found:
     faults: list[Fault] = field(default_factory=list)
     nested: list[tuple[Text, Finish]] = field(default_factory=list)
     containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
+    idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
+    """Containers that are started without an engine, with the scripts that their command names."""
     online_dp: list[list[Text]] = field(default_factory=list)
     profiles: list[Text] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
@@ -168,7 +170,26 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
     words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
     if not add_engine(words, "docker", label, command.origin, found, finish):
         inner = Command(list(words), {}, command.origin, command.body)
-        found.nested += [(script, finish) for script in scripts_inside(inner)]
+        scripts = scripts_inside(inner)
+        found.nested += [(script, finish) for script in scripts]
+        if not scripts and docker.executes_in is None:
+            named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
+            found.idle.append((container, env, named))
+
+
+def into_containers(found: Found) -> None:
+    """Put engines into the containers that other files start for them: by the script's name, or the only one there is.
+
+    The guides start a container with a shell, and the engine by a script inside it.
+    """
+    bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
+    for container, env, named in found.idle:
+        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in named]
+        if len(found.idle) == 1 and not named:
+            inside = bare
+        for node in inside:
+            node.container = container
+            node.env = {**env, **node.env}
 
 
 def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:

@@ -74,6 +74,7 @@ class _Reader:
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
+                launch.partial = True  # the rest of the engine's arguments stands elsewhere
                 launch.args.append(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
 

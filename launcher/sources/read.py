@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.render import render
-from pd_launch.launcher.sources.engines import Finish, Found, elsewhere, keep, read_command, scripts_inside
+from pd_launch.launcher.sources.engines import (
+    Finish,
+    Found,
+    elsewhere,
+    into_containers,
+    keep,
+    read_command,
+    scripts_inside,
+)
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
 from pd_launch.launcher.sources.shell import Command, read_shell
@@ -21,7 +29,7 @@ from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
-from pd_launch.schemas.target import Target, newest, parse_target
+from pd_launch.schemas.target import Target, TargetError, newest, parse_target
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
 MAX_NESTED = 4
@@ -70,7 +78,7 @@ class _Call:
         self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
-        for source in self.inputs.files:
+        for source in {source.path: source for source in self.inputs.files}.values():
             self.file(source)
         if self.inputs.command:
             self.given_command(self.inputs.command)
@@ -82,7 +90,12 @@ class _Call:
 
     def file(self, source: SourceFile) -> None:
         group = _Group() if self.inputs.separate else self.together
-        if _is_python(source):
+        if "\0" in source.text:
+            group.sources[source.path] = source
+            group.found.faults.append(
+                Fault("unreadable", source.origin(0, 0), "this file is no text", "这个文件不是文本文件")
+            )
+        elif _is_python(source):
             from pd_launch.launcher.sources.python_file import read_python
 
             group.sources[source.path] = source
@@ -231,6 +244,7 @@ class _Call:
 
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
+        into_containers(found)
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
@@ -275,6 +289,7 @@ def _too_many(node: NodeLaunch) -> Fault:
 
 
 def _extend(found: Found, more: Found) -> None:
+    found.idle += more.idle
     found.nodes += more.nodes
     found.proxies += more.proxies
     found.faults += more.faults
@@ -314,6 +329,7 @@ def profile_deployment(
     deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
     deployment.faults += loaded.faults
     if profile is None:
+        deployment.target = given or written_target(loaded.tree) or deployment.target
         return deployment
     deployment.ascend = profile.hardware_kind().ascend
     deployment.target = target_of(loaded, given)
@@ -322,6 +338,15 @@ def profile_deployment(
         deployment.nodes += rendered.launches
         deployment.faults += rendered.faults
     return deployment
+
+
+def written_target(tree: Node) -> Target | None:
+    """Return the target that a profile names which is not valid otherwise."""
+    node = tree.get("target")
+    try:
+        return parse_target(node.value, "profile") if node is not None and isinstance(node.value, str) else None
+    except TargetError:
+        return None
 
 
 def target_of(loaded: LoadedProfile, given: Target | None) -> Target:

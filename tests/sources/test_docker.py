@@ -134,8 +134,22 @@ def test_programs_that_run_containers(program: str) -> None:
 
 def test_a_container_without_an_engine_is_a_known_form() -> None:
     found = deployment({"run.sh": f"docker run --net=host -it {IMAGE} bash\n", "serve.sh": f"{SERVE}\n"})
-    assert len(found.nodes) == 1 and found.nodes[0].container is None
+    assert len(found.nodes) == 1
     assert found.forms >= {"docker"} and not found.faults
+
+
+def test_an_engine_in_another_file_is_in_the_only_container() -> None:
+    found = deployment({"run.sh": f"docker run --shm-size=1g -it {IMAGE} bash\n", "serve.sh": f"{SERVE}\n"})
+    container = found.nodes[0].container
+    assert container is not None and container.shm_size is not None and container.shm_size.value == "1g"
+    assert found.target.vllm_ascend == "0.25.1rc1"  # the image's
+
+
+def test_a_container_that_names_a_script_holds_its_engine_alone() -> None:
+    run = f"docker run --shm-size=1g {IMAGE} bash /work/a.sh\ndocker run --shm-size=2g {IMAGE} bash /work/b.sh\n"
+    found = deployment({"run.sh": run, "a.sh": f"{SERVE}\n", "b.sh": f"{SERVE}\n", "c.sh": f"{SERVE}\n"})
+    sizes = {n.origin.file: n.container and n.container.shm_size and n.container.shm_size.value for n in found.nodes}
+    assert sizes == {"a.sh": "1g", "b.sh": "2g", "c.sh": None}
 
 
 @pytest.mark.parametrize(
