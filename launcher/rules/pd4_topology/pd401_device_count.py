@@ -160,13 +160,15 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
 def _shared(deployment: Deployment) -> Iterator[Hit]:
     """Find devices that two engines of one machine are both given."""
     given = {id(node): frozenset(visible(node, deployment) or ()) for node in deployment.nodes}
+    said: set[int] = set()
     for one, other in same_machine(deployment) if deployment.target.is_ascend else ():
-        both = sorted(given[id(one)] & given[id(other)])
+        both = sorted(given[id(one)] & given[id(other)]) if id(other) not in said else []
         if not both:
             continue
         place, before = visible_node(other, deployment), visible_node(one, deployment)
         if place is None or before is None or _on_purpose(one, other):
             continue
+        said.add(id(other))
         yield Hit(
             place.origin,
             Msg(
