@@ -66,6 +66,10 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
+        elif transfer.kv_load_failure_policy == "recompute" and vllm_config.scheduler_config.async_scheduling:
+            # vLLM schedules the next step ahead and does not take back what it computes from a failed restore.
+            self.scheduler.async_from = 0
+            logger.info("%s: restores run beside other steps, so that one that fails is recomputed", words.connector)
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
 
     def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
@@ -142,8 +146,8 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         """Return all groups: a restore brings back the request's own blocks."""
         return tuple(range(len(self._kv_cache_config.kv_cache_groups)))
 
-    def get_num_new_matched_tokens(self, request: Any, num_computed_tokens: int) -> tuple[int, bool]:
-        """Return how many tokens can be restored; a question without side effects."""
+    def get_num_new_matched_tokens(self, request: Any, num_computed_tokens: int) -> tuple[int | None, bool]:
+        """Return how many tokens can be restored, None to be asked again; a question without side effects."""
         return self.scheduler.matched(request, num_computed_tokens) if self.scheduler else (0, False)
 
     def update_state_after_alloc(self, request: Any, blocks: Any, num_external_tokens: int) -> None:

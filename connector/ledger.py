@@ -296,6 +296,10 @@ class Ledger:
 
     # What people look at
 
+    def saving(self, request_id: str) -> bool:
+        """Whether the request is parked and its save is not reported yet."""
+        return request_id in self._saving
+
     def parked_in(self, request_id: str) -> bool:
         """Whether the request was parked by the step that is being planned."""
         copy = self.copies.get(request_id)

@@ -76,8 +76,10 @@ class OffloadScheduler:
 
     # Admission
 
-    def matched(self, request: Any, local: int) -> tuple[int, bool]:
-        """Answer ``get_num_new_matched_tokens``; asked in every step in which the request waits."""
+    def matched(self, request: Any, local: int) -> tuple[int | None, bool]:
+        """Answer ``get_num_new_matched_tokens``; asked in every step in which the request waits. None: ask again."""
+        if len(self.ledger.groups) > 1 and self.ledger.saving(request.request_id):
+            return None, False  # a restore that fails would end the engine, where several groups are: first the report
         tokens = self.ledger.restorable(request.request_id, request.num_tokens, local)
         if self.async_from is None or tokens == 0:
             return tokens, False

@@ -93,6 +93,18 @@ def test_the_stock_path_saves_what_was_tracked() -> None:
     assert [t.device for t in step.saves] == [[7, 8, 9]]
 
 
+def test_with_several_groups_a_copy_is_offered_when_its_save_is_reported() -> None:
+    made = OffloadScheduler([Group(4), Group(4)], 10, WORDS)
+    made.wrap_reset(Pool())
+    made.before_preempt(request(), ([1, 2], [3, 4]), 8)
+    step = made.step(output(preempted={"a"}))
+    assert step.report
+    assert made.matched(request(), 0) == (None, False)
+    report = WorkerReport(step.number, 10, set(), {})
+    made.worker_output(SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None))
+    assert made.matched(request(), 0) == (8, False)
+
+
 def test_the_hook_saves_the_exact_table_once() -> None:
     made = scheduler()
     running(made)
