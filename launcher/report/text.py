@@ -44,7 +44,8 @@ class TextReport:
     def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
         """Return the whole report."""
         parts = [self.finding(finding) for finding in findings]
-        return "\n".join([*parts, self.summary(summary, targets), *self.next_steps(findings)])
+        last = [self.summary(summary, targets), *self.next_steps(findings)]
+        return "\n".join([*parts, *(self.broken(line, 0) for line in last)])
 
     def next_steps(self, findings: Sequence[Finding]) -> list[str]:
         """Return what to do next: a line, where there are findings."""
