@@ -3,7 +3,8 @@
 The file named by ``PD_LAUNCH_TEST_FAULT`` holds the fault; an absent or empty one means none:
 
 - ``reversed``: every restore writes the saved blocks back in reversed order;
-- ``late``: blocks are saved after the forward pass, when others have already written into them;
+- ``late``: blocks are saved after the forward pass, two steps on, when others have written into them: some releases give
+  a victim's blocks away a step later only;
 - ``save raises``, ``load raises``: the next such copy fails, on one rank; with ``rank 1`` appended, on that one.
 
 Importing the module installs them, which every process of an engine must do: those that inherit nothing load it as
@@ -27,6 +28,7 @@ from pd_launch.connector.worker import OffloadWorker
 
 __all__ = ["BystanderConnector", "LateSaveConnector", "PreemptOffloadConnector", "RecomputeCPUOffloadConnector"]
 VARIABLE = "PD_LAUNCH_TEST_FAULT"
+LATE_STEPS = 2
 
 
 def fault() -> str:
@@ -59,17 +61,19 @@ def install() -> None:
         bind(self, reversed_loads(metadata) if (self._fault or fault()) == "reversed" else metadata)
 
     def handle_preemptions(self: Any, metadata: Any) -> None:
-        if (self._fault or fault()) == "late":
-            self._late = metadata
-        elif (self._fault or fault()) == "reversed":
-            save(self, reversed_loads(metadata))
-        else:
-            save(self, metadata)
+        wanted = self._fault or fault()
+        if wanted == "late":
+            self._late = (*self._late, metadata)
+            return
+        for late in self._late:
+            save(self, late)
+        self._late = ()
+        save(self, reversed_loads(metadata) if wanted == "reversed" else metadata)
 
     def wait_for_save(self: Any) -> None:
-        if self._late is not None:
-            late, self._late = self._late, None
-            save(self, late)
+        if len(self._late) > LATE_STEPS:
+            save(self, self._late[0])
+            self._late = self._late[1:]
         end(self)
 
     def registered(self: OffloadWorker, caches: Any) -> None:
@@ -79,7 +83,7 @@ def install() -> None:
         copies.load = _raising(copies.load, "load raises")
 
     changed: Any = ours
-    changed._late, changed._fault = None, ""
+    changed._late, changed._fault = (), ""
     changed.bind_connector_metadata = bind_connector_metadata
     changed.handle_preemptions = handle_preemptions
     changed.wait_for_save = wait_for_save
