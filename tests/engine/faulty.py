@@ -3,8 +3,8 @@
 The file named by ``PD_LAUNCH_TEST_FAULT`` holds the fault; an absent or empty one means none:
 
 - ``reversed``: every restore writes the saved blocks back in reversed order;
-- ``late``: blocks are saved after the forward pass, two steps on, when others have written into them: some releases give
-  a victim's blocks away a step later only;
+- ``late``: blocks are saved after the forward pass, two steps on, when others have written into them: some releases
+  give a victim's blocks away a step later only;
 - ``save raises``, ``load raises``: the next such copy fails, on one rank; with ``rank 1`` appended, on that one.
 
 Importing the module installs them, which every process of an engine must do: those that inherit nothing load it as
