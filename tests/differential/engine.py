@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from pd_launch.schemas.budget import OFFLOAD_NAMES
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -108,6 +110,8 @@ def check_connectors(options: argparse.Namespace) -> None:
         return
     from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
+    for name in OFFLOAD_NAMES:  # a test before this one may have loaded the connector, which registers itself
+        KVConnectorFactory._registry.pop(name, None)
     class_ = _found(lambda: KVConnectorFactory.get_connector_class(config), config.kv_connector_module_path)
     if config.kv_connector == "MultiConnector" and class_ is not None:
         view = types.SimpleNamespace(kv_transfer_config=config)
