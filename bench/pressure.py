@@ -57,7 +57,7 @@ def peers(work: Work) -> dict[str, Work]:
             prepare="bench.peers:simple_on_cpu",
         ),
         "loop": replace(ours, connector="Loop", module="bench.peers", extra=aside),
-        "lowered": replace(work, seqs=work.blocks // -(-(work.prompt + work.output) // BLOCK)),
+        "lowered": replace(work, seqs=(work.blocks - 1) // -(-(work.prompt + work.output) // BLOCK)),
     }
 
 
@@ -73,9 +73,10 @@ def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> lis
         except RuntimeError as error:
             print(f"{name}: {error}", flush=True)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
+    order = list(engines)
     for seed in range(rounds):
-        for name, engine in engines.items():
-            runs[name].append(engine.run(seed))
+        for name in order[seed % len(order) :] + order[: seed % len(order)]:  # each comes first once
+            runs[name].append(engines[name].run(seed))
         turn.yield_if_long()
     for engine in engines.values():
         engine.close()
