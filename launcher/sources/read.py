@@ -34,7 +34,7 @@ from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
 MAX_NESTED = 4
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]*\}|\$\w+")
-MAX_ENGINES = 512
+MAX_ENGINES = 384
 
 
 @dataclass
