@@ -45,7 +45,7 @@ def plot_copies(figures: list[dict[str, Any]], out: Path) -> None:
         axis.set_xticks(range(len(shapes)), [f"{row['shape']} {row['blocks']}" for row in largest])
         axis.set_title({"plain": "as glibc comes", "streaming": "memcpy writes past the caches"}[setting], fontsize=10)
     axes[0].set_ylabel("GB/s of processor time")
-    axes[1].legend(fontsize=7)
+    axes[1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5))
     save(figure, out / "copies.svg")
 
 
@@ -84,7 +84,7 @@ def plot_pressure(figures: list[dict[str, Any]], out: Path) -> None:
     axis.axhline(1, color="black", linewidth=0.8)
     axis.set_xticks(range(len(cases)), [f"prompt {prompt}, {blocks} blocks" for prompt, blocks in cases], fontsize=8)
     axis.set_ylabel("ours over peer, tokens per CPU second", fontsize=8)
-    axis.legend(fontsize=7, ncols=3)
+    axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5))
     save(figure, out / "pressure.svg")
 
 
