@@ -85,3 +85,8 @@ def human_integer(text: str) -> int | None:
     if match[3].isupper():
         return int(match[1]) * int(1024**steps)
     return int(float(match[1] + (match[2] or "")) * 1000**steps)
+
+
+def counted(number: int, word: str) -> str:
+    """Return ``1 rank`` or ``8 ranks``, for reading."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, Budget
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.offload import budget_of, served
-from pd_launch.schemas.units import format_size, human_size
+from pd_launch.schemas.units import counted, format_size, human_size
 from pd_launch.schemas.values import Node
 
 ZH = """
@@ -110,7 +110,8 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     wrong = f", not {human_size(told)}" if told is not None and told != budget.per_rank_bytes else ""
     wrong_zh = f"(不是 {human_size(told)})" if told is not None and wrong else ""
     en = (
-        f"cpu_bytes_to_use is {human_size(total)} for one engine and is divided by its {budget.ranks_per_engine} ranks "
+        f"cpu_bytes_to_use is {human_size(total)} for one engine and is divided by its "
+        f"{counted(budget.ranks_per_engine, 'rank')} "
         f"({sizes}), never by DP: each card gets {card}{wrong}, each engine {engine}"
     )
     zh = (

@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, describe
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.offload import budget_of, served
-from pd_launch.schemas.units import human_size
+from pd_launch.schemas.units import counted, human_size
 
 ZH = """
 没有写卸载预算
@@ -88,7 +88,7 @@ def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         else:
             share, ranks = human_size(budget.per_rank_bytes or 0), budget.ranks_per_engine
             message = Msg(
-                f"no budget is set: the default of 8 GiB for one engine is divided by its {ranks} ranks, so "
+                f"no budget is set: the default of 8 GiB for one engine is divided by its {counted(ranks, 'rank')}, so "
                 f"{describe(budget, node.local_engines or 1)}",
                 f"没有写预算:默认每个引擎 8 GiB,除以它的 {ranks} 个 rank,每张卡得到 {share}",
             )
