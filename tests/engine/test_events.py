@@ -107,9 +107,28 @@ def update_weights(at: int | None, watched: bool = True) -> Any:
     return task
 
 
+def report_late() -> None:
+    """Let the worker tell the ends of its loads only at every fourth question."""
+    from pd_launch.connector.worker import OffloadWorker
+
+    take, held, asked = OffloadWorker.take_loaded, set(), [0]
+
+    def late(worker: Any) -> set[str]:
+        held.update(take(worker))
+        asked[0] += 1
+        if asked[0] % 4:
+            return set()
+        out = set(held)
+        held.clear()
+        return out
+
+    OffloadWorker.take_loaded = late  # type: ignore[method-assign]
+
+
 def abort_while_loading(mode: Mode) -> dict[str, Any]:
     from pd_launch.connector.steps import State
 
+    report_late()
     engine = begin(mode)
     book = ledger(Holder(engine))
 
