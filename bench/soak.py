@@ -22,7 +22,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.engine.harness import Counters, Mode, at_rest, ledger, make_engine, prepare, prompts, run  # noqa: E402
+from tests.engine.harness import (  # noqa: E402
+    Counters,
+    Mode,
+    at_rest,
+    ledger,
+    make_engine,
+    prepare,
+    prompts,
+    run,
+    scheduler_side,
+)
 
 PROMPTS = 64
 OUTPUT = 150
@@ -51,10 +61,11 @@ class Figures:
     blocks_held: int = 0
     copies_held: int = 0
     tables_held: int = 0
+    remembered: int = 0  # requests that the scheduler side still knows, and host blocks that its books still name
 
     def passed(self) -> bool:
         """Whether every answer was the same and nothing leaked."""
-        held = self.blocks_held + self.copies_held + self.tables_held
+        held = self.blocks_held + self.copies_held + self.tables_held + self.remembered
         return not (self.different or held or self.descriptor_growth > 0) and self.memory_growth < LONGEST_GROWTH
 
 
@@ -86,7 +97,7 @@ class Soak:
         self._count()
 
     def _count(self) -> None:
-        side = self.engine.engine_core.engine_core.scheduler.connector.scheduler
+        side = scheduler_side(self.llm)
         stats = side.stats
 
         def counted() -> Any:
@@ -152,7 +163,11 @@ class Soak:
         held = at_rest(self.llm) or {}
         figures, values = self.figures, self.counters.values
         figures.blocks_held, figures.copies_held = held["taken"], held["copies"]
-        figures.tables_held = len(ledger(self.llm).tables)
+        book, side = ledger(self.llm), scheduler_side(self.llm)
+        figures.tables_held = len(book.tables)
+        kept: list[Any] = [side._requests, side._beside, book._saving, book._restored]
+        kept += [book.shelf._touched, book.shelf._references, book.shelf._shared, book.shelf._keys]
+        figures.remembered = sum(map(len, kept))
         figures.preempted, figures.steps = values["preempted"], values["steps"]
         figures.recomputed_positions = values["again"]
         figures.parked, figures.restored = (int(self.sums.get(n, 0)) for n in ("parked", "restored"))
