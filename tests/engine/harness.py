@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,19 @@ def prepare() -> None:
     version = importlib.import_module("importlib.metadata").version("vllm")
     os.environ.setdefault("VLLM_CACHE_ROOT", str(Path(tempfile.gettempdir()) / f"pd-launch-test-vllm-{version}"))
     importlib.import_module("vllm.entrypoints.llm")
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """As prepare(), and the environment of this process is as before at the end: other tests start engines too."""
+    before = {name: os.environ.get(name) for name in (*ENVIRONMENT, "PYTHONPATH", "VLLM_CACHE_ROOT")}
+    prepare()
+    yield
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def run(mode: Mode, task: Callable[[Mode], dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -43,6 +43,7 @@ MODES = {
     "chunked prefill, async, prefix caching": Mode(batched=64, asynchronous=True, prefix_caching=True),
     "priority": Mode(priority=True),
     "priority, async": Mode(priority=True, asynchronous=True),
+    "preempted again and again": Mode(blocks=12, prompt=90, longer=-12, output=160),
     "n-gram drafts": Mode(**NGRAM),
     "n-gram drafts, prefix caching": Mode(**NGRAM, prefix_caching=True),
     "asynchronous restores": Mode(extra=BESIDE),

@@ -8,6 +8,7 @@ row of docs/correctness.md when that is asked for.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,7 @@ if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
 from tests.engine import record
-from tests.engine.harness import Mode, prepare, run
+from tests.engine.harness import Mode, prepared, run
 from tests.engine.modes import MODES
 
 pytestmark = pytest.mark.engine
@@ -26,8 +27,9 @@ REST = {"taken": 0, "copies": 0, "tables": 0}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vllm() -> None:
-    prepare()
+def vllm() -> Iterator[None]:
+    with prepared():
+        yield
 
 
 @cache
@@ -103,13 +105,18 @@ def test_identical_nothing_recomputed_and_wrong_copies_show(name: str) -> None:
 
 
 def test_async_scheduling_preempts_requests_with_output_in_flight() -> None:
+    from vllm.v1.core.sched.scheduler import Scheduler
+
     names = [name for name, mode in MODES.items() if mode.asynchronous]
     assert len(names) >= 5
-    assert sum(answer(name)["in_flight"] for name in names) > 0
+    in_flight = sum(answer(name)["in_flight"] for name in names)
+    # Newer releases preempt a consumer's request only when its last step is through.
+    waits = hasattr(Scheduler, "_request_blocks_can_be_freed")
+    assert in_flight == 0 if waits else in_flight > 0
 
 
 def test_one_request_is_preempted_several_times() -> None:
-    assert max(answer(name)["most_preempted"] for name in ("plain", "priority", "chunked prefill")) >= 3
+    assert answer("preempted again and again")["most_preempted"] >= 3
 
 
 def test_plain_takes_no_extra_step() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,14 +11,15 @@ import pytest
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
-from tests.engine.harness import Mode, at_rest, ledger, make_engine, metrics, prepare, prompts, run
+from tests.engine.harness import Mode, at_rest, ledger, make_engine, metrics, prepared, prompts, run
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vllm() -> None:
-    prepare()
+def vllm() -> Iterator[None]:
+    with prepared():
+        yield
 
 
 def begin(mode: Mode) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
-from tests.engine.harness import FAULTY, Mode, make_engine, prepare, prompts, run
+from tests.engine.harness import FAULTY, Mode, make_engine, prepared, prompts, run
 from tests.engine.test_engine import REST, checked
 
 pytestmark = pytest.mark.engine
@@ -20,8 +21,9 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vllm() -> None:
-    prepare()
+def vllm() -> Iterator[None]:
+    with prepared():
+        yield
 
 
 @pytest.mark.parametrize(

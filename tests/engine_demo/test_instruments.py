@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,20 @@ import pytest
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
-from tests.engine.harness import Mode, prepare, run
+from tests.engine.harness import Mode, prepared, run
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vllm() -> None:
-    prepare()
+def vllm() -> Iterator[None]:
+    with prepared():
+        yield
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, dict]:  # type: ignore[type-arg]
     """An engine under pressure with nothing but the step counter: what it returned, what the counter wrote."""
-    prepare()
     file: Path = tmp_path_factory.mktemp("counter") / "counts.json"
     result = run(Mode(connector="StepCounter", module="bench.step_counter", extra={"file": str(file)}))
     assert "error" not in result, result["log"][-2000:]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 
 import pytest
 
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
-from tests.engine.harness import Mode, prepare, run
+from tests.engine.harness import Mode, prepared, run
 from tests.logs.lines import report
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vllm() -> None:
-    prepare()
+def vllm() -> Iterator[None]:
+    with prepared():
+        yield
 
 
 @pytest.mark.parametrize(

