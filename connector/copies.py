@@ -3,7 +3,8 @@
 ======= ======================================================== ============ =============================
 backend how                                                      host layout  run on its device?
 ======= ======================================================== ============ =============================
-CPU     one gather or scatter per region, nothing in between     region-major yes; the default there
+CPU     one gather or scatter per region, nothing in between;    region-major yes; the default there
+        large ones past the caches (:mod:`streaming`)
 torch   gather on the device, blocking copy, in bounded pieces;  region-major no; the default on CUDA, NPU
         ordered with compute by the current stream                            and others, because it needs
                                                                               nothing but blocking copies
@@ -25,6 +26,7 @@ import numpy as np
 import torch
 
 from pd_launch.connector.blocks import runs
+from pd_launch.connector.streaming import streaming
 
 PIECE_BYTES = 64 << 20
 AUTO, STAGED, BATCHED = "auto", "staged", "batched"
@@ -63,10 +65,10 @@ class CopyBackend(Protocol):
 
 
 class CpuCopies:
-    """For a device cache in CPU memory: one call per region and run of host blocks, memory speed.
+    """For a device cache in CPU memory: one call per region and run of host blocks, or one for all; memory speed.
 
-    numpy moves whole rows with memcpy, in both directions, faster than torch's index_select and index_copy_ (figures in
-    docs/performance.md).
+    numpy moves whole rows with memcpy, in both directions, faster than torch's index_select and index_copy_. What is
+    larger than the caches goes past them, where this machine has a way (figures in docs/performance.md).
 
     Args:
         device: uint8 views [blocks, width] of the cache.
@@ -76,11 +78,15 @@ class CpuCopies:
     def __init__(self, device: Sequence[torch.Tensor], host: Sequence[torch.Tensor]) -> None:
         self._pairs = [(d.numpy(), h.numpy()) for d, h in zip(device, host, strict=True)]
         self._blocks = min(int(region.shape[0]) for region in device)
+        self._save_streaming, self._load_streaming = streaming(device, host), streaming(host, device)
         self._thread: ThreadPoolExecutor | None = None
 
     def save(self, device: Sequence[int], host: Sequence[int]) -> None:
         """Gather straight into the host blocks; the caller hands out neighbours where it can."""
         ids = self._ids(device)
+        if self._save_streaming and self._save_streaming.takes(len(ids)):
+            self._save_streaming.copy(ids, np.asarray(host, dtype=np.int64))
+            return
         for offset, start, count in pieces(host):
             part = ids[offset : offset + count]
             for source, target in self._pairs:
@@ -89,6 +95,9 @@ class CpuCopies:
     def load(self, device: Sequence[int], host: Sequence[int]) -> None:
         """Scatter from the host blocks."""
         ids = self._ids(device)
+        if self._load_streaming and self._load_streaming.takes(len(ids)):
+            self._load_streaming.copy(np.asarray(host, dtype=np.int64), ids)
+            return
         for offset, start, count in pieces(host):
             part = ids[offset : offset + count]
             for target, source in self._pairs:

@@ -114,7 +114,17 @@ def test_every_byte_of_a_block_is_covered_once(layout: Callable[[], Any]) -> Non
     assert all(any(content) for block in (4, 6) for content in block_content(caches, block))
 
 
-@pytest.mark.parametrize("backend", [CpuCopies, TorchCopies, lambda d, h: TorchCopies(d, h, piece_bytes=1500)])
+def past_the_caches(device: Any, host: Any) -> Any:
+    """The CPU's copies, streaming whatever their size."""
+    copies = CpuCopies(device, host)
+    for way in filter(None, (copies._save_streaming, copies._load_streaming)):
+        way.takes = lambda rows: True
+    return copies
+
+
+@pytest.mark.parametrize(
+    "backend", [CpuCopies, past_the_caches, TorchCopies, lambda d, h: TorchCopies(d, h, piece_bytes=1500)]
+)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_blocks_survive_host_and_back(layout: Callable[[], Any], backend: Any) -> None:
     caches = layout()
