@@ -22,6 +22,7 @@ from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
 from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.target import Target
+from pd_launch.schemas.units import GIB, MIB, counted, format_size
 from pd_launch.schemas.values import Node, Origin, Unknown, plain_node
 
 ProfileSide = Literal["prefill", "decode"]
@@ -98,7 +99,11 @@ class _Side:
         ranks = self.section.parallel.ranks or self._equal_ranks(count)
         if ranks and len(ranks) != count:
             self._fault(
-                "parallel.ranks has one entry for each node", "parallel.ranks 每个节点一项", "parallel", "ranks"
+                f"parallel.ranks has one entry for each node: {counted(count, 'node')}, not {len(ranks)}",
+                f"parallel.ranks 每个节点一项:应当是 {count} 项,而不是 {len(ranks)} 项",
+                "parallel",
+                "ranks",
+                help=_ranks_help(layout.data, count),
             )
             return Rendered([], self.faults)
         launches = []
@@ -133,6 +138,7 @@ class _Side:
                 f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点:请写 parallel.ranks",
                 "parallel",
                 "data",
+                help=_ranks_help(data, nodes),
             )
             return []
         return [data // nodes] * nodes
@@ -143,8 +149,8 @@ class _Side:
         sections = (tree.get(key), tree.get(self.side, key), tree.get("nodes", self.side, number, key))
         return {name: node for section in sections if section for name, node in section.items()}
 
-    def _fault(self, en: str, zh: str, *path: str) -> None:
-        self.faults.append(Fault("profile", self.at(*path).origin, en, zh))
+    def _fault(self, en: str, zh: str, *path: str, help: tuple[str, str]) -> None:
+        self.faults.append(Fault("profile", self.at(*path).origin, en, zh, help=help[0], help_zh=help[1]))
 
     def at(self, *path: str, shared: bool = False) -> Node:
         """Return the node at a path of this side (or of the whole profile), or of the nearest key that is there.
@@ -249,17 +255,21 @@ class _Side:
             base = name.partition(".")[0].removeprefix("no-")
             if not _FLAG.fullmatch(name):
                 self._refuse(
-                    node, f"{name!r} is no long name of a flag, without dashes", f"{name!r} 不是参数的长名(不写横线)"
+                    node,
+                    f"{name!r} is no long name of a flag, without dashes",
+                    f"{name!r} 不是参数的长名(不写横线)",
+                    ("write for example max-num-seqs: 128", "例如写 max-num-seqs: 128"),
                 )
             elif base in DERIVED:
                 en = f"{name} follows from {DERIVED[base]}; set it there"
-                self._refuse(node, en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置")
+                help = (f"delete it here and set {DERIVED[base]}", f"在这里删掉,改写 {DERIVED[base]}")
+                self._refuse(node, en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置", help)
             elif name != "additional-config":
                 builder.add(name, node.plain(), node)
         self.faults += [fault for fault in builder.faults if fault not in self.faults]
 
-    def _refuse(self, node: Node, en: str, zh: str) -> None:
-        fault = Fault("profile", node.key or node.origin, en, zh)
+    def _refuse(self, node: Node, en: str, zh: str, help: tuple[str, str]) -> None:
+        fault = Fault("profile", node.key or node.origin, en, zh, help=help[0], help_zh=help[1])
         if fault not in self.faults:
             self.faults.append(fault)
 
@@ -278,7 +288,13 @@ class _Side:
         if offload is None or not self.target.is_ascend:
             return written
         if written is not None and not isinstance(written.value, dict):
-            self._refuse(written, "additional-config is a mapping", "additional-config 应当是映射")
+            example = "additional-config: {enable_cpu_binding: true}"
+            self._refuse(
+                written,
+                "additional-config is a mapping",
+                "additional-config 应当是映射",
+                (f"write for example {example}", f"例如写 {example}"),
+            )
             return None
         place = self.at("offload")
         plain = written.plain() if written else {}
@@ -381,7 +397,8 @@ class _Side:
             self._refuse(
                 place,
                 f"{key}: {total} bytes do not divide evenly over {ranks} ranks; write per_rank",
-                f"{key}:{total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+                f"{key} 的 {total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+                _division_help(key, total, ranks),
             )
         related = tuple(self.at("parallel", k).origin for k in ("tensor", "pipeline") if getattr(parallel, k) > 1)
         return Node(max(1, total // ranks), place.origin, related=related)
@@ -436,6 +453,23 @@ class _Side:
                 setattr(container, key, Node(size, self.at("container", key, shared=True).origin))
         container.runtime = said.runtime
         return container
+
+
+def _ranks_help(data: int, nodes: int) -> tuple[str, str]:
+    shares = [data // nodes + (number < data % nodes) for number in range(nodes)]
+    if not all(shares):
+        return f"write data: {nodes} or more, or fewer nodes", f"把 data 写成不小于 {nodes},或少写节点"
+    return f"write for example ranks: {shares}", f"例如写 ranks: {shares}"
+
+
+def _division_help(key: str, total: int, ranks: int) -> tuple[str, str]:
+    share = max(1, total // ranks)
+    for unit in (GIB, MIB):  # a round number, where there is one
+        if share > 64 * unit // 16:
+            share -= share % unit
+            break
+    whole, each = format_size(share * ranks), format_size(share)
+    return f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each},或 {key}: {whole}"
 
 
 def _auto(value: str, origin: Origin) -> Node:

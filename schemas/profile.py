@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from pd_launch.schemas.budget import parse_bytes, parse_ratio
+from pd_launch.schemas.errors import ValueFault
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.parallel import Parallel
 from pd_launch.schemas.target import Target, ascend_target, parse_target, vllm_target
@@ -33,7 +34,12 @@ EnvValue = str | int | float | bool
 
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"{name!r} is no name of an environment variable")
+        raise ValueFault(
+            f"{name!r} is no name of an environment variable",
+            f"{name!r} 不能作环境变量名",
+            "a name has letters, digits and _, and does not begin with a digit",
+            "名字只含字母、数字和 _,且不以数字开头",
+        )
     return name
 
 
@@ -84,11 +90,27 @@ class ParallelSection(_Section):
     @model_validator(mode="after")
     def _ranks_add_up(self) -> ParallelSection:
         if self.tensor * self.pipeline * self.prefill_context * self.data > MAX_DEVICES:
-            raise ValueError(f"more than {MAX_DEVICES} devices")
+            raise ValueFault(
+                f"more than {MAX_DEVICES} devices",
+                f"超过 {MAX_DEVICES} 个设备",
+                "tensor × pipeline × prefill_context × data is the number of devices of this side: correct these",
+                "本侧设备数是 tensor × pipeline × prefill_context × data,请改正它们",
+            )
         if self.launch == "external" and self.data > MAX_ENGINES:
-            raise ValueError(f"more than {MAX_ENGINES} engines that are started one by one")
+            raise ValueFault(
+                f"more than {MAX_ENGINES} engines that are started one by one",
+                f"超过 {MAX_ENGINES} 个要逐个启动的引擎",
+                f"write data: {MAX_ENGINES} or less, or launch: internal",
+                f"把 data 写成不超过 {MAX_ENGINES},或写 launch: internal",
+            )
         if self.ranks is not None and sum(self.ranks) != self.data:
-            raise ValueError(f"ranks add up to {sum(self.ranks)}, but data is {self.data}")
+            total = sum(self.ranks)
+            raise ValueFault(
+                f"ranks add up to {total}, but data is {self.data}",
+                f"ranks 之和是 {total},而 data 是 {self.data}",
+                f"write data: {total}, or ranks that add up to {self.data}",
+                f"写 data: {total},或让 ranks 之和等于 {self.data}",
+            )
         return self
 
 
@@ -116,7 +138,13 @@ class OffloadSection(_Section):
         given = [way for way in ways if getattr(self, way) is not None]
         if len(given) != 1:
             found = " and ".join(given) if given else "none"
-            raise ValueError(f"give exactly one of {', '.join(ways)}; found {found}")
+            found_zh = f"写了 {'、'.join(given)}" if given else "一个也没有写"
+            raise ValueFault(
+                f"give exactly one of {', '.join(ways)}; found {found}",
+                f"{'、'.join(ways)} 必须写且只能写一个;现在{found_zh}",
+                "write for example per_rank: 16GiB",
+                "例如写 per_rank: 16GiB",
+            )
         return self
 
 
@@ -142,7 +170,13 @@ class NetworkSection(_Section):
 
 def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
     if "connector" in transfer:
-        raise ValueError("the connector is the same on both sides: write it in the shared transfer section")
+        raise ValueFault(
+            "the connector is the same on both sides: write it in the shared transfer section",
+            "两侧的连接器相同:请写在共用的 transfer 里",
+            "delete it here, and write transfer.connector on the profile's top level",
+            "在这里删掉,在配置文件顶层写 transfer.connector",
+            at=("connector",),
+        )
     return transfer
 
 
@@ -204,7 +238,12 @@ class SideSection(_Section):
     @model_validator(mode="after")
     def _one_configuration(self) -> SideSection:
         if self.kv_transfer_config is not None and (self.transfer or getattr(self, "offload", None) is not None):
-            raise ValueError("kv_transfer_config is the whole configuration: leave out transfer and offload beside it")
+            raise ValueFault(
+                "kv_transfer_config is the whole configuration: leave out transfer and offload beside it",
+                "kv_transfer_config 是完整的配置:旁边不要再写 transfer 和 offload",
+                "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
+                "把 offload 连接器写进 kv_transfer_config,或不写 kv_transfer_config",
+            )
         return self
 
 
@@ -213,6 +252,26 @@ class DecodeSection(SideSection):
 
     offload: OffloadSection | None = None
     """Host memory for preempted requests."""
+
+
+def _beside_whole(side: str, node: int) -> ValueFault:
+    return ValueFault(
+        f"nodes.{side} has transfer, but {side}.kv_transfer_config is the whole configuration",
+        f"nodes.{side} 写了 transfer,而 {side}.kv_transfer_config 是完整的配置",
+        f"leave transfer out here, or {side}.kv_transfer_config",
+        f"去掉这里的 transfer,或去掉 {side}.kv_transfer_config",
+        at=("nodes", side, node, "transfer"),
+    )
+
+
+def _without_shared(*at: str | int) -> ValueFault:
+    return ValueFault(
+        f"{'.'.join(map(str, at))}: its options need the shared section transfer, which names the connector",
+        f"{'.'.join(map(str, at))}:这些选项需要共用的 transfer 一节,连接器写在那里",
+        "write transfer: {connector: MooncakeConnectorV1} on the profile's top level",
+        "在配置文件顶层写 transfer: {connector: MooncakeConnectorV1}",
+        at=at,
+    )
 
 
 class Profile(_Section):
@@ -249,13 +308,23 @@ class Profile(_Section):
     @classmethod
     def _one_family(cls, target: object) -> object:
         if isinstance(target, dict) and len(target) != 1:
-            raise ValueError("name one release, of vllm_ascend or of vllm")
+            raise ValueFault(
+                "name one release, of vllm_ascend or of vllm",
+                "只写一个版本:vllm_ascend 的或 vllm 的",
+                "write for example vllm-ascend==0.25.1rc1; it brings the vLLM that it is built for",
+                "例如写 vllm-ascend==0.25.1rc1;它对应的 vLLM 由它确定",
+            )
         return target
 
     @model_validator(mode="after")
     def _has_a_side(self) -> Profile:
         if self.prefill is None and self.decode is None:
-            raise ValueError("needs a section decode or prefill")
+            raise ValueFault(
+                "needs a section decode or prefill",
+                "需要 decode 或 prefill 一节",
+                "write for example decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
+                "例如写 decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
+            )
         return self
 
     @model_validator(mode="after")
@@ -264,13 +333,13 @@ class Profile(_Section):
         for name in ("prefill", "decode"):
             side: SideSection | None = getattr(self, name)
             nodes: list[NodeSection] = getattr(self.nodes, name)
-            differs = any(node.transfer for node in nodes)
-            if side is not None and side.kv_transfer_config is not None and differs:
-                raise ValueError(f"nodes.{name} has transfer, but {name}.kv_transfer_config is the whole configuration")
-            if self.transfer is None and (differs or (side is not None and side.transfer)):
-                raise ValueError(
-                    f"{name}: options of transfer need the shared section transfer, which names the connector"
-                )
+            differing = [number for number, node in enumerate(nodes) if node.transfer]
+            if side is not None and side.kv_transfer_config is not None and differing:
+                raise _beside_whole(name, differing[0])
+            if self.transfer is None and side is not None and side.transfer:
+                raise _without_shared(name, "transfer")
+            if self.transfer is None and differing:
+                raise _without_shared("nodes", name, differing[0], "transfer")
         return self
 
     def hardware_kind(self) -> Hardware:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from pd_launch.schemas.errors import ValueFault, written
+
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)\s*", re.ASCII)
 SIZE_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGgTt](i?[Bb]?)?|[Bb])?\s*$"
@@ -17,7 +19,7 @@ SIZE_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGgTt](i?[Bb]?)?|[Bb])?\s*$"
 KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 
 
-class SizeError(ValueError):
+class SizeError(ValueFault):
     """A size that cannot be read; the message says what would be right."""
 
 
@@ -28,18 +30,24 @@ def parse_size(value: object) -> int:
         SizeError: it is no size, has an unknown unit, is negative, or is not a whole number of bytes.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise SizeError(f"{value!r} is not a size: write bytes as an integer, or a text such as 16GiB")
+        raise SizeError(
+            f"{written(value)} is not a size: write bytes as an integer, or a text such as 16GiB",
+            f"{written(value)} 不是大小:请写整数字节数,或 16GiB 这样的文本",
+        )
     if isinstance(value, int):
         if value < 0:
-            raise SizeError(f"{value} is negative: a size is zero or more")
+            raise SizeError(f"{value} is negative: a size is zero or more", f"{value} 是负数:大小不能小于零")
         return value
     match = _SIZE.fullmatch(value)
     if not match:
-        raise SizeError(f"{value!r} is not a size: write a number and a unit, such as 16GiB")
+        raise SizeError(
+            f"{value!r} is not a size: write a number and a unit, such as 16GiB",
+            f"{value!r} 不是大小:请写数字和单位,例如 16GiB",
+        )
     number, unit = match.groups()
     exact = Fraction(number) * _factor(unit, value)
     if exact.denominator != 1:
-        raise SizeError(f"{value!r} is not a whole number of bytes")
+        raise SizeError(f"{value!r} is not a whole number of bytes", f"{value!r} 不是整数个字节")
     return int(exact)
 
 
@@ -53,7 +61,10 @@ def _factor(unit: str, value: str) -> int:
             return int(1024**power)
         if lower[1:] == "b":
             return int(1000**power)
-    raise SizeError(f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)")
+    raise SizeError(
+        f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)",
+        f"{value!r} 的单位 {unit!r} 未知:请用 KiB、MiB、GiB 或 TiB(或 KB、MB、GB、TB)",
+    )
 
 
 def format_size(size: int) -> str:

@@ -52,7 +52,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "version: 1\nhardware: {kind: a2, devices: x}\nmodel: m\ndecode: {}\n",
             2,
             31,
-            "hardware.devices: input should be",
+            "hardware.devices: must be a whole number, not a text",
         ),
         ("version: 1\nhardware: {kind: a2, cards: 8}\nmodel: m\ndecode: {}\n", 2, 22, "unknown key hardware.cards"),
         ("version: 1\nhardware: {}\nmodel: m\ndecode: {}\n", 2, 1, "the key hardware.kind is missing"),
@@ -62,13 +62,13 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             BASE + "decode: {parallel: {tensor: 0}}\n",
             4,
             29,
-            "decode.parallel.tensor: input should be greater than or equal to 1",
+            "decode.parallel.tensor: must be 1 or more, not 0",
         ),
         (
             BASE + "decode: {parallel: {tensor: '8'}}\n",
             4,
             29,
-            "decode.parallel.tensor: input should be a valid integer",
+            "decode.parallel.tensor: must be a whole number, not a text",
         ),
         (
             BASE + "decode: {parallel: {data: 4, ranks: [1, 2]}}\n",
@@ -77,9 +77,9 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "decode.parallel: ranks add up to 3, but data is 4",
         ),
         (BASE + "decode: {parallel: {launch: ray}}\n", 4, 29, "must be 'internal', 'external' or 'hybrid', not 'ray'"),
-        (BASE + "decode: {port: 70000}\n", 4, 16, "decode.port: input should be less than or equal to 65535"),
+        (BASE + "decode: {port: 70000}\n", 4, 16, "decode.port: must be 65535 or less, not 70000"),
         (BASE + "decode: {offload: {per_rank: 16Gigs}}\n", 4, 30, "'16Gigs' has the unknown unit 'Gigs'"),
-        (BASE + "decode: {offload: {per_rank: 0}}\n", 4, 30, "decode.offload.per_rank: input should be greater than 0"),
+        (BASE + "decode: {offload: {per_rank: 0}}\n", 4, 30, "decode.offload.per_rank: must be more than 0, not 0"),
         (
             BASE + "decode: {offload: {}}\n",
             4,
@@ -100,7 +100,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         (BASE + "prefill: {offload: {per_rank: 1GiB}}\n", 4, 11, "unknown key prefill.offload"),
         (BASE + "decode: {env: {'A B': 1}}\n", 4, 16, "'A B' is no name of an environment variable"),
         (BASE + "decode: {env: {'X; id': 1}}\n", 4, 16, "'X; id' is no name of an environment variable"),
-        (BASE + "env: {A: [1]}\ndecode: {}\n", 4, 10, "env.A: input should be a valid string"),
+        (BASE + "env: {A: [1]}\ndecode: {}\n", 4, 10, "env.A: must be a text or a number, not a list"),
         (
             BASE + "decode: {engine: {tensor-parallel-size: 8}}\n",
             4,
@@ -140,7 +140,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             BASE + "decode: {parallel: {data: 3, ranks: [3]}}\nnodes: {decode: [{address: a}, {address: b}]}\n",
             4,
             37,
-            "parallel.ranks has one entry for each node",
+            "parallel.ranks has one entry for each node: 2 nodes, not 1",
         ),
         (BASE + "decode: {}\ntransfer: {kv_port: 1}\n", 5, 1, "the key transfer.connector is missing"),
         (BASE + "decode: {}\ntarget: latest\n", 5, 9, "'latest' is not a release"),
@@ -207,11 +207,34 @@ def test_set(settings: list[str], path: str, value: object) -> None:
     assert found == value
 
 
-def test_places_of_set_values_are_those_of_the_argument() -> None:
-    loaded = load_profile(SourceFile("p.yaml", BASE + "decode: {}\n"), ["decode.offload={per_rank: 1Gigs}"])
-    [fault] = loaded.faults
-    assert (fault.origin.file, fault.origin.line, fault.origin.column) == ("<command line>", 1, 27)
-    assert fault.origin.via == "--set"
+@pytest.mark.parametrize(
+    ("setting", "part"),
+    [
+        ("decode.offload={per_rank: 1Gigs}", "1Gigs"),
+        ("decode.offload={per_node: 257}", "per_node"),
+        ("decode.offload={per_rnk: 1GiB, per_rank: 1GiB}", "per_rnk"),
+        ("decode.engine={seed: 1, tensor-parallel-size: 8}", "tensor-parallel-size"),
+        ("decode={parallel: {tensor: 2}, env: {'A B': 1}}", "'A B'"),
+        ("nodes={decode: [{address: &a x, env: {o k: 1}}]}", "o k"),
+        ("decode={env: {A: &x [[1]], B: *x}, engine: {--seed: 1}}", "&x"),
+    ],
+)
+def test_places_of_set_values_are_those_of_the_argument(setting: str, part: str) -> None:
+    text = BASE + "decode: {parallel: {tensor: 2}}\n"
+    loaded = load_profile(SourceFile("p.yaml", text), [setting])
+    places = {
+        (f.origin.file, f.origin.line, f.origin.column, f.origin.via)
+        for f in profile_deployment(loaded, None, None).faults
+    }
+    assert ("<command line>", 1, setting.index(part) + 1, "--set") in places
+
+
+def test_places_below_an_alias_are_moved_once() -> None:
+    setting = "decode.env={A: &x [7], B: *x}"
+    tree = load_profile(SourceFile("p.yaml", BASE + "decode: {}\n"), [setting]).tree
+    seven = tree.get("decode", "env", "A", 0)
+    assert seven is not None and seven is tree.get("decode", "env", "B", 0)
+    assert seven.origin.column == setting.index("7") + 1
 
 
 @pytest.mark.parametrize(

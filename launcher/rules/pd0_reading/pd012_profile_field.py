@@ -71,16 +71,8 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
     The profile format of pd-launch, version 1.
     """
     for fault in deployment.faults_of("profile"):
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), _help(fault), fix=_fix(fault))
-
-
-def _help(fault: Fault) -> Msg:
-    if fault.help:
-        return Msg(fault.help, fault.help_zh or fault.help)
-    return Msg(
-        "correct this key; nothing is rendered before the profile is valid",
-        "改正这个键;配置文件有效之前不会渲染任何内容",
-    )
+        message, help = Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh)
+        yield Hit(fault.origin, message, help, fix=_fix(fault))
 
 
 def _fix(fault: Fault) -> FixEdits | None:
