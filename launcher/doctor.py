@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.check import Selection, check
-from pd_launch.launcher.doctor_rows import Needs, Row, rows_of
+from pd_launch.launcher.doctor_rows import Needs, Row, judged, rows_of
 from pd_launch.launcher.render import ProfileSide
 from pd_launch.launcher.rules.registry import Msg, all_rules
 from pd_launch.launcher.run import Refused, check_model, find_program
@@ -62,7 +62,7 @@ def examine_host(facts: dict[str, Any], target: Target | None, lang: str) -> Exa
     node.hardware = HARDWARE["a3" if ascend else "cuda"]
     deployment = Deployment(decide(ascend, target, None, [node]), [node], host=facts, ascend=ascend)
     findings = check([deployment], Selection(select=_ALONE), lang)
-    examination = Examination(deployment, rows_of(facts, None, ascend), findings)
+    examination = Examination(deployment, judged(rows_of(facts, None, ascend), findings), findings)
     examination.rows.append(_program())
     return examination
 
@@ -82,7 +82,7 @@ def examine_profile(
     codes = [code for code, rule in all_rules().items() if "H" in rule.needs.split()]
     examination = Examination(deployment)
     examination.findings = _hidden(check([deployment], Selection(select=codes), lang), deployment)
-    examination.rows = rows_of(facts, _needs(deployment), deployment.ascend)
+    examination.rows = judged(rows_of(facts, _needs(deployment), deployment.ascend), examination.findings)
     if here:
         examination.rows += [_program(), *_models(deployment.nodes)]
     return examination
@@ -114,7 +114,8 @@ def _needs(deployment: Deployment) -> Needs:
         offloads.append(_total([offload_bytes(node, deployment) for node in nodes]))
         rings.append(_total([None if one is None else one.total for one in shm]))
         ranks.append(_total([_ranks(node) for node in nodes]))
-    return Needs(_most(offloads), _most(rings), _most(ranks))
+    on_devices = any(node.hardware is None or node.hardware.kind != "cpu" for node in deployment.nodes)
+    return Needs(_most(offloads), _most(rings), _most(ranks), on_devices)
 
 
 def _ranks(node: NodeLaunch) -> int | None:

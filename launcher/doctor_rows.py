@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.units import human_size
 
@@ -26,18 +28,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Needs:
-    """What the fullest machine of a profile needs: bytes of offload, bytes of /dev/shm, ranks. None: unknown."""
+    """What the fullest machine of a profile needs: bytes of offload, bytes of /dev/shm, ranks. None: unknown.
+
+    ``devices`` tells whether each rank takes a device: on CPUs none does.
+    """
 
     offload: int | None = None
     shm: int | None = None
     ranks: int | None = None
+    devices: bool = True
 
 
 def rows_of(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
-    """Return the lines for ``facts``; what a rule reports is only shown here, not judged again."""
-    rows = [_memory(facts, needs), _cgroup(facts), _shm(facts, needs), _stale(facts), _memlock(facts)]
+    """Return the lines for ``facts``. Those that a finding speaks of become worse with it: :func:`judged`."""
+    rows = [_memory(facts, needs), _cgroup(facts, needs), _shm(facts, needs), _stale(facts), _memlock(facts)]
     rows += [_huge_pages(facts), _numa(facts), _cpus(facts, needs), _interfaces(facts), _ports(facts)]
-    rows += _devices(facts, ascend)
+    rows += _devices(facts, needs, ascend)
     rows += [
         _version(facts, "vllm", "vLLM"),
         *([_version(facts, "vllm_ascend", "vllm-ascend")] if ascend else []),
@@ -73,7 +79,7 @@ def _need(size: int | None, lang: str) -> str:
     return f"; the offload needs {human_size(size)}" if lang == "en" else f";卸载需要 {human_size(size)}"
 
 
-def _cgroup(facts: dict[str, Any]) -> Row:
+def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:
     limit, used, version = (facts.get(key) for key in ("cgroup_memory", "cgroup_used", "cgroup_version"))
     if version is None and limit is None:
         return _row("cgroup", "cgroup memory", "cgroup 内存", None)
@@ -81,7 +87,10 @@ def _cgroup(facts: dict[str, Any]) -> Row:
     if used is not None:
         en, zh = f"{en}, {human_size(used)} used", f"{zh},已用 {human_size(used)}"
     kind = f" (v{version})" if version else ""
-    return _row("cgroup", "cgroup memory", "cgroup 内存", Msg(en + kind, zh + kind))
+    offload = needs.offload if needs is not None else None
+    over = offload is not None and limit is not None and offload > limit
+    text = Msg(en + kind + (_need(offload, "en") if over else ""), zh + kind + (_need(offload, "zh") if over else ""))
+    return _row("cgroup", "cgroup memory", "cgroup 内存", text, "error" if over else "ok")
 
 
 def _shm(facts: dict[str, Any], needs: Needs | None) -> Row:
@@ -176,11 +185,11 @@ def _ports(facts: dict[str, Any]) -> Row:
     return _row("ports", "ports in use", "已占用端口", Msg(listed or "none", listed or "无"))
 
 
-def _devices(facts: dict[str, Any], ascend: bool) -> list[Row]:
+def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
     label, label_zh = ("NPUs", "NPU") if ascend else ("GPUs", "GPU")
     found = len(facts["devices"]) if isinstance(facts.get("devices"), list) else facts.get("npus")
     count = found if ascend else facts.get("gpus")
-    rows = [_row("devices", label, label_zh, None if count is None else Msg(str(count), str(count)))]
+    rows = [_row("devices", label, label_zh, *_count(count, needs))]
     if ascend and isinstance(facts.get("control_devices"), list):
         names = facts["control_devices"]
         listed = ", ".join(map(str, names)) or "none"
@@ -192,6 +201,43 @@ def _devices(facts: dict[str, Any], ascend: bool) -> list[Row]:
         text = Msg(listed or "nobody that is visible here", listed or "这里看不到占用者")
         rows.append(_row("holders", "devices held by", "设备占用者", text, "info" if listed else "ok"))
     return rows
+
+
+def _count(count: int | None, needs: Needs | None) -> tuple[Msg | None, Status]:
+    """Return how many devices there are, beside how many the profile needs."""
+    if count is None:
+        return None, "unknown"
+    ranks = needs.ranks if needs is not None and needs.devices else None
+    if ranks is not None and ranks > count:
+        return Msg(f"{count}, and the profile needs {ranks}", f"{count},而配置文件需要 {ranks} 个"), "error"
+    return Msg(str(count), str(count)), "ok" if count else "info"
+
+
+_ROWS = {
+    "PD305": ("memory", "cgroup"),
+    "PD306": ("shm",),
+    "PD307": ("memlock",),
+    "PD310": ("leftovers",),
+    "PD401": ("devices",),
+    "PD407": ("ports",),
+    "PD412": ("interfaces",),
+    "PD413": ("devices", "control_devices"),
+    "PD414": ("holders",),
+    "PD901": ("vllm", "vllm_ascend"),
+}
+"""The lines whose facts a rule looks at. Of two, those that are not good already, or else both."""
+_WORSE: tuple[Status, ...] = ("unknown", "ok", "info", "warning", "error")
+
+
+def judged(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
+    """Return the lines, each at least as bad as what a finding says of it: no tick beside a finding."""
+    worst: dict[str, Status] = {}
+    status = {row.name: row.status for row in rows}
+    for finding in findings:
+        names = [name for name in _ROWS.get(finding.code, ()) if name in status]
+        for name in [name for name in names if status[name] != "ok"] or names:
+            worst[name] = max(worst.get(name, "ok"), finding.severity, key=_WORSE.index)
+    return [replace(row, status=max(row.status, worst.get(row.name, row.status), key=_WORSE.index)) for row in rows]
 
 
 def _version(facts: dict[str, Any], key: str, label: str) -> Row:

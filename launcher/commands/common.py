@@ -88,16 +88,31 @@ def locale_language() -> str:
 
 def host_option(host: bool, path: str | None) -> dict[str, Any] | None:
     """Return the facts of ``--host-facts FILE``, of this machine with ``--host``, or None."""
-    if path is None and not host:
+    if path is not None:
+        return load_facts(path)
+    if not host:
         return None
     from pd_launch.launcher import host as host_module
 
-    if path is not None:
-        try:
-            return host_module.read_facts(read_source(path).text, path)
-        except host_module.FactsError as error:
-            raise click.ClickException(str(error)) from None
     return host_module.host_facts()
+
+
+def load_facts(path: str) -> dict[str, Any]:
+    """Return the facts of a file, and say on standard error which of its keys nothing looks at.
+
+    Raises:
+        click.ClickException: it cannot be opened, or holds no facts.
+    """
+    from pd_launch.launcher import host as host_module
+
+    try:
+        facts = host_module.read_facts(read_source(path).text, path)
+    except host_module.FactsError as error:
+        raise click.ClickException(clean(str(error))) from None
+    for key, near in host_module.unknown_keys(facts):
+        meant = f"did you mean {near}?" if near else "no fact has this name"
+        click.echo(clean(f"pd-launch: {path}: the key {key} is not used: {meant}"), err=True)
+    return facts
 
 
 def codes(text: str | None) -> list[str]:

@@ -11,13 +11,13 @@ import click
 
 from pd_launch.launcher.commands.common import (
     USAGE,
+    load_facts,
     locale_language,
     parse_target_option,
     read_source,
     use_colour,
     write,
 )
-from pd_launch.launcher.commands.facts import load
 from pd_launch.launcher.doctor import Examination, Subject, examine_host, examine_profile
 from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.render import ProfileSide
@@ -50,7 +50,7 @@ def doctor_command(options: DoctorOptions) -> int:
     """Print what this host has, and what does not fit. 0 fits, 1 findings, 2 unreadable."""
     lang = options.lang or locale_language()
     target = parse_target_option(options.target)
-    facts = load(options.host_facts) if options.host_facts else all_facts()
+    facts = load_facts(options.host_facts) if options.host_facts else all_facts()
     if options.profile is None:
         examination = examine_host(facts, target, lang)
     else:

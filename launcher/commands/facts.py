@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import locale_language, read_source, write
+from pd_launch.launcher.commands.common import load_facts, locale_language, write
 from pd_launch.launcher.facts import difference_text, differences, disagreements, issue_block
-from pd_launch.launcher.host import FactsError, all_facts, read_facts
+from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.rules.registry import Msg
 
@@ -27,7 +26,7 @@ def facts_command(form: str) -> int:
 
 def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
     """Print in which facts two nodes differ; status 1 where they do."""
-    found = differences(load(first), load(second))
+    found = differences(load_facts(first), load_facts(second))
     if form == "json":
         rows = [{"fact": key, "first": one, "second": other} for key, one, other in found]
         write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
@@ -40,7 +39,7 @@ def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
 def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
     """Say what must agree between nodes and does not; status 1 where something that must agree does not."""
     lang = lang or locale_language()
-    nodes = {path: load(path) for path in paths}
+    nodes = {path: load_facts(path) for path in paths}
     if len(nodes) < 2:
         raise click.UsageError("name the facts of two nodes or more")
     found = disagreements(nodes)
@@ -55,15 +54,3 @@ def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
         agreed = Msg(f"{len(nodes)} nodes agree", f"{len(nodes)} 个节点一致").text(lang)
         write("\n".join(lines or [agreed]) + "\n")
     return int(any(d.severity == "error" for d in found))
-
-
-def load(path: str) -> dict[str, Any]:
-    """Return the facts of a file.
-
-    Raises:
-        click.ClickException: it cannot be opened, or holds no facts.
-    """
-    try:
-        return read_facts(read_source(path).text, path)
-    except FactsError as error:
-        raise click.ClickException(clean(str(error))) from None

@@ -1,6 +1,6 @@
 """Facts of this machine or container. What cannot be read is left out, never guessed."""
 
-from pd_launch.launcher.host.contract import FACTS, FactsError, read_facts
+from pd_launch.launcher.host.contract import FACTS, FactsError, read_facts, unknown_keys
 from pd_launch.launcher.host.gather import all_facts, host_facts
 from pd_launch.launcher.host.memory import cgroup_memory
 from pd_launch.launcher.host.network import addresses, default_interface
@@ -14,4 +14,5 @@ __all__ = [
     "default_interface",
     "host_facts",
     "read_facts",
+    "unknown_keys",
 ]

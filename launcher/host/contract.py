@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+
+from pd_launch.schemas.names import nearest
 
 FACTS: dict[str, type] = {
     "mem_total": int,
@@ -60,7 +63,7 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     """Return the facts of a facts file.
 
     Raises:
-        FactsError: it is no JSON object, or a fact has the wrong type. Unknown keys are kept.
+        FactsError: it is no JSON object, or a fact has the wrong type. Unknown keys are kept: see :func:`unknown_keys`.
     """
     try:
         facts = json.loads(text)
@@ -78,6 +81,12 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     if ports is not None and not all(isinstance(p, int) and not isinstance(p, bool) for p in ports):
         raise FactsError(f"{name}: ports_in_use must be a list of integers")
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def unknown_keys(facts: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Return the keys of a facts file that no fact has, each with the fact that was probably meant, or None."""
+    known = [*FACTS, *MORE]
+    return [(key, nearest(key.lower(), known, 0.6)) for key in facts if key not in FACTS and key not in MORE]
 
 
 _KINDS = {int: "an integer", str: "a string", list: "a list", dict: "an object"}

@@ -159,6 +159,67 @@ def test_json_has_facts_checks_and_findings(tmp_path: Path) -> None:
     assert finding["line"] > 1
 
 
+def rows(tmp_path: Path, changes: dict[str, Any], *words: str, profile: str | None = PROFILE) -> dict[str, Any]:
+    report = json.loads(doctor(tmp_path, {**FITS, **changes}, "--format", "json", *words, profile=profile).stdout)
+    return {row["name"]: (row["status"], row["text"]) for row in report["checks"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "row", "status"),
+    [
+        ({"devices": [], "npus": None}, "devices", "error"),
+        ({"devices": list(range(8))}, "devices", "error"),
+        ({"devices": None, "npus": 0}, "devices", "error"),
+        ({"devices": None, "npus": 15}, "devices", "error"),
+        ({"devices": None, "npus": 16}, "devices", "ok"),
+        ({"devices": None, "npus": None}, "devices", "unknown"),
+        ({"mem_available": 100 * GIB}, "memory", "error"),
+        ({"cgroup_memory": 100 * GIB}, "cgroup", "error"),
+        ({"cgroup_memory": 300 * GIB}, "cgroup", "ok"),
+        ({"ports_in_use": [8200]}, "ports", "error"),
+        ({"interfaces": {"lo": [], "bond0": []}}, "interfaces", "warning"),
+        ({"control_devices": ["davinci_manager"]}, "control_devices", "warning"),
+        ({"device_holders": [{"pid": 7, "name": "VLLM::Worker", "devices": ["davinci3"]}]}, "holders", "warning"),
+        ({"vllm": "0.26.0"}, "vllm", "error"),
+        ({"shm_total": GIB, "shm_free": GIB}, "shm", "error"),
+        ({"stale_shm": 30 * GIB, "stale_segments": ["psm_00"]}, "leftovers", "warning"),
+    ],
+)
+def test_no_tick_beside_what_does_not_fit(tmp_path: Path, changes: dict[str, Any], row: str, status: str) -> None:
+    found = rows(tmp_path, changes)[row]
+    assert found[0] == status, found
+    assert rows(tmp_path, {})[row][0] in ("ok", "unknown")
+
+
+def test_too_few_devices_are_named_with_the_need(tmp_path: Path) -> None:
+    text = doctor(tmp_path, {**FITS, "devices": [], "npus": None}).output
+    line = next(line for line in text.splitlines() if "NPUs" in line)
+    assert line.split() == ["✗", "NPUs", "0,", "and", "the", "profile", "needs", "16"]
+    zh = rows(tmp_path, {"devices": [0]}, "--lang", "zh")["devices"]
+    assert zh == ("error", "1，而配置文件需要 16 个")
+
+
+def test_pinned_memory_marks_its_line(tmp_path: Path) -> None:
+    builtin = PROFILE.replace("{per_rank: 16GiB}", "{per_rank: 16GiB, connector: builtin}")
+    assert rows(tmp_path, {"memlock": 65536}, profile=builtin)["memlock"][0] == "warning"
+    assert rows(tmp_path, {"memlock": 65536})["memlock"][0] == "ok"
+
+
+def test_devices_that_nobody_needs(tmp_path: Path) -> None:
+    cpu = "version: 1\nhardware: cpu\nmodel: m\ndecode: {parallel: {tensor: 2}}\n"
+    assert rows(tmp_path, {"gpus": 0}, profile=cpu)["devices"] == ("info", "0")
+    cuda = cpu.replace("cpu", "cuda")
+    assert rows(tmp_path, {"gpus": 1}, profile=cuda)["devices"] == ("error", "1, and the profile needs 2")
+    assert rows(tmp_path, {"gpus": 2}, profile=cuda)["devices"] == ("ok", "2")
+
+
+@pytest.mark.parametrize(("npus", "code"), [(8, "PD413"), (0, "PD413"), (16, None)])
+def test_a_number_of_npus_counts_without_a_list(tmp_path: Path, npus: int, code: str | None) -> None:
+    changes = {"devices": None, "npus": npus}
+    found = findings(tmp_path, changes)
+    assert found == ((1, {code}) if code else (0, set()))
+
+
 def test_docker_default_shm_without_a_profile(tmp_path: Path) -> None:
     result = doctor(tmp_path, {"shm_total": 64 << 20, "shm_free": 60 << 20}, profile=None)
     assert result.exit_code == 1

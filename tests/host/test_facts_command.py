@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
-from pd_launch.launcher.host.contract import FACTS, read_facts
+from pd_launch.launcher.host import all_facts
+from pd_launch.launcher.host.contract import FACTS, read_facts, unknown_keys
 
 NODE: dict[str, Any] = {
     "vllm": "0.25.1",
@@ -47,6 +48,59 @@ def test_json_is_what_host_facts_reads() -> None:
     facts = read_facts(result.output, "out")
     assert {"mem_total", "mem_available", "shm_total", "shm_free", "ports_in_use"} <= set(facts)
     assert facts["mem_available"] <= facts["mem_total"]
+
+
+def test_this_machine_writes_known_keys_only() -> None:
+    assert unknown_keys(all_facts()) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("memtotal", "mem_total"),
+        ("MemAvailable", "mem_available"),
+        ("npu", "npus"),
+        ("port_in_use", "ports_in_use"),
+        ("vllm-ascend", "vllm_ascend"),
+        ("devmm", None),
+        ("zzz", None),
+    ],
+)
+def test_unknown_keys(key: str, near: str | None) -> None:
+    assert unknown_keys({**NODE, key: 1}) == [(key, near)]
+    assert read_facts(json.dumps({key: 1}), "f") == {key: 1}
+
+
+COMMANDS = [
+    ["check", "p.yaml", "--host-facts", "f.json"],
+    ["decode", "--profile", "p.yaml", "--dry-run", "--host-facts", "f.json"],
+    ["doctor", "--profile", "p.yaml", "--host-facts", "f.json"],
+    ["facts", "diff", "f.json", "g.json"],
+    ["facts", "check", "f.json", "g.json"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_says_which_keys_it_does_not_use(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.yaml").write_text("version: 1\nhardware: cpu\nmodel: m\ndecode: {}\n")
+    Path("g.json").write_text("{}")
+    said = {}
+    for name, facts in (
+        ("plain", {"mem_total": 1 << 40}),
+        ("more", {"mem_total": 1 << 40, "memtotal": 1, "a\x1b[1m": 2}),
+    ):
+        Path("f.json").write_text(json.dumps(facts))
+        said[name] = CliRunner().invoke(cli, command)
+    assert said["plain"].stderr == ""
+    assert said["more"].stderr.splitlines() == [
+        "pd-launch: f.json: the key memtotal is not used: did you mean mem_total?",
+        "pd-launch: f.json: the key a�[1m is not used: no fact has this name",
+    ]
+    if command[0] != "facts":
+        assert said["more"].exit_code == said["plain"].exit_code
 
 
 def test_the_block_for_an_issue_names_every_fact() -> None:

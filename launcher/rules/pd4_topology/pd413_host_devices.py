@@ -16,8 +16,8 @@ ZH = """
 
 ## 作用
 
-把一次启动需要的设备(每个 rank 一个,或 ASCEND_RT_VISIBLE_DEVICES 列出的)与本机的 /dev/davinci* 比较,并检查
-davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入,需要主机信息。
+把一次启动需要的设备(每个 rank 一个,或 ASCEND_RT_VISIBLE_DEVICES 列出的)与本机的 /dev/davinci* 比较(主机信息文件
+只有 NPU 数时,与该数比较),并检查 davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入,需要主机信息。
 
 ## 为什么重要
 
@@ -40,7 +40,8 @@ def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares what a launch needs (a device for each rank, or those that ASCEND_RT_VISIBLE_DEVICES lists) with the host's
-    /dev/davinci*, and looks for davinci_manager, devmm_svm and hisi_hdc. For Ascend inputs only; it needs host facts.
+    /dev/davinci* (or with its number of NPUs, where a file of facts has only that), and looks for davinci_manager,
+    devmm_svm and hisi_hdc. For Ascend inputs only; it needs host facts.
 
     ## Why it matters
 
@@ -79,7 +80,10 @@ def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm-ascend's installation guide: the devices of a container (/dev/davinci*, davinci_manager, devmm_svm, hisi_hdc).
     """
     present = deployment.fact("devices")
-    if not _for_ascend(node, deployment) or not isinstance(present, list):
+    if not _for_ascend(node, deployment):
+        return
+    if not isinstance(present, list):
+        yield from _counted(node, deployment)
         return
     if not present:
         yield Hit(
@@ -93,6 +97,15 @@ def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         return
     yield from _devices(node, deployment, present)
     yield from _control(node, deployment)
+
+
+def _counted(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Compare with the host's number of NPUs, where that is all that is known and the input names another."""
+    npus, need, said = deployment.fact("npus"), ranks_here(node), node.hardware.devices if node.hardware else None
+    if not isinstance(npus, int) or need is None or visible(node, deployment) is not None:
+        return
+    if npus < need <= (said or 0):  # PD401 compares with what the input says
+        yield _too_few(node, need, npus)
 
 
 def _for_ascend(node: NodeLaunch, deployment: Deployment) -> bool:
@@ -113,14 +126,15 @@ def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> It
             Msg(f"list devices of {_shown(present)}", f"只写 {_shown(present)} 中的设备"),
         )
     elif listed is None and need is not None and need > len(present):
-        yield Hit(
-            at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
-            Msg(
-                f"{need} devices are needed, and this host has {len(present)}",
-                f"需要 {need} 个设备,本机有 {len(present)} 个",
-            ),
-            Msg("start fewer ranks here, or give the container its devices", "减少这里的 rank 数,或把设备交给容器"),
-        )
+        yield _too_few(node, need, len(present))
+
+
+def _too_few(node: NodeLaunch, need: int, have: int) -> Hit:
+    return Hit(
+        at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
+        Msg(f"{need} devices are needed, and this host has {have}", f"需要 {need} 个设备,本机有 {have} 个"),
+        Msg("start fewer ranks here, or give the container its devices", "减少这里的 rank 数,或把设备交给容器"),
+    )
 
 
 def _control(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
