@@ -136,8 +136,7 @@ def _program() -> Row:
     try:
         return Row("program", label, Msg(found := find_program(), found), "ok")
     except Refused as refused:
-        text = str(refused)
-        return Row("program", label, Msg(text, f"没有找到 vllm:{text}"), "error")
+        return Row("program", label, Msg(str(refused), refused.zh), "error")
 
 
 def _models(nodes: Sequence[NodeLaunch]) -> list[Row]:
@@ -149,5 +148,5 @@ def _models(nodes: Sequence[NodeLaunch]) -> list[Row]:
             check_model(model)
             rows.append(Row("model", Msg("model", "模型"), Msg(model, model), "ok"))
         except Refused as refused:
-            rows.append(Row("model", Msg("model", "模型"), Msg(str(refused), f"模型不存在:{model}"), "error"))
+            rows.append(Row("model", Msg("model", "模型"), Msg(str(refused), refused.zh), "error"))
     return rows

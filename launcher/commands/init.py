@@ -123,7 +123,14 @@ def ask(lang: str) -> Answers:
     def question(
         en: str, zh: str, default: Any, kind: Any = None, check_answer: Callable[[str], Any] | None = None
     ) -> Any:
-        return click.prompt(zh if lang == "zh" else en, default=default, type=kind, value_proc=check_answer, err=True)
+        text = zh if lang == "zh" else en
+        try:
+            return click.prompt(text, default=default, type=kind, value_proc=check_answer, err=True)
+        except click.Abort as abort:
+            if not isinstance(abort.__context__, EOFError):
+                raise  # interrupted
+            click.echo(err=True)
+            raise click.ClickException(_no_answer(text).text(lang)) from None
 
     count = click.IntRange(1, 4096)
     kind = question("Hardware", "硬件", "a3", click.Choice(KINDS))
@@ -157,6 +164,19 @@ def ask(lang: str) -> Answers:
     )
     there = question("Address of the (first) decode node", "(第一个)decode 节点的地址", "auto", str)
     return Answers(kind, model, sides, *prefill, *decode, moe, length, requests, budget, here, there)
+
+
+def _no_answer(question: str) -> Msg:
+    return Msg(
+        f"standard input ended at the question {question!r}. init asks: answer at a terminal, or write the answers "
+        "into a file, one a line, for `pd-launch init < answers.txt` (an empty line takes the default). Without "
+        "questions: `pd-launch init --from decode.sh -o my.yaml` converts a launch, "
+        "`pd-launch profiles copy a3-dp2tp8 my.yaml` copies a profile to edit.",
+        f"标准输入在问题“{question}”处结束。init 需要回答:请在终端里运行,或把回答每行一个写进文件,用 "
+        "`pd-launch init < answers.txt` 传入(空行取默认值)。不想回答问题:用 "
+        "`pd-launch init --from decode.sh -o my.yaml` 转换现有的启动脚本,或用 "
+        "`pd-launch profiles copy a3-dp2tp8 my.yaml` 复制一份配置文件再改。",
+    )
 
 
 def _budget(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.launch import Launch
 from pd_launch.launcher.plan import command_words
+from pd_launch.launcher.run import own_command
 from pd_launch.launcher.secrets import is_secret
 from pd_launch.launcher.sources.profile import SHIPPED
 from pd_launch.launcher.start import default_grace
 from pd_launch.schemas.profile import Profile
 
-PROGRAM = "/usr/local/bin/pd-launch"
 STOP_MARGIN = 10
 
 
@@ -47,7 +48,7 @@ def _k8s(launch: Launch) -> str:
 
 def _systemd(launch: Launch) -> str:
     options, first = launch.options, launch.launches[0]
-    words = [PROGRAM, options.side, "--profile", _profile_word(launch)]
+    words = [*own_command(), options.side, "--profile", _profile_word(launch)]
     if (first.nodes or 1) > 1:
         words += ["--node-rank", str(first.node_rank)]
     if options.dp_rank is not None:
@@ -56,10 +57,13 @@ def _systemd(launch: Launch) -> str:
         words += ["--target", str(options.target).replace(" ", "==").lower()]
     words += [word for setting in options.settings for word in ("--set", setting)]
     words += [word for code in options.force for word in ("--force", code)]
+    words += [] if options.grace is None else ["--grace", f"{options.grace:g}"]
+    words += ["--no-host"] if options.host is False else []
     words += ["--", *options.extra] if options.extra else []
     named = {name for launch_ in launch.launches for name in launch_.env if is_secret(name)}
     named |= {word.asked for launch_ in launch.launches for word in command_words(launch_) if word.secret}
-    stop = int(default_grace(launch.launches)) + STOP_MARGIN
+    grace = default_grace(launch.launches) if options.grace is None else options.grace
+    stop = math.ceil(grace) + STOP_MARGIN
     return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))
 
 

@@ -274,6 +274,44 @@ def test_unit_does_not_repeat_a_refused_start() -> None:
     assert line.endswith("decode --profile a3-moe-external --node-rank 1 --set decode.port=8300 -- --seed 50%%")
 
 
+def exec_start(**options: Any) -> list[str]:
+    text = text_of("a3-dp2tp8", "systemd", **options)
+    return next(line for line in text.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart=").split()
+
+
+def own(path: Path) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_unit_starts_the_pd_launch_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = ["decode", "--profile", "a3-dp2tp8"]
+    python = tmp_path / "bin/python"
+    monkeypatch.setattr("sys.executable", str(python))
+    monkeypatch.setattr("sys.argv", ["/usr/bin/pytest"])
+    assert exec_start() == [str(python), "-m", "pd_launch", *behind], "without a program of its own"
+    beside = own(tmp_path / "bin/pd-launch")
+    assert exec_start() == [beside, *behind], "python -m pd_launch"
+    elsewhere = own(tmp_path / "other/pd-launch")
+    monkeypatch.setattr("sys.argv", [elsewhere])
+    assert exec_start() == [elsewhere, *behind], "by its path"
+    monkeypatch.setattr("sys.argv", ["pd-launch"])
+    monkeypatch.setenv("PATH", str(tmp_path / "other"))
+    assert exec_start() == [elsewhere, *behind], "by its name"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["other/pd-launch"])
+    assert exec_start() == [elsewhere, *behind], "by a relative path"
+
+
+def test_the_unit_carries_over_how_the_engines_are_started() -> None:
+    text = text_of("a3-dp2tp8", "systemd", grace=45.5, host=False)
+    assert exec_start(grace=45.5, host=False)[-3:] == ["--grace", "45.5", "--no-host"]
+    assert "TimeoutStopSec=56\n" in text, "no shorter than the grace"
+    assert "TimeoutStopSec=30\n" in text_of("a3-dp2tp8", "systemd")
+
+
 def test_gpus() -> None:
     assert "--gpus 4" in text_of("cuda-nixl", "docker")
     service = yaml.safe_load(text_of("cuda-nixl", "compose"))["services"]["decode"]

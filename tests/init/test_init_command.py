@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.cli import cli
+from pd_launch.launcher.commands.init import ask
 from pd_launch.launcher.init.ask import Answers, profile_text
 from pd_launch.launcher.sources.profile import load_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
@@ -91,10 +95,32 @@ def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
     assert "per_rank: 2GiB" in target.read_text() and '"192.0.2.9"' in target.read_text()
 
 
-def test_no_answer_ends_without_a_file(tmp_path: Path) -> None:
-    target = tmp_path / "a.yaml"
-    assert run("init", "-o", str(target), stdin="a3\n").exit_code != 0
-    assert not target.exists()
+@pytest.mark.parametrize(("answers", "question"), [("", "Hardware"), ("a3\n", "Model"), ("a3\nm\n", "Sides")])
+def test_answers_that_end_too_early(answers: str, question: str, tmp_path: Path) -> None:
+    """The installed command itself: nothing is written, and it says how to answer."""
+    command = [sys.executable, "-m", "pd_launch", "init", "--lang", "en"]
+    done = subprocess.run(command, input=answers, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith(f"Error: standard input ended at the question '{question}")
+    for way in ("pd-launch init < answers.txt", "pd-launch init --from decode.sh", "pd-launch profiles copy a3-dp2tp8"):
+        assert way in error
+
+
+def test_answers_that_end_too_early_in_chinese(tmp_path: Path) -> None:
+    result = run("init", "-o", str(tmp_path / "a.yaml"), "--lang", "zh", stdin="a3\n")
+    assert result.exit_code == 1 and "标准输入在问题“模型" in result.stderr  # CliRunner's status of an error
+    assert "pd-launch init < answers.txt" in result.stderr
+
+
+def test_an_interrupt_is_no_missing_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", interrupted)
+    with pytest.raises(click.Abort):
+        ask("en")
 
 
 @pytest.mark.parametrize("sides", ["both", "decode"])
