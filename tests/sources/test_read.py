@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,28 @@ def test_programs_around_an_engine(command: str) -> None:
 )
 def test_other_commands_are_no_engines(command: str) -> None:
     assert not deployment({"a.sh": command + "\n"}).nodes
+
+
+CONTAINERS = {
+    "start.sh": "docker run -d --name v quay.io/ascend/vllm-ascend:v0.25.1rc1 bash\n",
+    "my start.sh": "podman run -d quay.io/ascend/vllm-ascend:v0.25.1rc1\n",
+    "compose.yaml": "services:\n  v:\n    image: quay.io/ascend/vllm-ascend:v0.25.1rc1\n    command: sleep infinity\n",
+    "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n  - {name: a, command: [sleep]}\n",
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_without_an_engine_asks_for_the_script(name: str) -> None:
+    [finding] = check(read_texts({name: CONTAINERS[name]}))
+    assert finding.code == "PD010" and "run vllm serve" in (finding.help or "").replace("runs", "run")
+    assert f"`pd-launch check {shlex.quote(name)} decode.sh`" in (finding.help or "")
+    [chinese] = check(read_texts({name: CONTAINERS[name]}), lang="zh")
+    assert "没有运行 vllm serve" in (chinese.help or "")
+    together = check(read_texts({name: CONTAINERS[name], "decode.sh": DECODE}))
+    assert "PD010" not in {f.code for f in together}
+
+
+@pytest.mark.parametrize("text", ["echo hello\n", "docker ps\n"])
+def test_what_holds_no_container_is_told_the_forms(text: str) -> None:
+    [finding] = check(read_texts({"a.sh": text}))
+    assert finding.code == "PD010" and (finding.help or "").startswith("give a profile, a script with vllm serve")

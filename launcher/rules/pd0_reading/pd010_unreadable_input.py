@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
@@ -13,6 +14,7 @@ ZH = """
 ## 作用
 
 文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
+容器命令没有运行 `vllm serve` 时会指出这一点:引擎由容器里的脚本启动,请在同一次调用里给出该脚本。
 
 ## 为什么重要
 
@@ -35,7 +37,8 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
-    no file of the call holds an engine.
+    no file of the call holds an engine. Of a container that is not told to run `vllm serve` it says so: the engine is
+    then started inside by a script, which belongs into the same call.
 
     ## Why it matters
 
@@ -62,8 +65,24 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     The forms that pd-launch reads.
     """
     for fault in deployment.faults_of("unreadable"):
-        help_ = Msg(fault.help, fault.help_zh or fault.help) if fault.help else _FORMS
+        help_ = Msg(fault.help, fault.help_zh or fault.help) if fault.help else _help(deployment, fault.origin.file)
         yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), help_)
+
+
+def _help(deployment: Deployment, file: str) -> Msg:
+    """Return what to give; for a container without an engine, the script that starts one inside it."""
+    containers = deployment.forms & {"docker", "compose", "manifest"}
+    if deployment.nodes or not containers:
+        return _FORMS
+    call = f"pd-launch check {shlex.quote(file)} decode.sh"
+    if "docker" in containers:
+        here, here_zh = "the container here is not told to run vllm serve", "这里的容器命令没有运行 vllm serve"
+    else:
+        here, here_zh = "no container here runs vllm serve", "这里的容器都没有运行 vllm serve"
+    return Msg(
+        f"{here}: if a script starts it inside, give both in one call, such as `{call}`; else write the command here",
+        f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
+    )
 
 
 _FORMS = Msg(
