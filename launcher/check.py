@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
 from pd_launch.launcher.ignores import apply_ignores
+from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Origin
 
+OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
+"""The rules that speak of a value that is still a placeholder: what the real one will be, no rule knows."""
 IGNORES = "PD013"
 """The rule about ignore comments: it is run behind all others, on what they suppressed."""
 
@@ -77,8 +80,11 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
 
 def _findings(deployment: Deployment, rules: Iterable[Rule], selection: Selection, lang: str) -> list[Finding]:
     found: dict[tuple[object, ...], Finding] = {}
+    unfilled = places(deployment)
     for rule in rules:
         for hit in rule.hits(deployment):
+            if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
+                continue
             if selection.takes_in(rule, hit.origin.file):
                 finding = _finding(rule, hit, lang, selection)
                 found.setdefault(_identity(finding), finding)

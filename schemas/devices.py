@@ -37,6 +37,8 @@ def visible(node: NodeLaunch, deployment: Deployment) -> list[int] | None:
 
 def spread(node: NodeLaunch) -> bool:
     """Whether one engine may reach over several machines, so that its ranks are not all here."""
+    if node.container is not None and node.container.spread:
+        return True
     backend = node.value("distributed-executor-backend")
     if backend is not None and (backend.string() is None or backend.string() in _SPREAD):
         return True

@@ -77,6 +77,8 @@ class Container:
     name: str | None = None
     partial: bool = False
     """Whether an unknown word may stand for further options: what is not said may still be there."""
+    spread: bool = False
+    """Whether it joins a Ray cluster: its engines may reach over several containers."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ class NodeLaunch:
 
     The place -1 counts how often the script stopped what it had started before.
     """
+    foreground: bool = False
+    """Whether its script waits for its end, so that what stands behind it never runs beside it."""
 
     def named(self, name: str) -> list[Arg]:
         """Return all arguments of that long name, in order."""

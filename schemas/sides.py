@@ -125,11 +125,17 @@ def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
     return any(place in taken and taken[place] != branch for place, branch in others.items())
 
 
+def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
+    """Whether one script starts ``later`` only when ``earlier`` has ended: lines of one file to choose from."""
+    return earlier.foreground and earlier.origin.file == later.origin.file
+
+
 def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
     """Iterate over pairs of launches that run together on one machine."""
     for index, one in enumerate(deployment.nodes):
         for other in deployment.nodes[index + 1 :]:
-            if one.host is not None and one.host == other.host and not exclusive(one, other):
+            together = one.host is not None and one.host == other.host and not in_turn(one, other)
+            if together and not exclusive(one, other):
                 yield one, other
 
 

@@ -269,6 +269,8 @@ class Module:
                 yield from self._hints(argument, depth + 1)
             if base == "Optional":
                 yield Hint("none")
+        elif base == "Annotated" and any("PydanticSchema" in ast.unparse(more) for more in arguments[1:]):
+            yield Hint("any")  # a reader of its own, which takes other forms too
         elif base in ("Annotated", "SkipValidation"):
             yield from self._hints(arguments[0], depth + 1)
         elif base == "Literal":

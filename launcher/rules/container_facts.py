@@ -21,7 +21,7 @@ def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
         engines, world = node.local_engines, node.world_size
         backends = (node.value("distributed-executor-backend"), node.value("data-parallel-backend"))
         spread = any(b is not None and b.value != "mp" for b in backends) or (node.number("nnodes", 1) or 2) > 1
-        if engines is None or world is None or spread:
+        if engines is None or world is None or spread or (node.container is not None and node.container.spread):
             return None
         total += engines * world
     return total

@@ -10,6 +10,7 @@ from typing import Literal
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_words import Scope, concat
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
@@ -25,6 +26,7 @@ _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
+_HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
 _BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _WRAPPERS = {
@@ -75,6 +77,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     def complete(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
         node.branches = command.branches
+        node.foreground = command.foreground
         finish(node)
 
     docker = read_docker(words, command.origin)
@@ -129,6 +132,8 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
         return False
     program, arguments = start
     env = {name: EnvVar(name, value.node(), "inline") for name, value in inline.items()}
+    if any(_HELP.fullmatch(word.value) for word in arguments):
+        return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
     found.faults += read_arguments(arguments, node)
     finish(node)
@@ -253,9 +258,20 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     return None
 
 
+def joined(words: Sequence[Text], between: str = " ") -> Text:
+    """Return the words as one text, with a blank, or whatever ``between`` is, between each two."""
+    first = words[0]
+    parts = [first]
+    for word in words[1:]:
+        parts += [Text(between, word.source, [word.spots[0]] * 2), word]
+    return concat(parts, first.source, first.spots[0])
+
+
 def scripts_of(words: Sequence[Text]) -> list[Text]:
-    """Return the script texts that ``bash -c '…'`` and its like run."""
+    """Return the script texts that ``bash -c '…'``, ``eval "…"`` and their like run."""
     rest, _ = unwrap(words)
+    if len(rest) > 1 and rest[0].value == "eval":
+        return [joined(rest[1:])]
     if not rest or rest[0].value.rpartition("/")[2] not in _SHELLS:
         return []
     for index, word in enumerate(rest[1:4], 1):
@@ -264,11 +280,36 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
     return []
 
 
+def _is_remote(values: Sequence[str]) -> bool:
+    return values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
+
+
+def surroundings(command: Command) -> Scope | None:
+    """Return the environment that a script inside ``command`` is given; None where it runs on another machine."""
+    words, inline = unwrap(command.words)
+    if _is_remote([word.value for word in words]):
+        return None
+    env = {**{name: value for name, (value, _) in command.env.items()}, **inline}
+    return Scope(variables=dict(env), exported=set(env))
+
+
+def inside(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also says when and on which machine ``command`` runs its script."""
+    there = elsewhere(command, finish)
+
+    def finish_inside(node: NodeLaunch) -> None:
+        there(node)
+        node.branches = (*node.branches, *command.branches)
+        node.foreground = node.foreground and command.foreground
+
+    return finish_inside
+
+
 def elsewhere(command: Command, finish: Finish) -> Finish:
     """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
     words, _ = unwrap(command.words)
     values = [word.value for word in words]
-    if values[:1] != ["ssh"] and values[:2] != ["kubectl", "exec"]:
+    if not _is_remote(values):
         return finish
     operands = [value for value in values[1:] if not value.startswith("-")]
     machine = " ".join(operands[: 1 if values[0] == "ssh" else 2])
@@ -286,7 +327,7 @@ def scripts_inside(command: Command) -> list[Text]:
     words, _ = unwrap(command.words)
     values = [word.value for word in words]
     texts = scripts_of(words)
-    remote = values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
+    remote = _is_remote(values)
     for index, value in enumerate(values[1:] if remote else ()):
         if value.rpartition("/")[2] in _SHELLS:
             texts += scripts_of(words[index + 1 :])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.compose import side_of
 from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, scripts_of
-from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, substitute
+from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.values import Node, Text, Unknown
+from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
-_LABELS = ("name", "labels", "role", "matchLabels")
+_RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+ADDED = "VLLM_ADDITIONAL_ARGS"
+"""The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
 
 
 def is_manifest(tree: Node) -> bool:
@@ -63,6 +66,9 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
 
     command = _words(container.get("command"), lookup)
     words = [*command, *_words(container.get("args"), lookup)]
+    if not command and (chart := _chart_command(container, words)):
+        command = words = chart
+    facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
     side = side_of(*reversed([*names, str(own.value) if own else ""]))
     label = next((name for name in reversed(names) if side and side in name.lower()), names[-1] if names else path)
@@ -78,6 +84,36 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
             found.nested.append((script, finish))
 
 
+def _chart_command(container: Node, words: list[Text]) -> list[Text]:
+    """Return the command of a container that its chart or its operator completes: the model is theirs."""
+    command = container.get("modelCommand")
+    if command is not None and command.text is not None and command.value == "vllmServe":
+        return [*_serve(command.text), _hole(command.text, 1), *words]
+    added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
+    if added is not None and added.text is not None and not words:
+        return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
+    return []
+
+
+def _entries(container: Node) -> list[Node]:
+    listed = container.get("env")
+    return list(listed.elements()) if listed else []
+
+
+def _is_named(entry: Node, name: str) -> bool:
+    found = entry.get("name")
+    return found is not None and found.value == name
+
+
+def _serve(place: Text) -> list[Text]:
+    return [Text(word, place.source, [place.spots[0]] * (len(word) + 1)) for word in ("vllm", "serve")]
+
+
+def _hole(place: Text, length: int) -> Text:
+    """Return a word that is not known; of length 2, any number of them."""
+    return Text(HOLE * length, place.source, [place.spots[0]] * (length + 1))
+
+
 def _words(node: Node | None, lookup: object) -> list[Text]:
     texts = [part.text for part in node.elements() if part.text is not None] if node else []
     return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
@@ -85,8 +121,7 @@ def _words(node: Node | None, lookup: object) -> list[Text]:
 
 def _environment(container: Node) -> dict[str, EnvVar]:
     env: dict[str, EnvVar] = {}
-    listed = container.get("env")
-    for entry in listed.elements() if listed else ():
+    for entry in _entries(container):
         name = entry.get("name")
         if name is None or not isinstance(name.value, str):
             continue

@@ -14,11 +14,12 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.engines import (
     Finish,
     Found,
-    elsewhere,
+    inside,
     into_containers,
     keep,
     read_command,
     scripts_inside,
+    surroundings,
 )
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
@@ -34,6 +35,7 @@ from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
 MAX_NESTED = 4
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]*\}|\$\w+")
+_STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 MAX_ENGINES = 384
 
 
@@ -161,6 +163,10 @@ class _Call:
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
+            elif _STARTS_VLLM.search(source.text) and not _is_profile(tree):
+                from pd_launch.launcher.sources.loose import read_loose
+
+                read_loose(tree, source.path, found)
         return whole
 
     def nested(self, found: Found, depth: int = 1) -> None:
@@ -183,7 +189,7 @@ class _Call:
                 self.written_yaml(command.body, found)
                 continue
             for inner in scripts_inside(command) if depth < MAX_NESTED else ():
-                self.script(inner, found, finish=elsewhere(command, finish), depth=depth + 1)
+                self.script(inner, found, surroundings(command), inside(command, finish), depth + 1)
         if depth == 0:
             self.nested(found)
             self.profiles(found)

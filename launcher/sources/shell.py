@@ -22,7 +22,14 @@ _CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|-
 _READS = ("read", "mapfile", "readarray", "getopts")
 _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
+_PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
+"""``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
+
+
+def _as_word(placeholder: re.Match[str]) -> str:
+    """Let the parser see a word of the same length; its text is taken from the file."""
+    return re.sub(r"[<> :;]", "_", placeholder.group())
 
 
 class ShellUnavailable(Exception):
@@ -43,6 +50,8 @@ class Command:
     """The file that its output goes to."""
     branches: tuple[tuple[int, int], ...] = ()
     """The branches of conditions that lead to it: where the condition stands, and which branch."""
+    foreground: bool = False
+    """Whether the script waits for its end before it goes on."""
 
 
 @dataclass
@@ -60,7 +69,7 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
         ShellUnavailable: tree-sitter-bash is not installed.
     """
     parser = _parser()
-    tree = parser.parse(text.value.encode("utf-8", "surrogatepass"))
+    tree = parser.parse(_PLACEHOLDER.sub(_as_word, text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
     try:
         _Runner(text, script).statement(tree.root_node, scope or Scope())
@@ -91,6 +100,7 @@ class _Runner:
         self.depth = 0
         self.steps = 0
         self.locals: set[str] = set()
+        self.background = False
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
 
@@ -292,7 +302,7 @@ class _Runner:
         outer = self.inside
         for number, group in enumerate(groups):
             scope.variables = dict(start)
-            self.inside = (*outer, (node.start_byte, number))
+            self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
             for child in group:
                 self.statement(child, scope)
             ends.append(scope.variables)
@@ -373,7 +383,9 @@ class _Runner:
         if not words:
             return
         if words[0].value in scope.functions:
+            outer, self.background = self.background, self.background or _in_background(node)
             self._call(words, scope)
+            self.background = outer
             return
         self._builtin(words, scope, node)
         env: dict[str, tuple[Text, str]] = {}
@@ -383,9 +395,11 @@ class _Runner:
                 env[name] = (value, "export")
         start, end = self.words.span(node)
         place = self.base.origin(start, end)
-        if words[0].value in _STOPS:
+        if words[0].value in _STOPS or (words[0].value == "xargs" and any(w.value in _STOPS for w in words[1:])):
             self.stage += 1
-        self.script.commands.append(Command(words, {**env, **inline}, place, branches=self._branches_now()))
+        waits = not self.background and not _in_background(node)
+        branches = self._branches_now()
+        self.script.commands.append(Command(words, {**env, **inline}, place, branches=branches, foreground=waits))
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow what the shell's own commands do to variables."""
@@ -398,6 +412,8 @@ class _Runner:
             for word in rest[1:2] if name == "printf" else rest:
                 if word.isidentifier():
                     scope.variables[word] = self._hole(node)
+        elif name == "shift":
+            _shift(scope, int(rest[0][:9]) if rest and rest[0].isdigit() else 1)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
 
@@ -418,6 +434,22 @@ class _Runner:
                 scope.variables[name] = variables[name]
         scope.positional, self.locals = positional, outer
         self.calls -= 1
+
+
+def _in_background(node: Any) -> bool:
+    """Whether a command, or a group that it stands in, is followed by ``&``."""
+    while node is not None and node.type != "function_definition":
+        if node.next_sibling is not None and node.next_sibling.type == "&":
+            return True
+        node = node.parent
+    return False
+
+
+def _shift(scope: Scope, count: int) -> None:
+    """Let the positional parameters move to the left."""
+    moved = {number - count: value for number, value in scope.positional.items() if number > count}
+    own = scope.positional.get(0)
+    scope.positional = moved if own is None else {0: own, **moved}
 
 
 def _same_words(left: list[Text], right: list[Text]) -> bool:

@@ -129,11 +129,33 @@ def test_spans_machines(flags: str, spans: bool) -> None:
 
 
 def test_branches_of_one_condition_never_run_together() -> None:
-    text = "if [ $1 = a ]; then\n vllm serve a\nelse\n vllm serve b\nfi\nvllm serve c &\n"
+    text = "if [ $1 = a ]; then\n vllm serve a &\nelse\n vllm serve b &\nfi\nvllm serve c &\n"
     found = deployment(text)
     first, second, third = found.nodes
     assert exclusive(first, second) and not exclusive(first, third)
     assert [(a, b) for a, b in same_machine(found)] == [(first, third), (second, third)]
+
+
+def test_a_script_that_waits_for_an_engine_never_runs_it_beside_the_next() -> None:
+    assert not list(same_machine(deployment("vllm serve a\nvllm serve b\n")))
+    assert not list(same_machine(deployment("for i in 1 2; do vllm serve m; done\n")))
+    for start in (
+        "vllm serve a &",
+        "{ vllm serve a; } &",
+        "(cd /x && vllm serve a > log 2>&1) &",
+        "run() { vllm serve a; }\nrun &",
+    ):
+        assert len(list(same_machine(deployment(f"{start}\nvllm serve b\n")))) == 1, start
+
+
+def test_what_a_command_runs_inside_starts_when_the_command_does() -> None:
+    quoted = deployment('bash -c "vllm serve a" &\nbash -c "vllm serve b"\nbash -c "vllm serve c" &\n')
+    assert [(a.model and a.model.value, b.model and b.model.value) for a, b in same_machine(quoted)] == [
+        ("a", "b"),
+        ("a", "c"),
+    ]
+    first, second = deployment('eval "vllm serve a &"\npkill vllm\neval "vllm serve b &"\n').nodes
+    assert exclusive(first, second)
 
 
 def test_case_items_and_nested_conditions_are_branches() -> None:

@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.devices import device_count, ranks_here, visible, visible_node
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import exclusive, same_machine
+from pd_launch.schemas.sides import exclusive, in_turn, same_machine
 
 ZH = """
 本节点需要的设备数超过了可见的或实有的设备数
@@ -112,9 +112,14 @@ def _mates(node: NodeLaunch, deployment: Deployment) -> list[NodeLaunch]:
 
 def _alternatives(deployment: Deployment) -> set[int]:
     """Return the launches, by id, that never run beside some other launch of their machine."""
-    if not any(node.branches for node in deployment.nodes):
+    if not any(node.branches or node.foreground for node in deployment.nodes):
         return set()
-    return {id(m) for m in deployment.nodes if any(exclusive(m, other) for other in _mates(m, deployment))}
+    apart: set[int] = set()
+    for index, one in enumerate(deployment.nodes):
+        for other in deployment.nodes[index + 1 :]:
+            if one.host is not None and one.host == other.host and (exclusive(one, other) or in_turn(one, other)):
+                apart |= {id(one), id(other)}
+    return apart
 
 
 def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -> Iterator[Hit]:

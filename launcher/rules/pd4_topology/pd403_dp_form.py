@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.sides import is_unreachable, master_address, own_address
 
 ZH = """
 内部、混合与外部数据并行的选项混用错误
@@ -88,14 +89,14 @@ def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     ignored = node.program == "api_server"  # parsed there, without effect: another rule says so
     if node.switch("headless") and not ignored:
-        yield from _headless(node)
+        yield from _headless(node, deployment)
     elif not node.external_dp:
         yield from _serving(node)
     if node.external_dp or node.switch(EXTERNAL):
         yield from _external(node)
 
 
-def _headless(node: NodeLaunch) -> Iterator[Hit]:
+def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     place = at(node, "headless")
     servers = node.number("api-server-count", 0)
     if servers:
@@ -118,8 +119,8 @@ def _headless(node: NodeLaunch) -> Iterator[Hit]:
             ),
             related=((place, Msg("headless here", "这里是 headless")),),
         )
-    data = node.data
-    if data is not None and data > 1 and first_rank(node) == 0 and not node.partial and node.number("nnodes", 1) == 1:
+    data, known = node.data, not node.partial and node.number("nnodes", 1) == 1
+    if data is not None and data > 1 and first_rank(node) == 0 and known and not _served(node, deployment):
         yield Hit(
             place,
             Msg("the node with rank 0 is headless: nobody serves HTTP", "rank 0 所在的节点是 headless:没有人提供 HTTP"),
@@ -129,6 +130,15 @@ def _headless(node: NodeLaunch) -> Iterator[Hit]:
             ),
             related=seen(node, START, "its start rank", "它的起始 rank"),
         )
+
+
+def _served(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether another node may serve HTTP without ranks of its own: it is there, or all ranks are here."""
+    if any(m.number(LOCAL, 1) == 0 and m.data == node.data for m in deployment.nodes):
+        return True
+    address, own = master_address(node), own_address(node)
+    elsewhere = address is not None and not is_unreachable(address) and own is not None and address != own
+    return elsewhere and node.number(LOCAL, 0) == node.data
 
 
 def _serving(node: NodeLaunch) -> Iterator[Hit]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.pairs import PROXY_LISTS
-from pd_launch.schemas.sides import named_side
+from pd_launch.schemas.sides import exclusive, named_side
 
 ZH = """
 预填充/解码拓扑里的引擎没有 --kv-transfer-config
@@ -105,14 +105,14 @@ def _without(node: NodeLaunch) -> bool:
 def _is_topology(node: NodeLaunch, deployment: Deployment) -> bool:
     """Whether the input shows both sides, and ``node`` is of one of them."""
     own = named_side(node)
-    others = [other for other in deployment.nodes if other is not node]
+    others = [other for other in deployment.nodes if other is not node and not exclusive(node, other)]
     if own is not None:
         return any(named_side(other) not in (None, own) or other.role is not None for other in others) or (
             node.form == "manifest" and own == "prefill" and bool(others)
         )
     if node.form == "manifest" and any(named_side(other) == "prefill" for other in others):
         return not any(named_side(other) == "decode" for other in others)
-    return len(deployment.nodes) > 1 and _proxied(deployment)
+    return bool(others) and _proxied(deployment)
 
 
 def _proxied(deployment: Deployment) -> bool:

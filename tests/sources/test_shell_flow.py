@@ -1,0 +1,63 @@
+"""What scripts do with words before an engine gets them: eval, shift, inner shells, placeholders of guides."""
+
+from __future__ import annotations
+
+import pytest
+
+from pd_launch.launcher.check import check
+from pd_launch.launcher.sources.read import read_texts
+from tests.sources.reading import deployment, launch, value, variables
+
+
+def test_eval_runs_what_a_variable_holds() -> None:
+    text = 'CMD="A=1 vllm serve m \\\n  --max-num-seqs 8"\nexport B=2\neval "$CMD &"\n'
+    node, _ = launch(text)
+    assert value(node, "max-num-seqs") == 8 or value(node, "max-num-seqs") == "8"
+    assert variables(node)["A"] == "1" and variables(node)["B"] == "2"
+
+
+def test_eval_joins_its_words() -> None:
+    node, _ = launch("eval vllm serve m '--max-num-seqs 8'\n")
+    assert str(value(node, "max-num-seqs")) == "8"
+
+
+def test_an_inner_shell_has_what_was_exported() -> None:
+    node, _ = launch('export A=1\nB=2\nbash -c "vllm serve m"\n')
+    assert variables(node) == {"A": "1"}
+    node, _ = launch('export A=1\nssh node "vllm serve m"\n')
+    assert variables(node) == {}
+
+
+def test_shift_moves_what_a_function_is_given() -> None:
+    text = 'run() { local name=$1; shift; vllm serve "$1" "${@}"; }\nrun first m --max-num-seqs 8\n'
+    node, _ = launch(text)
+    assert node.model is not None and node.model.value == "m"
+    text = 'run() { shift 2; vllm serve m "$@" & }\nrun a b --max-num-seqs 8\nrun a b --max-num-seqs 4\n'
+    assert [str(value(node, "max-num-seqs")) for node in deployment({"a.sh": text}).nodes] == ["8", "4"]
+
+
+@pytest.mark.parametrize("written", ["<MODEL>", "<model path>", "<node0_ip>", "<1_OR_2>"])
+def test_angle_brackets_are_a_placeholder_and_no_redirection(written: str) -> None:
+    node, _ = launch(f"vllm serve m --host {written} --port 8000\n")
+    assert value(node, "host") == written and str(value(node, "port")) == "8000"
+    assert value(launch(f"export A=1\nvllm serve m --host {written}")[0], "host") == written
+
+
+def test_redirections_stay_what_they_are() -> None:
+    node, _ = launch("while read -r l; do :; done <list >out\nvllm serve m --port 8000 <in >out 2>&1\n")
+    assert [arg.written for arg in node.args] == ["--port"]
+
+
+def test_only_one_rule_speaks_of_a_placeholder() -> None:
+    text = "vllm serve <MODEL> --port <port> --max-num-seqs <n> --tensor-parallel-size xxxx ...\n"
+    assert {f.code for f in check(read_texts({"a.sh": text}, "vllm:0.32.0"))} == {"PD707"}
+
+
+def test_a_call_for_help_is_no_engine() -> None:
+    assert {f.code for f in check(read_texts({"a.sh": "vllm serve --help=all\n"}, "vllm:0.32.0"))} == {"PD010"}
+    assert len(deployment({"a.sh": "vllm serve --help\nvllm serve m\n"}).nodes) == 1
+
+
+def test_xargs_kill_stops_what_was_started() -> None:
+    text = "vllm serve a --port 8000 &\npgrep vllm | xargs kill -9\nvllm serve b --port 8000 &\n"
+    assert "PD405" not in {f.code for f in check(read_texts({"a.sh": text}))}
