@@ -206,12 +206,13 @@ class OffloadScheduler:
         full = parked.needed > parked.free
         self.counts.add(FALLBACK + ("pool_full" if full else "window"))
         logger.warning(
-            "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; it will be recomputed. "
-            "Raise cpu_bytes_to_use_per_rank if this happens often",
+            "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; computed_tokens=%d will "
+            "be recomputed. Raise cpu_bytes_to_use_per_rank if this happens often",
             self._words.feature,
             request_id,
             parked.free,
             parked.needed,
+            parked.computed,
         )
 
     def _hashes(self, request_id: str, computed: int) -> Hashes | None:

@@ -111,12 +111,9 @@ def _counts(engine: EngineFacts) -> CountsReport:
 
 def _recomputed(engine: EngineFacts) -> RecomputedReport:
     totals, block = engine.book.totals, engine.tokens_per_block
-    known = totals.unknown == totals.fallbacks.get("pool_full", 0)  # of these the needed blocks are told
     most = None
-    if totals.unknown == 0:
-        most = totals.recomputed
-    elif known and block and totals.lost_blocks and not totals.handed_back:
-        most = totals.recomputed + totals.lost_blocks * block
+    if totals.unknown == totals.bounded and not totals.handed_back and (block or not totals.lost_blocks):
+        most = totals.recomputed + totals.lost_tokens + totals.lost_blocks * (block or 0)
     return RecomputedReport(at_least=totals.recomputed, at_most=most, requests_unknown=totals.unknown)
 
 

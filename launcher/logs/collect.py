@@ -173,6 +173,7 @@ def _args(engine: EngineFacts, hit: Hit) -> None:
         engine.connector.bundled = "pd_launch.connector" in text
     engine.switched_on = re.search(r"recompute_scheduler_enable'?(?:=|: )True", text) is not None
     engine.book.recomputes_failed_loads = "kv_load_failure_policy='recompute'" in text
+    engine.book.prefix_caching = "'enable_prefix_caching': False" not in text
     size = re.search(r"'block_size': (\d{1,6})\b", text)
     engine.block_tokens = int(size[1]) if size else None
 

@@ -77,8 +77,12 @@ class Totals:
     """Tokens that were certainly computed again."""
     unknown: int = 0
     """Requests that were computed again and of which the log does not say how many tokens."""
+    bounded: int = 0
+    """Of those the requests of which it gives a bound: ``lost_tokens`` or ``lost_blocks``."""
+    lost_tokens: int = 0
+    """Tokens that were not saved, of which the device's prefix cache may have kept some."""
     lost_blocks: int = 0
-    """Blocks that were needed and not saved: an upper bound of what was computed again."""
+    """Blocks that were needed and not saved: an upper bound of what was computed again, where no tokens are told."""
     most_missing: int = 0
     """Blocks by which the pool was too small, at most."""
 
@@ -96,6 +100,8 @@ class Book:
         self.forgotten = 0
         self.recomputes_failed_loads = False
         """Whether kv_load_failure_policy is recompute; else a request whose restore fails ends with an error."""
+        self.prefix_caching = True
+        """Whether the device may have kept blocks of a preempted request; off only where the arguments say so."""
 
     def take(self, hit: Hit) -> Story:
         """Take in a line about a request."""
@@ -166,10 +172,22 @@ class Book:
         reason = "window" if free is not None and needed is not None and needed <= free else "pool_full"
         self._open(story, "fallback", "skipped", reason)
         self._fall(story, reason)
-        self.totals.unknown += 1
         if free is not None and needed is not None:
             self.totals.most_missing = max(self.totals.most_missing, needed - free)
-            self.totals.lost_blocks += needed
+        self._lost(_number(hit, "computed"), needed if reason == "pool_full" else None)
+
+    def _lost(self, computed: int | None, blocks: int | None) -> None:
+        """Count what is computed again of a request of which nothing was saved, as far as its line tells."""
+        totals = self.totals
+        if computed is not None and not self.prefix_caching:
+            totals.recomputed += computed
+            return
+        totals.unknown += 1
+        totals.bounded += computed is not None or blocks is not None
+        if computed is not None:
+            totals.lost_tokens += computed
+        else:
+            totals.lost_blocks += blocks or 0
 
     def _fell_back(self, story: Story, hit: Hit) -> None:
         if self._same(story, "fallback", "fell_back") is None:

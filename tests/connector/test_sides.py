@@ -16,7 +16,7 @@ from pd_launch.connector.ledger import Step, Transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata, WorkerReport  # noqa: E402
 from pd_launch.connector.metrics import OffloadStats  # noqa: E402
 from pd_launch.connector.scheduler import OffloadScheduler  # noqa: E402
-from pd_launch.connector.wording import WORDING  # noqa: E402
+from pd_launch.connector.wording import WORDING, Wording  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
 
 WORDS = WORDING["RecomputeCPUOffloadConnector"]
@@ -121,6 +121,24 @@ def test_a_victim_that_does_not_fit_waits_and_is_not_ended() -> None:
     assert made.before_preempt(request("a"), ([1, 2, 3],), 9)  # False would truncate its answer
     assert made.matched(request("a"), 0) == (0, False)
     assert counts(made) == {"parked": 1, "fallback.pool_full": 1}
+
+
+@pytest.mark.parametrize("words", WORDING.values(), ids=WORDING)
+def test_the_line_of_a_victim_that_does_not_fit_tells_what_is_computed_again(
+    words: Wording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
+    )
+    made = OffloadScheduler([Group(4)], 1, words)
+    made.wrap_reset(Pool())
+    assert made.before_preempt(request("b"), ([4],), 4)
+    assert made.before_preempt(request("a"), ([1, 2, 3],), 9)
+    assert lines == [
+        f"Skip {words.feature} offload for request a: CPU cache has 0 free blocks, but 3 are needed; computed_tokens=9 "
+        "will be recomputed. Raise cpu_bytes_to_use_per_rank if this happens often"
+    ]
 
 
 @pytest.mark.parametrize("late", ["finished", "scheduled"])

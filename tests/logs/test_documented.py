@@ -61,6 +61,31 @@ def test_full_pool_is_a_fallback_that_ends_the_request(word: str) -> None:
     assert str(-(-need // 2**30) * 2**30) in found.problems[0].help
 
 
+@pytest.mark.parametrize("word", ["recompute", "preempt"])
+def test_tokens_of_a_request_that_was_ended_are_no_bound(word: str) -> None:
+    """The proxy sends it again, and then its prompt is computed again, too."""
+    before = (*start(), SCHEDULER, *(connector() if word == "recompute" else RENAMED))
+    skip, *rest = skipped("r", word=word)
+    told = (skip[0], f"{skip[1]} computed_tokens=1300")
+    off = log(*before).replace("'block_size': 128", "'block_size': 128, 'enable_prefix_caching': False")
+    found = report(off + log(told, *rest)).recomputed
+    assert found is not None and (found.at_least, found.at_most) == (1300, None)
+    waits = report(off + log(told)).recomputed
+    assert waits is not None and (waits.at_least, waits.at_most) == (1300, 1300)
+
+
+def test_a_log_of_both_forms_of_the_line() -> None:
+    """After an upgrade one log may hold lines with and without tokens; blocks bound those without."""
+    lines = [
+        ("WARNING", "Skip recompute offload for request a: CPU cache has 0 free blocks, but 5 are needed; it will be"),
+        ("WARNING", "Skip recompute offload for request b: CPU cache has 0 free blocks, but 5 are needed; "
+         "computed_tokens=600 will be recomputed."),
+    ]  # fmt: skip
+    found = report(log(*start(), SCHEDULER, *connector(), *lines)).recomputed
+    assert found is not None
+    assert (found.at_least, found.at_most, found.requests_unknown) == (0, 600 + 5 * 128, 2)
+
+
 def test_fallback_without_a_reason_in_the_log() -> None:
     found = report(log(*start(), SCHEDULER, *connector(), *skipped("r")[1:]))
     assert found.counts is not None and found.counts.fallbacks == {"not_offloaded": 1}

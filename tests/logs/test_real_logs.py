@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,37 @@ def test_no_trace_of_the_machine() -> None:
         text = path.read_text()
         assert "/root" not in text and "/work" not in text and "/tmp/vllm" not in text
         assert path.stat().st_size < 20_000
+
+
+OLD_LINE = re.compile(r"(Skip recompute offload for request (\S+): .*?are needed; )it will be recomputed\.")
+
+
+def with_tokens(name: str, computed: dict[str, int]) -> str:
+    """Return a log as it is written since the line of a request that was not saved tells its tokens."""
+    text = (REAL / f"{name}.log").read_text()
+    told = {match[2]: computed[match[2].split("-")[0]] for match in OLD_LINE.finditer(text)}
+    assert len(told) == len(computed)
+    return OLD_LINE.sub(lambda match: f"{match[1]}computed_tokens={told[match[2]]} will be recomputed.", text)
+
+
+def test_a_request_that_was_not_saved_is_counted_exactly() -> None:
+    found = report(with_tokens("partial", {"2": 224}))
+    assert found.recomputed is not None
+    assert (found.recomputed.at_least, found.recomputed.at_most) == (224, 224)
+    assert found.recomputed.requests_unknown == 0
+    assert found.counts is not None and found.counts.fallbacks == {"pool_full": 1}
+
+
+def test_several_that_were_not_saved_add_up_to_the_partial_ones() -> None:
+    old = report((REAL / "pool_full.log").read_text()).recomputed
+    assert old is not None and old.requests_unknown == 3
+    missing = 572 - old.at_least
+    new = report(with_tokens("pool_full", {"3": 100, "2": missing - 250, "6": 150})).recomputed
+    assert new is not None and (new.at_least, new.at_most, new.requests_unknown) == (572, 572, 0)
+
+
+def test_with_prefix_caching_the_device_may_have_kept_some() -> None:
+    text = with_tokens("partial", {"2": 224}).replace("'enable_prefix_caching': False, ", "")
+    found = report(text).recomputed
+    assert found is not None
+    assert (found.at_least, found.at_most, found.requests_unknown) == (0, 224, 1)

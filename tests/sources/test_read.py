@@ -199,7 +199,7 @@ def test_other_commands_are_no_engines(command: str) -> None:
 CONTAINERS = {
     "start.sh": "docker run -d --name v quay.io/ascend/vllm-ascend:v0.25.1rc1 bash\n",
     "my start.sh": "podman run -d quay.io/ascend/vllm-ascend:v0.25.1rc1\n",
-    "compose.yaml": "services:\n  v:\n    image: quay.io/ascend/vllm-ascend:v0.25.1rc1\n    command: sleep infinity\n",
+    "compose.yaml": "services:\n  v:\n    image: quay.io/ascend/vllm-ascend:v0.25.1rc1\n    command: sleep 9\n",
     "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n  - {name: a, command: [sleep]}\n",
 }
 
