@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pd_launch.schemas.budget import BudgetSource
 from pd_launch.schemas.finding import Finding, Summary, TargetInfo
 
 
@@ -25,7 +26,12 @@ class BudgetPlan(_Contract):
         None, description="Blocks that one rank's budget holds; null without the model's geometry"
     )
     shm_bytes: int | None = Field(None, description="/dev/shm that this node's engines need for their message rings")
-    decided_by: str | None = Field(None, alias="from", description="Which option decides the budget")
+    decided_by: BudgetSource | None = Field(
+        None,
+        alias="from",
+        description="What decides the budget: per_rank (also what per_engine and per_node become), total "
+        "(cpu_bytes_to_use), ratio, default_total, default_ratio; null without offload",
+    )
 
 
 class PortUse(_Contract):

@@ -200,7 +200,7 @@ CONTAINERS = {
     "start.sh": "docker run -d --name v quay.io/ascend/vllm-ascend:v0.25.1rc1 bash\n",
     "my start.sh": "podman run -d quay.io/ascend/vllm-ascend:v0.25.1rc1\n",
     "compose.yaml": "services:\n  v:\n    image: quay.io/ascend/vllm-ascend:v0.25.1rc1\n    command: sleep 9\n",
-    "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n  - {name: a, command: [sleep]}\n",
+    "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: [{name: a, command: [sleep]}]}\n",
 }
 
 
