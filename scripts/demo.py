@@ -17,17 +17,15 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
-from demo_engines import DemoError, Engine, free_ports, wait_until_healthy
+from demo_engines import DemoError, Engine, free_ports, interrupts, wait_until_healthy
 from demo_traffic import (
     OUTPUT_TOKENS,
     PROMPT_TOKENS,
@@ -251,18 +249,6 @@ def faults(ours: Figures, control: Figures | None) -> list[str]:
     return found
 
 
-@contextmanager
-def signals_as_interrupts() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does, with every engine stopped on the way out."""
-
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
-    yield
-
-
 def demo(reverse: bool) -> int:
     """Run the demo, or with ``reverse`` its negative control, and print the table."""
     folder = run_folder()
@@ -271,7 +257,6 @@ def demo(reverse: bool) -> int:
     figures: list[Figures] = []
     reference: list[Tokens] = []
     with ExitStack() as running:
-        running.enter_context(signals_as_interrupts())
         prefill = running.enter_context(engine("prefill", "prefill", folder))
         # One decode engine after the other: an idle one, too, takes time from two cores.
         for name, module in kinds.items():
@@ -299,6 +284,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--control", action="store_true", help="restore blocks in reversed order: not identical")
     arguments = parser.parse_args(argv)
     try:
+        interrupts.install()
         return demo(arguments.control)
     except DemoError as error:
         print(f"demo: {error}", file=sys.stderr)

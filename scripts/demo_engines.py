@@ -13,7 +13,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 
 import psutil
 
@@ -26,6 +27,43 @@ STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 class DemoError(Exception):
     """Why the demo cannot go on, in words for the user."""
+
+
+class _Interrupts:
+    """The first of SIGINT, SIGTERM and SIGHUP raises KeyboardInterrupt, at once or when it may; later ones do nothing.
+
+    An engine must not be lost because a signal came while it was being started or stopped.
+    """
+
+    def __init__(self) -> None:
+        self._held = 0
+        self._came = False
+
+    def install(self) -> None:
+        """Take the signals over, until the process ends."""
+        for number in STOPPING_SIGNALS:
+            signal.signal(number, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        for each in STOPPING_SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        self._came = True
+        if not self._held:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a signal wait for the end of this block."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+        if self._came and not self._held:
+            raise KeyboardInterrupt  # once more where it was raised before: a finalizer may have swallowed that one
+
+
+interrupts = _Interrupts()
 
 
 def free_ports(count: int) -> list[int]:
@@ -46,16 +84,21 @@ def _end_with_parent() -> None:
 
 
 class Engine:
-    """One ``vllm serve`` and its children: started at once, healthy after :meth:`wait`, gone after :meth:`stop`."""
+    """One ``vllm serve`` and its children: started by ``with``, and nothing of it is left after that block."""
 
     def __init__(self, name: str, command: Sequence[str], env: dict[str, str], port: int, log: pathlib.Path) -> None:
         self.name = name
         self.url = f"http://127.0.0.1:{port}"
         self.log = log
-        with log.open("wb") as output:
+        self._command = command
+        self._env = env
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def _start(self) -> None:
+        with self.log.open("wb") as output:
             self._process = subprocess.Popen(
-                command,
-                env=os.environ | env,
+                self._command,
+                env=os.environ | self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -65,7 +108,7 @@ class Engine:
 
     def check(self) -> None:
         """Raise DemoError, with the end of the log, when the engine has ended."""
-        status = self._process.poll()
+        status = self._process.poll() if self._process else None
         if status is not None:
             lines = self.log.read_text(errors="replace").strip().splitlines()[-25:]
             text = "\n".join(f"  | {line[:300]}" for line in lines)
@@ -82,16 +125,17 @@ class Engine:
             return False
 
     def __enter__(self) -> Engine:
+        try:
+            with interrupts.held():
+                self._start()
+        except KeyboardInterrupt:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # A second Ctrl-C must not leave an engine behind.
-        before = {number: signal.signal(number, signal.SIG_IGN) for number in STOPPING_SIGNALS}
-        try:
+        with interrupts.held():
             self.stop()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def stop(self) -> None:
         """End the engine and return when nothing of it is left.
@@ -99,32 +143,35 @@ class Engine:
         Its own process gets the signal and ends its children, which a signal to all of them would disturb. What does
         not end by itself is killed.
         """
-        tree = self._tree()
-        if self._process.poll() is None:
-            self._process.terminate()
+        process = self._process
+        if process is None:
+            return
+        tree = _session(process.pid)
+        if process.poll() is None:
+            process.terminate()
         try:
-            self._process.wait(GRACE_SECONDS)
+            process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            tree = self._tree()
-            self._process.kill()
-            self._process.wait()
+            tree = _session(process.pid)
+            process.kill()
+            process.wait()
         _, left = psutil.wait_procs(tree, timeout=CHILDREN_SECONDS)
-        for process in left:
+        for child in left:
             with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+                child.kill()
         psutil.wait_procs(left, timeout=CHILDREN_SECONDS)
 
-    def _tree(self) -> list[psutil.Process]:
-        """Every process of the engine's session: also those whose own parent is gone."""
-        session = self._process.pid
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.pid != session and os.getsid(process.pid) == session:
-                    found.append(process)
-            except (OSError, psutil.Error):
-                continue
-        return found
+
+def _session(leader: int) -> list[psutil.Process]:
+    """Every process of a session but its leader: also those whose own parent is gone."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != leader and os.getsid(process.pid) == leader:
+                found.append(process)
+        except (OSError, psutil.Error):
+            continue
+    return found
 
 
 def wait_until_healthy(engines: Sequence[Engine], tell: Callable[[str], None]) -> None:
