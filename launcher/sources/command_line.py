@@ -12,7 +12,7 @@ from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUE
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
 _NAMES = frozenset({"help", *SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
-_PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
+PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
 """JSON arguments that no config class reads: there a number has no suffix."""
 
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
@@ -121,7 +121,7 @@ class _Words:
             return value.node()
         if value.value.strip(HOLE + " ") == "" and HOLE in value.value:
             return value.node()
-        tree, faults = parse_json(value, sizes=name not in _PLAIN_JSON)
+        tree, faults = parse_json(value, sizes=name not in PLAIN_JSON)
         self.faults += faults
         tree.text = value
         return tree

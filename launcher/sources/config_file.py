@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from pd_launch.launcher.sources.command_line import PLAIN_JSON
+from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.schemas.launch import Arg, Fault, NodeLaunch
+from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.values import Node, SourceFile
 
 MAX_SIZE = 1024 * 1024
@@ -31,7 +33,7 @@ def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple
         return None, []
     documents, faults = parse_yaml(source)
     for key, value in documents[0].items() if documents else ():
-        _add(node, key.replace("_", "-"), value)
+        _add(node, key.replace("_", "-"), value, faults)
     node.__dict__.pop("by_name", None)
     return source, faults
 
@@ -46,7 +48,7 @@ def _beside(name: str, script: str) -> SourceFile | None:
         return None
 
 
-def _add(node: NodeLaunch, name: str, value: Node) -> None:
+def _add(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:
     if name == "model" and node.model is None:
         node.model = value
     if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:
@@ -58,7 +60,17 @@ def _add(node: NodeLaunch, name: str, value: Node) -> None:
         words = [_word(part) for part in value.elements()]
         node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:])))
     else:
-        node.args.append(Arg(name, name, place, value if isinstance(value.value, dict) else _word(value)))
+        node.args.append(Arg(name, name, place, value if isinstance(value.value, dict) else _json(name, value, faults)))
+
+
+def _json(name: str, value: Node, faults: list[Fault]) -> Node:
+    """Return the object that a JSON argument's text holds; the text itself for other arguments."""
+    if name not in JSON_ARGS or value.text is None or value.text.value.strip()[:1] not in ("{", "["):
+        return _word(value)
+    tree, more = parse_json(value.text, sizes=name not in PLAIN_JSON)
+    faults += more
+    tree.key, tree.text = value.key, value.text
+    return tree
 
 
 def _word(node: Node) -> Node:

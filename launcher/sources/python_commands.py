@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
-from pd_launch.launcher.sources.engines import Found, read_command
+from pd_launch.launcher.sources.engines import Finish, Found, read_command
+from pd_launch.launcher.sources.python_texts import made
 from pd_launch.launcher.sources.shell import Command
+from pd_launch.schemas.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 RUNNERS = frozenset({"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec"})
 SERVERS = frozenset({"RemoteOpenAIServer", "RemoteVLLMServer"})
 """Classes of test suites that start ``vllm serve`` with a model and a list of arguments."""
+JOINED = ("' '.join", "shlex.join")
+PAIR = "RemotePDServer"
+"""A class of vllm-ascend's test suite that starts one server for each list of arguments."""
 
 MAX_WORDS = 2000
 
@@ -19,7 +24,8 @@ MAX_WORDS = 2000
 class Commands:
     """Reads the commands that calls of one file run.
 
-    ``node`` gives an expression's value, ``only`` what a name is once assigned, ``grown`` the lists that grow later.
+    ``node`` gives an expression's value, ``only`` what a name is once assigned, ``grown`` the lists that grow later,
+    ``env`` what the file puts into its own environment, ``entries`` what it assigns to entries of other mappings.
     """
 
     def __init__(
@@ -29,28 +35,61 @@ class Commands:
         node: Callable[[ast.expr], Node],
         only: Callable[[ast.expr], ast.expr],
         grown: Collection[str],
+        env: Mapping[str, EnvVar],
+        entries: Mapping[str, Mapping[str, ast.expr]],
     ) -> None:
         self.source, self.found, self.node, self.only, self.grown = source, found, node, only, grown
+        self.env, self.entries = env, entries
 
     def read(self, name: str, call: ast.Call, origin: Origin) -> None:
         """Read the call of ``name`` if it runs a command."""
         if not call.args:
             return
+        env = self._environment(call)
+        serve = [made(word, self.source, origin) for word in ("vllm", "serve")]
         if name in SERVERS and len(call.args) > 1:
-            made = [self._made(word, origin) for word in ("vllm", "serve")]
-            self._run([*made, self._word(call.args[0]), *self._words(call.args[1])], origin)
+            self._run([*serve, self._word(call.args[0]), *self._words(call.args[1])], origin, env)
+        elif name == PAIR:
+            listed = self.only(call.args[0])
+            for side in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
+                self._run([*serve, *self._words(side)], origin, env)
         elif name in RUNNERS:
-            first = self.only(call.args[0])
-            if isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
-                self._run(self._words(call.args[0]), origin)
-            elif name == "create_subprocess_exec":
-                self._run([word for part in call.args for word in self._words_of(part)], origin)
-            elif (text := self.node(first).text) is not None:
-                self.found.nested.append((text, lambda node: None))
+            first = self._split(self.only(call.args[0]))
+            text = self.node(first).text
+            if name == "create_subprocess_exec":
+                self._run([word for part in call.args for word in self._words_of(part)], origin, env)
+            elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
+                self._run(self._words(first.args[0]), origin, env)
+            elif text is not None:
+                self.found.nested.append((text, _given(env)))
+            elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
+                self._run(self._words(call.args[0]), origin, env)
 
-    def _run(self, words: list[Text], origin: Origin) -> None:
+    def _split(self, expression: ast.expr) -> ast.expr:
+        """Return the string that ``"…".split()`` and ``shlex.split("…")`` cut into words."""
+        function = expression.func if isinstance(expression, ast.Call) else None
+        if not isinstance(function, ast.Attribute) or function.attr != "split" or not isinstance(expression, ast.Call):
+            return expression
+        if ast.unparse(function.value) == "shlex" and expression.args:
+            return self.only(expression.args[0])
+        return expression if expression.args else self.only(function.value)
+
+    def _environment(self, call: ast.Call) -> dict[str, EnvVar]:
+        """Return the file's own environment with what the call adds to it."""
+        env = dict(self.env)
+        for keyword in call.keywords:
+            if keyword.arg not in ("env", "env_dict"):
+                continue
+            for name, value in self.node(self.only(keyword.value)).items():
+                env[name] = EnvVar(name, value, "python")
+            more = self.entries.get(keyword.value.id, {}) if isinstance(keyword.value, ast.Name) else {}
+            env.update({name: EnvVar(name, self.node(value), "python") for name, value in more.items()})
+        return env
+
+    def _run(self, words: list[Text], origin: Origin, env: Mapping[str, EnvVar]) -> None:
         if words:
-            read_command(Command(words[:MAX_WORDS], {}, origin), "python", self.source.path, self.found)
+            command = Command(words[:MAX_WORDS], {}, origin)
+            read_command(command, "python", self.source.path, self.found, _given(env))
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""
@@ -69,19 +108,18 @@ class Commands:
         return [self._word(element)]
 
     def _word(self, expression: ast.expr) -> Text:
-        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and len(expression.args) == 1:
-            inner = self.node(expression.args[0])
-            if expression.func.id == "str" and isinstance(inner.value, (int, float)):
-                return self._made(str(inner.value), inner.origin)
         node = self.node(expression)
         if node.text is not None:
             return node.text
-        return self._made(node.value, node.origin) if isinstance(node.value, str) else self._hole(expression, 1)
+        known = isinstance(node.value, str)
+        return made(node.value, self.source, node.origin) if known else self._hole(expression, 1)
 
     def _hole(self, expression: ast.expr, length: int) -> Text:
-        return self._made(HOLE * length, self.node(expression).origin)
+        return made(HOLE * length, self.source, self.node(expression).origin)
 
-    def _made(self, value: str, origin: Origin) -> Text:
-        """Return a text all of whose characters stand where ``origin`` begins."""
-        start = self.source.offset(origin.line, origin.column)
-        return Text(value, self.source, [start] * (len(value) + 1))
+
+def _given(env: Mapping[str, EnvVar]) -> Finish:
+    def finish(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+
+    return finish

@@ -10,13 +10,16 @@ from typing import Any
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.python_commands import Commands
+from pd_launch.launcher.sources.python_texts import spelled
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.releases.flag_shapes import LISTS
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
+ENVIRON = ("os.environ", "environ")
 _GROWS = ("append", "extend", "insert", "remove", "pop")
 
 
@@ -50,6 +53,8 @@ class _Reader:
         """Names that an import gives to a class: ``from vllm import LLM as Engine``."""
         self.grown: set[str] = set()
         """Lists to which the file adds later."""
+        self.entries: dict[str, dict[str, ast.expr]] = {}
+        """What the file assigns to entries of a mapping, by the mapping's name."""
 
     def read(self) -> None:
         nodes = list(ast.walk(self.tree))
@@ -61,10 +66,14 @@ class _Reader:
                 self.assign(node.target, node.value)
             elif isinstance(node, ast.ImportFrom):
                 self.aliases.update({name.asname: name.name for name in node.names if name.asname})
+            elif isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple, ast.Name)):
+                self.grown.add(ast.unparse(node.target))
             elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
                 self.assigned.setdefault(node.target.id, []).append(node.target)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        commands = Commands(self.source, self.found, self.node, self.only, self.grown)
+        commands = Commands(self.source, self.found, self.node, self.only, self.grown, self.env, self.entries)
+        for call in calls:
+            self.update(call)
         self.grown.update(name for call in calls for name in _grown(call))
         for call in calls:
             if self.called(call) in ENGINES:
@@ -86,10 +95,25 @@ class _Reader:
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.assigned.setdefault(target.id, []).append(value)
-        elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in ("os.environ", "environ"):
+        elif isinstance(target, ast.Subscript):
             name = self.node(target.slice).value
-            if isinstance(name, str):
+            if isinstance(name, str) and ast.unparse(target.value) in ENVIRON:
                 self.env[name] = EnvVar(name, self.node(value), "python")
+            elif isinstance(name, str) and isinstance(target.value, ast.Name):
+                self.entries.setdefault(target.value.id, {})[name] = value
+
+    def update(self, call: ast.Call) -> None:
+        """Follow ``os.environ.update({…})`` and ``os.environ.setdefault("A", "1")``."""
+        function = call.func
+        if not isinstance(function, ast.Attribute) or ast.unparse(function.value) not in ENVIRON or not call.args:
+            return
+        if function.attr == "setdefault" and len(call.args) == 2:
+            name = self.node(call.args[0]).value
+            if isinstance(name, str):
+                self.env[name] = EnvVar(name, self.node(call.args[1]), "python")
+        elif function.attr == "update":
+            for name, value in self.node(call.args[0]).items():
+                self.env[name] = EnvVar(name, value, "python")
 
     def called(self, call: ast.Call) -> str:
         function = call.func
@@ -125,6 +149,8 @@ class _Reader:
             launch.args.append(Arg(flag, name, place))
         elif value.value is False:
             launch.args.append(Arg(f"no-{flag}", name, place))
+        elif flag in LISTS and isinstance(value.value, list) and value.value:
+            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:])))
         elif value.value is not None:
             launch.args.append(Arg(flag, name, place, value))
 
@@ -144,6 +170,9 @@ class _Reader:
             return Node([self.node(element) for element in expression.elts], origin)
         if isinstance(expression, ast.Name):
             return self.name(expression)
+        text = spelled(expression, self.node, self.source, origin)
+        if text is not None:
+            return Node(text.node().value, origin, text=text)
         if isinstance(expression, ast.Call):
             return self.call(expression)
         value = _arithmetic(expression)

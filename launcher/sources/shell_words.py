@@ -139,6 +139,9 @@ class Words:
             found += self.pieces(child, scope, True)
             at = finish
         found.append(_Piece(self._unescape(at, end - 1 if closed else end, _STRING_ESCAPE), True))
+        arrays = [piece for piece in found if piece.words is not None]
+        if arrays and not any(piece.words or piece.text.value for piece in found):
+            return arrays  # "${EMPTY[@]}" is no word at all
         return found
 
     def _unescape(self, start: int, end: int, escape: re.Pattern[str]) -> Text:

@@ -51,3 +51,11 @@ def test_a_file_that_is_not_there_or_no_yaml() -> None:
     assert not found.faults and [a.name for a in found.nodes[0].args] == ["config"]
     found = deployment({"serve.sh": "vllm serve /m --config bad.yaml\n", "bad.yaml": "port: [1\n"})
     assert "yaml" in {fault.kind for fault in found.faults}
+
+
+def test_json_of_an_argument_may_stand_as_a_text() -> None:
+    files = {"serve.sh": "vllm serve m --config c.yaml\n", "c.yaml": 'kv-transfer-config: \'{"kv_role": "kv_both"}\'\n'}
+    found = deployment(files)
+    assert value(found.nodes[0], "kv-transfer-config") == {"kv_role": "kv_both"}
+    files["c.yaml"] = "kv-transfer-config: '{\"kv_role\": }'\n"
+    assert deployment(files).faults

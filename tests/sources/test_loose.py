@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tests.sources.reading import deployment, launch, value, variables
+from reading import deployment, launch, value, variables
 
 VALUES = """\
 decode:

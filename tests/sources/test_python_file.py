@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import at, deployment, faults, flag, launch, variables
+from reading import at, deployment, faults, flag, launch, value, variables
 
 GIB16 = 17179869184
 
@@ -156,3 +156,62 @@ def test_no_python_is_a_fault_and_no_crash(text: str) -> None:
 def test_a_file_without_an_engine() -> None:
     found = deployment({"proxy.py": "import fastapi\napp = fastapi.FastAPI()\n"})
     assert not found.nodes and faults(found) == ["unreadable"]
+
+
+def test_texts_that_the_file_puts_together() -> None:
+    text = (
+        "import json, os, shlex, subprocess\n"
+        "port = 8000\n"
+        "kv = {'kv_connector': 'NixlConnector', 'kv_role': role, 'kv_port': port + 1}\n"
+        "subprocess.run(['vllm', 'serve', 'a', '--port', str(port), '--kv-transfer-config', json.dumps(kv)])\n"
+        "os.system(f'vllm serve b --port {port} --max-num-seqs {seqs}')\n"
+        "subprocess.Popen(shlex.split('vllm serve c --port ' + str(port)))\n"
+        "subprocess.Popen(' '.join(['vllm', 'serve', 'd', '--port', '1']), shell=True)\n"
+    )
+    found = deployment({"run.py": text})
+    by_model = {str(node.model.value): node for node in found.nodes if node.model}
+    assert sorted(by_model) == ["a", "b", "c", "d"]
+    assert [str(value(by_model[name], "port")) for name in "abcd"] == ["8000", "8000", "8000", "1"]
+    tree = flag(by_model["a"], "kv-transfer-config")
+    connector, role = tree.get("kv_connector"), tree.get("kv_role")
+    assert connector is not None and at(found, connector.origin)[0] == 3
+    assert role is not None and not role.known
+    assert not flag(by_model["b"], "max-num-seqs").known
+    assert not faults(found)
+
+
+def test_a_command_has_the_files_environment_and_what_the_call_adds() -> None:
+    text = (
+        "import os, subprocess\n"
+        "os.environ['A'] = '1'\n"
+        "os.environ.update({'B': '2'})\n"
+        "os.environ.setdefault('C', '3')\n"
+        "env = os.environ.copy()\n"
+        "env['D'] = '4'\n"
+        "subprocess.Popen(['vllm', 'serve', 'a'], env=env)\n"
+        "subprocess.Popen(['vllm', 'serve', 'b'], env={**os.environ, 'D': '5'})\n"
+        "os.system('vllm serve c')\n"
+    )
+    shared = {"A": "1", "B": "2", "C": "3"}
+    expected = [{**shared, "D": "4"}, {**shared, "D": "5"}, shared]
+    nodes = {str(node.model.value): variables(node) for node in deployment({"run.py": text}).nodes if node.model}
+    assert [nodes[name] for name in "abc"] == expected
+
+
+def test_a_pair_of_a_test_suite() -> None:
+    text = "with RemotePDServer([['--model', 'a'], ['--model', 'b']], env_dict={'A': '1'}):\n    pass\n"
+    nodes = deployment({"test_pair.py": text}).nodes
+    assert [node.model and node.model.value for node in nodes] == ["a", "b"]
+    assert variables(nodes[0]) == {"A": "1"}
+
+
+def test_a_list_that_grows_may_hold_more() -> None:
+    text = "cmd = ['vllm', 'serve', 'm', '--port', '1']\ncmd += extra\nrun(cmd)\n"
+    node, _ = launch(text, "run.py")
+    assert node.partial and str(value(node, "port")) == "1"
+
+
+def test_lists_of_an_engine_argument_are_its_values() -> None:
+    node, _ = launch("LLM(model='m', cudagraph_capture_sizes=[1, 2, 4])\n", "run.py")
+    arg = node.arg("cudagraph-capture-sizes")
+    assert arg is not None and arg.value is not None and [arg.value.value, *(n.value for n in arg.more)] == [1, 2, 4]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from reading import deployment, launch, value, variables
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
-from tests.sources.reading import deployment, launch, value, variables
 
 
 def test_eval_runs_what_a_variable_holds() -> None:
@@ -61,3 +61,12 @@ def test_a_call_for_help_is_no_engine() -> None:
 def test_xargs_kill_stops_what_was_started() -> None:
     text = "vllm serve a --port 8000 &\npgrep vllm | xargs kill -9\nvllm serve b --port 8000 &\n"
     assert "PD405" not in {f.code for f in check(read_texts({"a.sh": text}))}
+
+
+def test_an_empty_array_in_quotes_is_no_word() -> None:
+    for text in (
+        'ARGS=()\nvllm serve m "${ARGS[@]}"\n',
+        'run() { vllm serve "$1" "${@:2}"; shift; vllm serve m "$@"; }\nrun m\n',
+    ):
+        for node in deployment({"a.sh": text}).nodes:
+            assert not node.args
