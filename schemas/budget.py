@@ -145,10 +145,11 @@ def host_blocks(per_rank_bytes: int, bytes_per_block: int) -> int:
     return per_rank_bytes // bytes_per_block
 
 
-def describe(budget: Budget, engines: int) -> str:
-    """Return one line for people: what each card, each engine and each node gets."""
+def describe(budget: Budget, engines: int, part: str = "card") -> str:
+    """Return one line for people: what each ``part`` (a card, a rank), each engine and each node gets."""
     if budget.per_rank_bytes is None:
-        return f"{budget.ratio:g} × the device KV cache on each card"
+        return f"{budget.ratio:g} × the device KV cache on each {part}"
     node = budget.per_node_bytes(engines) or 0
     engine = budget.per_engine_bytes or 0
-    return f"{human_size(budget.per_rank_bytes)} per card, {human_size(engine)} per engine, {human_size(node)} per node"
+    each = f"{human_size(budget.per_rank_bytes)} per {part}"
+    return f"{each}, {human_size(engine)} per engine, {human_size(node)} per node"

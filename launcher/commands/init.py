@@ -154,8 +154,8 @@ def ask(lang: str) -> Answers:
         "Requests that decode at a time, per engine", "每个引擎同时解码的请求数", 32, click.IntRange(1, 10**5)
     )
     budget = question(
-        "Host memory per card for preempted requests (0: none)",
-        "每卡用于被抢占请求的主机内存(0 为不用)",
+        f"Host memory per {'rank' if kind == 'cpu' else 'card'} for preempted requests (0: none)",
+        f"{'每个 rank ' if kind == 'cpu' else '每张卡'}用于被抢占请求的主机内存(0 为不用)",
         "4GiB" if kind == "cpu" else "16GiB",
         check_answer=_budget,
     )

@@ -11,6 +11,7 @@ import click
 
 from pd_launch.launcher.commands.common import parse_target_option, write
 from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, numbers, table
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
@@ -57,7 +58,7 @@ def size_command(options: dict[str, Any]) -> int:
 
 
 def _text(found: Answer, name: str, rows: list[Row], plot: bool) -> str:
-    shown = bars(name, rows) if plot else table(name, rows)
+    shown = bars(name, rows) if plot else table(name, rows, seat(found.node).en)
     return "\n".join([explained(found), shown, f"In the profile:\n\n{fragment(found)}"])
 
 

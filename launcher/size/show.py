@@ -6,29 +6,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.text import yaml_text
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.size.ask import Answer, proposal
 from pd_launch.schemas.budget import TOTAL
 from pd_launch.schemas.sizing_numbers import Sizing
-from pd_launch.schemas.units import human_size
+from pd_launch.schemas.units import counted, human_size
 
 Row = tuple[str, "Sizing | str"]
 """A choice, and its numbers or why there are none."""
 BAR = 40
-_HEAD = ("", "per card", "per engine", "per node", "blocks", "requests", "/dev/shm", "pod memory")
+_HEAD = ("", "per {}", "per engine", "per node", "blocks", "requests", "/dev/shm", "pod memory")
 
 
 def explained(found: Answer) -> str:
     """Return the numbers with how they come about."""
     sizing, layout, geometry = found.sizing, found.sizing.layout, found.sizing.geometry
-    exact = "" if geometry.exact else " (estimate)"
+    exact, on = "" if geometry.exact else " (estimate)", seat(found.node).en
     lines = [
         f"{found.node.model.value if found.node.model else ''} for {found.target}",
-        f"  a block      {geometry.block_tokens} tokens, {human_size(geometry.block_bytes)} on each card{exact}",
+        f"  a block      {geometry.block_tokens} tokens, {human_size(geometry.block_bytes)} on each {on}{exact}",
         *_groups(sizing),
         f"  a request    {sizing.tokens} tokens, {sizing.blocks_per_request} blocks",
         "",
-        f"  per card     {human_size(sizing.per_rank)} = {sizing.blocks} blocks",
-        f"  per engine   {human_size(sizing.per_engine)} on {layout.world} cards ({layout.worlds})",
+        f"  per {on}     {human_size(sizing.per_rank)} = {sizing.blocks} blocks",
+        f"  per engine   {human_size(sizing.per_engine)} on {counted(layout.world, on)} ({layout.worlds})",
         f"  per node     {human_size(sizing.per_node)} on {layout.engines} engine{'s' * (layout.engines != 1)}"
         + (f"; {layout.nodes} nodes: {human_size(sizing.per_node * layout.nodes)}" if layout.nodes > 1 else ""),
         f"  holds        {sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
@@ -40,7 +41,7 @@ def explained(found: Answer) -> str:
         lines.append("  one block of the built-in connector's pool never holds anything")
     if geometry.note:
         lines.append(f"  note         {geometry.note}")
-    return "\n".join([*lines, "", *_divisions(sizing)]) + "\n"
+    return "\n".join([*lines, "", *_divisions(sizing, on)]) + "\n"
 
 
 def _groups(sizing: Sizing) -> list[str]:
@@ -52,7 +53,7 @@ def _groups(sizing: Sizing) -> list[str]:
     return [f"  groups       {len(kinds)}, each with blocks of its own: {', '.join(kinds)}"]
 
 
-def _divisions(sizing: Sizing) -> list[str]:
+def _divisions(sizing: Sizing, on: str) -> list[str]:
     """Say what cpu_bytes_to_use would be, and which divisions are wrong."""
     layout, total = sizing.layout, sizing.per_engine
     lines = [
@@ -62,7 +63,7 @@ def _divisions(sizing: Sizing) -> list[str]:
     if layout.data > 1:
         wrong = human_size(total // layout.data)
         lines.append(
-            f"The guides divide it by DP {layout.data}, which would give {wrong} for a card; the code gives "
+            f"The guides divide it by DP {layout.data}, which would give {wrong} for a {on}; the code gives "
             f"{human_size(sizing.per_rank)}. Write per_rank, which nothing divides."
         )
     return lines
@@ -73,9 +74,9 @@ def fragment(found: Answer) -> str:
     return yaml_text(proposal(found))
 
 
-def table(name: str, rows: Sequence[Row]) -> str:
-    """Return a table over choices."""
-    cells: list[tuple[str, ...]] = [(name, *_HEAD[1:])]
+def table(name: str, rows: Sequence[Row], on: str) -> str:
+    """Return a table over choices; ``on`` is what holds a rank, such as a card."""
+    cells: list[tuple[str, ...]] = [(name, *(head.format(on) for head in _HEAD[1:]))]
     for choice, sizing in rows:
         if isinstance(sizing, str):
             cells.append((choice, sizing, *("",) * (len(_HEAD) - 2)))

@@ -118,7 +118,7 @@ def _ratio(value: Node, target: Target) -> Hit:
             f"offload_host_memory_ratio is not read by {target}: the default of 8 GiB for one engine is used",
             f"{target} 不读取 offload_host_memory_ratio:使用每个引擎 8 GiB 的默认值",
         ),
-        Msg(f'write bytes per card: "{PER_RANK}": 17179869184', f'写每张卡的字节数:"{PER_RANK}": 17179869184'),
+        Msg(f'write bytes for each rank: "{PER_RANK}": 17179869184', f'写每个 rank 的字节数:"{PER_RANK}": 17179869184'),
     )
 
 

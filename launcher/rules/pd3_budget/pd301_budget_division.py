@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import Edits, rename_key
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, Budget
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -85,7 +86,7 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         budget = budget_of(node, connector, deployment.target)
         if value is None or budget is None or budget.source != "total" or budget.per_rank_bytes is None:
             continue
-        share = budget.per_rank_bytes
+        share, on = budget.per_rank_bytes, seat(node)
         profile = node.form == "profile"
         instead = f"per_rank: {format_size(share)}" if profile else f'"{PER_RANK}": {share}'
         edits = _edits(deployment, value, share, profile)
@@ -94,9 +95,9 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             value.origin,
             _message(node, budget, value.integer() or 0),
             Msg(
-                f"for the same {human_size(share)} on each card write {instead}; for another amount write that many "
-                "bytes per card",
-                f"要让每张卡保持 {human_size(share)},请写 {instead};想要别的大小,就写每张卡的字节数",
+                f"for the same {human_size(share)} on each {on.en} write {instead}; for another amount write that many "
+                f"bytes per {on.en}",
+                f"要让{on.each_zh} 保持 {human_size(share)},请写 {instead};想要别的大小,就写{on.each_zh} 的字节数",
             ),
             fix=FixEdits(message, edits, True) if edits else None,
         )
@@ -104,7 +105,7 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     sizes = f"TP {node.tensor} × PP {node.pipeline} × PCP {node.prefill_context}"
-    card, engine = human_size(budget.per_rank_bytes or 0), human_size(budget.per_engine_bytes or 0)
+    on, share, engine = seat(node), human_size(budget.per_rank_bytes or 0), human_size(budget.per_engine_bytes or 0)
     data, engines = node.data, node.local_engines
     told = total // data if data and data > 1 else None
     wrong = f", not {human_size(told)}" if told is not None and told != budget.per_rank_bytes else ""
@@ -112,11 +113,11 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     en = (
         f"cpu_bytes_to_use is {human_size(total)} for one engine and is divided by its "
         f"{counted(budget.ranks_per_engine, 'rank')} "
-        f"({sizes}), never by DP: each card gets {card}{wrong}, each engine {engine}"
+        f"({sizes}), never by DP: each {on.en} gets {share}{wrong}, each engine {engine}"
     )
     zh = (
         f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)},除以它的 {budget.ranks_per_engine} 个 rank({sizes}),"
-        f"从不除以 DP:每张卡得到 {card}{wrong_zh},每个引擎 {engine}"
+        f"从不除以 DP:{on.each_zh} 得到 {share}{wrong_zh},每个引擎 {engine}"
     )
     if engines is not None:
         node_bytes = human_size(budget.per_node_bytes(engines) or 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, BudgetError, parse_bytes, split_total
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -86,20 +87,21 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if share == budget.per_rank_bytes:
             continue
         wins, loses = human_size(budget.per_rank_bytes), human_size(share)
-        engine = human_size(budget.per_engine_bytes or 0)
+        engine, on = human_size(budget.per_engine_bytes or 0), seat(node)
         edits = remove_entry(deployment, total, TOTAL)
         remove = Msg("remove cpu_bytes_to_use", "删掉 cpu_bytes_to_use")
         yield Hit(
             total.origin,
             Msg(
-                f"cpu_bytes_to_use would give each card {loses}, but cpu_bytes_to_use_per_rank wins: each card gets "
-                f"{wins}, each engine {engine}",
-                f"按 cpu_bytes_to_use 每张卡是 {loses},但 cpu_bytes_to_use_per_rank 优先:每张卡得到 {wins},"
-                f"每个引擎 {engine}",
+                f"cpu_bytes_to_use would give each {on.en} {loses}, but cpu_bytes_to_use_per_rank wins: each {on.en} "
+                f"gets {wins}, each engine {engine}",
+                f"按 cpu_bytes_to_use {on.each_zh} 是 {loses},但 cpu_bytes_to_use_per_rank 优先:{on.each_zh} 得到 "
+                f"{wins},每个引擎 {engine}",
             ),
             Msg(
-                f"keep cpu_bytes_to_use_per_rank alone ({wins} per card), or set it to {share} for {loses} per card",
-                f"只保留 cpu_bytes_to_use_per_rank(每张卡 {wins});想要每张卡 {loses} 就把它写成 {share}",
+                f"keep cpu_bytes_to_use_per_rank alone ({wins} per {on.en}), or set it to {share} for {loses} per "
+                f"{on.en}",
+                f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins});想要{on.each_zh} {loses} 就把它写成 {share}",
             ),
             related=((per_rank.origin, Msg("this one counts", "生效的是这个")),),
             fix=FixEdits(remove, edits, True) if edits else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.nouns import Noun, seat
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, host_blocks
 from pd_launch.schemas.kv_geometry import Geometry, geometry_of
@@ -90,7 +91,7 @@ def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if place is None:
             continue
         if _not_positive(connector, deployment):
-            yield Hit(place, *_nothing_left())
+            yield Hit(place, *_nothing_left(seat(node)))
             continue
         budget = budget_of(node, connector, deployment.target)
         if budget is None or budget.per_rank_bytes is None or geometry is None:
@@ -98,12 +99,13 @@ def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         blocks = host_blocks(budget.per_rank_bytes, geometry.block_bytes)
         null = 0 if connector.is_bundled_offload else 1
         if blocks - null < 1:
-            yield Hit(place, *_no_block(budget.per_rank_bytes, geometry, null))
+            yield Hit(place, *_no_block(budget.per_rank_bytes, geometry, null, seat(node)))
             continue
         length, ranks = longest_request(node, facts), _context_ranks(node)
         need = geometry.blocks_for(length, ranks) + 1 if length and ranks else None
         if length and need and blocks < need:
-            yield Hit(place, *_no_request(budget.per_rank_bytes, geometry, length, need), severity="warning")
+            message = _no_request(budget.per_rank_bytes, geometry, (length, need), seat(node))
+            yield Hit(place, *message, severity="warning")
 
 
 def _place(connector: Connector) -> Origin | None:
@@ -128,45 +130,46 @@ def _context_ranks(node: NodeLaunch) -> int:
     return (node.prefill_context or 0) * (node.number("decode-context-parallel-size", 1) or 0)
 
 
-def _nothing_left() -> tuple[Msg, Msg]:
+def _nothing_left(on: Noun) -> tuple[Msg, Msg]:
     return (
         Msg(
             "a budget of zero or less leaves the null block alone: no preempted request is ever saved",
             "预算为零或更小时只剩一个空块:任何被抢占的请求都不会被保存",
         ),
         Msg(
-            f'write bytes per card, such as "{PER_RANK}": 17179869184',
-            f'写每张卡的字节数,例如 "{PER_RANK}": 17179869184',
+            f'write bytes per {on.en}, such as "{PER_RANK}": 17179869184',
+            f'写{on.each_zh} 的字节数,例如 "{PER_RANK}": 17179869184',
         ),
     )
 
 
-def _no_block(have: int, geometry: Geometry, null: int) -> tuple[Msg, Msg]:
+def _no_block(have: int, geometry: Geometry, null: int, on: Noun) -> tuple[Msg, Msg]:
     block, least = human_size(geometry.block_bytes), geometry.block_bytes * (1 + null)
     about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
     lost = ", and one block is lost to the null block" if null else ""
     lost_zh = ",而且有一块是空块" if null else ""
     return (
         Msg(
-            f"{human_size(have)} per card hold no usable block: a block takes {about}{block} on each card{lost}",
-            f"每张卡 {human_size(have)} 连一块可用的都放不下:每张卡上一块占 {about_zh}{block}{lost_zh}",
+            f"{human_size(have)} per {on.en} hold no usable block: a block takes {about}{block} on each {on.en}{lost}",
+            f"{on.each_zh} {human_size(have)} 连一块可用的都放不下:{on.each_zh} 上一块占 {about_zh}{block}{lost_zh}",
         ),
         Msg(
-            f"give each card {about}{human_size(least)}, better what one longest request needs",
-            f"每张卡{about_zh or '至少 '}给 {human_size(least)},最好够放一个最长的请求",
+            f"give each {on.en} {about}{human_size(least)}, better what one longest request needs",
+            f"{on.each_zh} {about_zh or '至少 '}给 {human_size(least)},最好够放一个最长的请求",
         ),
     )
 
 
-def _no_request(have: int, geometry: Geometry, length: int, need: int) -> tuple[Msg, Msg]:
+def _no_request(have: int, geometry: Geometry, wanted: tuple[int, int], on: Noun) -> tuple[Msg, Msg]:
+    length, need = wanted
     size = need * geometry.block_bytes
     about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
     return (
         Msg(
-            f"{human_size(have)} per card do not hold one request of {length} tokens: it needs {need} blocks, "
-            f"{about}{human_size(size)} on each card",
-            f"每张卡 {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,每张卡上 {about_zh}"
-            f"{human_size(size)}",
+            f"{human_size(have)} per {on.en} do not hold one request of {length} tokens: it needs {need} blocks, "
+            f"{about}{human_size(size)} on each {on.en}",
+            f"{on.each_zh} {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,{on.each_zh} 上 "
+            f"{about_zh}{human_size(size)}",
         ),
         Msg(
             f'"{PER_RANK}": {size} holds one longest request; several preempted ones need as many times more',

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, RATIO, TOTAL
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.machines import by_container, by_machine, offload_bytes, size_of
 from pd_launch.schemas.offload import budget_of, served
-from pd_launch.schemas.units import human_size
+from pd_launch.schemas.units import counted, human_size
 from pd_launch.schemas.values import Origin
 
 ZH = """
@@ -82,7 +83,7 @@ def host_memory(deployment: Deployment) -> Iterator[Hit]:
         limit = size_of(container.memory)
         if limit is not None and container.memory is not None:
             place = container.memory.origin
-            yield from _over(deployment, nodes, limit, Msg("the container's limit is", "容器的上限是"), place)
+            yield from _over(deployment, nodes, limit, Msg("the container's limit is {}", "容器的上限是 {}"), place)
     for nodes in by_machine(deployment):
         limit, what = _machine_limit(deployment)
         if limit is not None:
@@ -90,13 +91,16 @@ def host_memory(deployment: Deployment) -> Iterator[Hit]:
 
 
 def _machine_limit(deployment: Deployment) -> tuple[int | None, Msg]:
-    """Return the smallest of the limits that are known of the machine, and what it is."""
+    """Return the smallest of the limits that are known of the machine, and a sentence about it with a place for it."""
     available = deployment.fact("mem_available")
     machine = available if available is not None else deployment.fact("mem_total")
-    what = Msg("the machine has available", "机器可用") if available is not None else Msg("the machine has", "机器共有")
+    if available is not None:
+        what = Msg("the machine has {} available", "机器可用的只有 {}")
+    else:
+        what = Msg("the machine has {}", "机器总共只有 {}")
     cgroup = deployment.fact("cgroup_memory")
     if cgroup is not None and (machine is None or cgroup < machine):
-        return cgroup, Msg("the cgroup allows", "cgroup 允许")
+        return cgroup, Msg("the cgroup allows {}", " cgroup 只允许 {}")
     return machine, what
 
 
@@ -113,7 +117,7 @@ def _over(
     if budget is None or budget.per_rank_bytes is None:
         return
     engines = sum(one.local_engines or 0 for one, _ in known)
-    ranks = budget.ranks_per_engine
+    ranks, on = budget.ranks_per_engine, seat(node)
     written = connector.option(PER_RANK) or connector.option(TOTAL) or connector.option(RATIO)
     origin = written.origin if written else connector.tree.origin
     fits = limit // (engines * ranks)
@@ -121,13 +125,13 @@ def _over(
     yield Hit(
         origin,
         Msg(
-            f"the offload takes {sums} on this node ({engines} engine{'s' if engines != 1 else ''} of {ranks} ranks), "
-            f"but {what.en} {human_size(limit)}",
-            f"卸载在这个节点上需要 {sums}({engines} 个引擎,每个 {ranks} 个 rank),但{what.zh} {human_size(limit)}",
+            f"the offload takes {sums} on this node ({counted(engines, 'engine')} of {counted(ranks, 'rank')}), "
+            f"but {what.en.format(human_size(limit))}",
+            f"卸载在这个节点上需要 {sums}({engines} 个引擎,每个 {ranks} 个 rank),但{what.zh.format(human_size(limit))}",
         ),
         Msg(
-            f"give each card less than {human_size(fits)}, and leave room for the engines themselves",
-            f"每张卡给的要少于 {human_size(fits)},并给引擎自己留出内存",
+            f"give each {on.en} less than {human_size(fits)}, and leave room for the engines themselves",
+            f"{on.each_zh} 给的要少于 {human_size(fits)},并给引擎自己留出内存",
         ),
         related=((place, Msg("the limit stands here", "上限写在这里")),) if place else (),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pd_launch.launcher.rules.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, RATIO, TOTAL
 from pd_launch.schemas.kv_geometry import geometry_of
@@ -100,18 +101,19 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
         size = budget.per_rank_bytes
         if cache is None or size is None or budget.source == "ratio" or size <= cache.size * FACTOR:
             continue
-        have, most = human_size(size), human_size(cache.size)
+        have, most, on = human_size(size), human_size(cache.size), seat(node)
         about, about_zh = ("", "") if cache.exact else ("at most ", "最多 ")
         yield Hit(
             written.origin,
             _too_much(
                 Msg(
-                    f"{have} per card, the KV cache on it {about}{most}",
-                    f"每张卡 {have},卡上的 KV cache {about_zh}{most}",
+                    f"{have} per {on.en}, its KV cache {about}{most}",
+                    f"{on.each_zh} {have},它的 KV cache {about_zh}{most}",
                 )
             ),
             Msg(
-                f"{most} per card hold everything that can be preempted", f"每张卡 {most} 就能放下所有可能被抢占的内容"
+                f"{most} per {on.en} hold everything that can be preempted",
+                f"{on.each_zh} {most} 就能放下所有可能被抢占的内容",
             ),
         )
 
