@@ -13,7 +13,8 @@ _READS_MORE = re.compile(
     r"^\s*(?:source|\.)\s+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b|^\s*-?\s*(?:env_file|envFrom)\s*:|\bset\s+-a\b",
     re.MULTILINE,
 )
-_NO_SURROUNDINGS = ("command", "python")
+_NO_SURROUNDINGS = ("command", "python", "e2e")
+"""Forms whose engines are started by something that sets variables too."""
 _SHORT, _LONG = 6, 8
 
 

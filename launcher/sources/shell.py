@@ -24,12 +24,18 @@ _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
+_TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
+"""A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
 
 
-def _as_word(placeholder: re.Match[str]) -> str:
-    """Let the parser see a word of the same length; its text is taken from the file."""
-    return re.sub(r"[<> :;]", "_", placeholder.group())
+def _masked(text: str) -> str:
+    """Return a text of the same length with plain words where the parser would see something else.
+
+    The words' own characters are taken from the file.
+    """
+    text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
+    return _TORN.sub(lambda match: match[1] + "__", text)
 
 
 class ShellUnavailable(Exception):
@@ -69,7 +75,7 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
         ShellUnavailable: tree-sitter-bash is not installed.
     """
     parser = _parser()
-    tree = parser.parse(_PLACEHOLDER.sub(_as_word, text.value).encode("utf-8", "surrogatepass"))
+    tree = parser.parse(_masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
     try:
         _Runner(text, script).statement(tree.root_node, scope or Scope())

@@ -70,3 +70,23 @@ def test_an_empty_array_in_quotes_is_no_word() -> None:
     ):
         for node in deployment({"a.sh": text}).nodes:
             assert not node.args
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("vllm serve m --host a\\\nb --port 80\n", "ab", "80"),
+        ("vllm serve m --host a\\\n  --port 80\n", "a", "80"),
+        ("vllm serve m --host a --port 8\\\n0\\\n0\n", "a", "800"),
+        ("# a comment\\\nvllm serve m --host a --port 80\n", "a", "80"),
+        ("vllm serve m --host 'a#b'\\\nc --port 80\n", "a#bc", "80"),
+    ],
+)
+def test_a_word_goes_on_behind_a_backslash_without_blanks(text: str, host: str, port: str) -> None:
+    node, _ = launch(text)
+    assert (value(node, "host"), str(value(node, "port"))) == (host, port)
+
+
+def test_flags_glued_over_two_lines_are_one_word() -> None:
+    text = "vllm serve m --max-num-seqs 16\\\n--port 8000\n"
+    assert "PD007" in {f.code for f in check(read_texts({"a.sh": text}, "vllm:0.32.0"))}
