@@ -12,7 +12,7 @@ from pd_launch.schemas.budget import (
     BudgetError,
     resolve_budget,
 )
-from pd_launch.schemas.kv_transfer import Connector, connectors, offload_name
+from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
@@ -31,12 +31,12 @@ def offloads(node: NodeLaunch) -> list[Connector]:
 
 
 def served(node: NodeLaunch, target: Target) -> list[Connector]:
-    """Return the node's offload connectors that ``target`` really has; the others read nothing."""
-    return [c for c in offloads(node) if c.is_bundled_offload or _builtin(c, target)]
+    """Return the node's offload connectors whose budget ``target`` reads.
 
-
-def _builtin(connector: Connector, target: Target) -> bool:
-    return target.ascend_at_least(BUILTIN_SINCE) and connector.name == offload_name(target)
+    A built-in one counts under its name of other releases too: it must be renamed to start (PD201), and what is written
+    beside the name then means the same. Where no release has it, nothing reads the budget.
+    """
+    return [c for c in offloads(node) if c.is_bundled_offload or target.ascend_at_least(BUILTIN_SINCE)]
 
 
 def reads_ratio(connector: Connector, target: Target) -> bool:
