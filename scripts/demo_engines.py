@@ -40,9 +40,10 @@ class _Interrupts:
         self._came = False
 
     def install(self) -> None:
-        """Take the signals over, until the process ends."""
+        """Take the signals over, until the process ends; not those that whoever started it wants ignored."""
         for number in STOPPING_SIGNALS:
-            signal.signal(number, self._take)
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._take)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         for each in STOPPING_SIGNALS:
