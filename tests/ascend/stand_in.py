@@ -69,6 +69,7 @@ def install() -> None:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import torch
 
+    torch.set_num_threads(1)  # the tensors are small: threads would only wait for each other
     torch.npu = types.SimpleNamespace(  # type: ignore[attr-defined]
         is_available=lambda: False,
         Stream=object,
