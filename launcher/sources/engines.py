@@ -10,41 +10,19 @@ from typing import Literal
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.shell import Command
-from pd_launch.launcher.sources.shell_words import Scope, concat
+from pd_launch.launcher.sources.shell_words import Scope
+from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, is_remote, scripts_inside, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
-Program = Literal["serve", "api_server"]
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 
-API_SERVER = "vllm.entrypoints.openai.api_server"
 ONLINE_DP = "launch_online_dp.py"
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
-_SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
-_BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
-_SHELLS = ("bash", "sh", "zsh", "dash")
-_WRAPPERS = {
-    "nohup": 0, "exec": 0, "sudo": 0, "time": 0, "setsid": 0, "stdbuf": 0, "command": 0, "taskset": 1, "timeout": 1,
-    "numactl": 0, "nice": 0, "env": 0, "srun": 0, "catchsegv": 0, "ionice": 0, "tini": 0, "dumb-init": 0, "chrt": 1,
-}  # fmt: skip
-"""Programs that run the command behind them, and how many operands of their own come first."""
-_VALUED_OPTIONS = {
-    "numactl": ("-N", "-m", "-C", "-i", "-p"),
-    "sudo": ("-u", "-g"),
-    "env": ("-u", "-C"),
-    "taskset": (),
-    "timeout": ("-k", "-s"),
-    "nice": ("-n",),
-    "ionice": ("-c", "-n"),
-    "stdbuf": ("-i", "-o", "-e"),
-    "srun": ("-n", "-N", "-w", "-p", "-c", "-J"),
-}
 
 
 @dataclass
@@ -74,11 +52,13 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     env = {name: EnvVar(name, value.node(), _how(how)) for name, (value, how) in command.env.items()}
     env.update({name: EnvVar(name, value.node(), "inline") for name, value in inline.items()})
 
+    there = elsewhere(command, finish)
+
     def complete(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
         node.branches = command.branches
         node.foreground = command.foreground
-        finish(node)
+        there(node)
 
     docker = read_docker(words, command.origin)
     if docker is not None:
@@ -127,7 +107,7 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     if profiles:
         found.profiles += profiles
         return True
-    start = engine_words(rest)
+    start = engine_words(rest) or engine_words(carried(rest))
     if start is None:
         return False
     program, arguments = start
@@ -204,7 +184,7 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
         return words
     first = words[0]
     serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
-    program = first.value.rpartition("/")[2] in _SHELLS or first.value.endswith((".sh", ".py"))
+    program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
@@ -212,82 +192,10 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
     return [*made, *words]
 
 
-def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
-    """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets."""
-    rest = list(words)
-    inline: dict[str, Text] = {}
-    while rest:
-        name = rest[0].value.rpartition("/")[2]
-        if _ASSIGNMENT.match(rest[0].value):
-            word = rest.pop(0)
-            cut = word.value.index("=")
-            inline[word.value[:cut]] = word.part(cut + 1, len(word.value))
-            continue
-        if name not in _WRAPPERS or len(rest) == 1:
-            break
-        rest.pop(0)
-        valued = _VALUED_OPTIONS.get(name, ())
-        while rest and rest[0].value.startswith("-") and rest[0].value != HOLE:
-            option = rest.pop(0)
-            if option.value == "--":
-                break
-            if option.value in valued and rest:
-                rest.pop(0)
-        del rest[: _WRAPPERS[name]]
-    return rest, inline
-
-
-def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """Return the program and the words behind it if ``words`` start a vLLM server, else None."""
-    if not words:
-        return None
-    values = [word.value for word in words[:6]]
-    if values[0].rpartition("/")[2] == "vllm" and values[1:2] == ["serve"]:
-        return "serve", list(words[2:])
-    if not _PYTHON.fullmatch(values[0]):
-        return None
-    at = 1
-    while at < len(values) and values[at] in ("-u", "-O", "-B", "-I", "-s"):
-        at += 1
-    if values[at : at + 2] == ["-m", API_SERVER]:
-        return "api_server", list(words[at + 2 :])
-    if values[at : at + 1] == ["-m"] and values[at + 1 : at + 2] and values[at + 1] in _SERVE_MODULES:
-        return ("serve", list(words[at + 3 :])) if values[at + 2 : at + 3] == ["serve"] else None
-    if values[at : at + 1] and values[at].endswith("vllm/entrypoints/openai/api_server.py"):
-        return "api_server", list(words[at + 1 :])
-    return None
-
-
-def joined(words: Sequence[Text], between: str = " ") -> Text:
-    """Return the words as one text, with a blank, or whatever ``between`` is, between each two."""
-    first = words[0]
-    parts = [first]
-    for word in words[1:]:
-        parts += [Text(between, word.source, [word.spots[0]] * 2), word]
-    return concat(parts, first.source, first.spots[0])
-
-
-def scripts_of(words: Sequence[Text]) -> list[Text]:
-    """Return the script texts that ``bash -c '…'``, ``eval "…"`` and their like run."""
-    rest, _ = unwrap(words)
-    if len(rest) > 1 and rest[0].value == "eval":
-        return [joined(rest[1:])]
-    if not rest or rest[0].value.rpartition("/")[2] not in _SHELLS:
-        return []
-    for index, word in enumerate(rest[1:4], 1):
-        if re.fullmatch(r"-\w*c", word.value) and index + 1 < len(rest):
-            return [rest[index + 1]]
-    return []
-
-
-def _is_remote(values: Sequence[str]) -> bool:
-    return values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
-
-
 def surroundings(command: Command) -> Scope | None:
     """Return the environment that a script inside ``command`` is given; None where it runs on another machine."""
     words, inline = unwrap(command.words)
-    if _is_remote([word.value for word in words]):
+    if is_remote([word.value for word in words]):
         return None
     env = {**{name: value for name, (value, _) in command.env.items()}, **inline}
     return Scope(variables=dict(env), exported=set(env))
@@ -309,7 +217,7 @@ def elsewhere(command: Command, finish: Finish) -> Finish:
     """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
     words, _ = unwrap(command.words)
     values = [word.value for word in words]
-    if not _is_remote(values):
+    if not is_remote(values):
         return finish
     operands = [value for value in values[1:] if not value.startswith("-")]
     machine = " ".join(operands[: 1 if values[0] == "ssh" else 2])
@@ -320,22 +228,3 @@ def elsewhere(command: Command, finish: Finish) -> Finish:
         node.host = node.host or f"{values[0]} {machine}{place}"
 
     return finish_there
-
-
-def scripts_inside(command: Command) -> list[Text]:
-    """Return the scripts that a command runs or writes: ``bash -c``, ``ssh``, here-documents for a shell."""
-    words, _ = unwrap(command.words)
-    values = [word.value for word in words]
-    texts = scripts_of(words)
-    remote = _is_remote(values)
-    for index, value in enumerate(values[1:] if remote else ()):
-        if value.rpartition("/")[2] in _SHELLS:
-            texts += scripts_of(words[index + 1 :])
-    if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
-        texts.append(words[-1])
-    if values[:1] == ["ssh"] and command.body is not None and _BARE_SHELL.fullmatch(values[-1]):
-        texts = []  # ssh HOST 'bash -s': the shell over there reads the here-document
-    shell_reads = bool(values) and (values[0].rpartition("/")[2] in _SHELLS or values[0] == "ssh") and not texts
-    if command.body is not None and (shell_reads or command.target.endswith(".sh")):
-        texts.append(command.body)
-    return texts

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engines import API_SERVER, Finish, Found, joined
+from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine
 from pd_launch.launcher.sources.manifest import read_manifest
+from pd_launch.launcher.sources.wrapped import STARTS, joined
 from pd_launch.schemas.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.values import Node, Text, Unknown
 
-_STARTS = re.compile(rf"\bvllm serve\s|{re.escape(API_SERVER)}")
 _SURROUNDINGS = ("env", "envs", "environment")
 
 
@@ -19,9 +18,38 @@ def read_loose(tree: Node, path: str, found: Found) -> bool:
     before = len(found.nodes) + len(found.nested)
     read_manifest(tree, path, found)
     if len(found.nodes) + len(found.nested) == before:
-        for script, env in _scripts(tree, {}):
-            found.nested.append((script, _given(env)))
+        _look(tree, {}, path, found)
     return len(found.nodes) + len(found.nested) > before
+
+
+def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> None:
+    """Add what texts and lists of words below ``node`` start, with the variables that the mappings around them set."""
+    if isinstance(node.value, dict):
+        env = {**env, **_environment(node)}
+        if _command(node, env, path, found):
+            return
+        for _, child in node.items():
+            _look(child, env, path, found)
+    elif isinstance(node.value, list):
+        texts = _texts(node)
+        if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
+            found.nested.append((joined(texts, "\n"), _given(env)))
+            return
+        for child in node.elements():
+            _look(child, env, path, found)
+    elif node.text is not None and STARTS.search(node.text.value):
+        found.nested.append((node.text, _given(env)))
+
+
+def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:
+    """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
+    command, arguments = _texts(mapping.get("command")), _texts(mapping.get("args"))
+    words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, _given(env))
+
+
+def _texts(node: Node | None) -> list[Text]:
+    return [part.text for part in node.elements() if part.text is not None] if node is not None else []
 
 
 def _given(env: Mapping[str, EnvVar]) -> Finish:
@@ -29,23 +57,6 @@ def _given(env: Mapping[str, EnvVar]) -> Finish:
         node.env = {**env, **node.env}
 
     return finish
-
-
-def _scripts(node: Node, env: Mapping[str, EnvVar]) -> Iterator[tuple[Text, Mapping[str, EnvVar]]]:
-    """Iterate over texts that start an engine, with the variables that the mappings around them set."""
-    if isinstance(node.value, dict):
-        env = {**env, **_environment(node)}
-        for _, child in node.items():
-            yield from _scripts(child, env)
-    elif isinstance(node.value, list):
-        texts = [part.text for part in node.elements() if part.text is not None]
-        if len(texts) == len(node.value) and any(_STARTS.search(text.value) for text in texts):
-            yield joined(texts, "\n"), env
-            return
-        for child in node.elements():
-            yield from _scripts(child, env)
-    elif node.text is not None and _STARTS.search(node.text.value):
-        yield node.text, env
 
 
 def _environment(mapping: Node) -> dict[str, EnvVar]:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, scripts_of
+from pd_launch.launcher.sources.engines import Found, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
+from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
+INJECTS = re.compile(r"lmcache\.ai/.*inject")
+"""The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
@@ -23,30 +26,42 @@ def is_manifest(tree: Node) -> bool:
 
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
-    for pod, names in _pods(tree, []):
+    for pod, names, injected in _pods(tree, [], False):
+        before = len(found.nodes)
         for container in pod.get("containers").elements():  # type: ignore[union-attr]  # _pods yields only such
             if isinstance(container.value, dict):
                 _container(pod, container, names, path, found)
+        for node in found.nodes[before:]:
+            node.partial = node.partial or injected
     kind = tree.get("kind")
     if kind is not None and kind.value == "ConfigMap":
         data = tree.get("data")
         for name, text in data.items() if data else ():
-            if name.endswith(".sh") and text.text is not None:
+            if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
                 found.nested.append((text.text, lambda node: None))
 
 
-def _pods(node: Node, names: list[str]) -> Iterator[tuple[Node, list[str]]]:
-    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last."""
+def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
+    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last.
+
+    ``injected`` says whether the cluster completes the pod's command by itself.
+    """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
+        injected = injected or _is_injected(node)
         listed = node.get("containers")
         if listed is not None and isinstance(listed.value, list):
-            yield node, names
+            yield node, names, injected
             return
         for key, child in node.items():
-            yield from _pods(child, [*names, key])
+            yield from _pods(child, [*names, key], injected)
     for child in node.elements():
-        yield from _pods(child, names)
+        yield from _pods(child, names, injected)
+
+
+def _is_injected(node: Node) -> bool:
+    labels = node.get("metadata", "labels")
+    return any(INJECTS.fullmatch(key) and value.value == "true" for key, value in (labels.items() if labels else ()))
 
 
 def _names(node: Node) -> list[str]:

@@ -18,7 +18,6 @@ from pd_launch.launcher.sources.engines import (
     into_containers,
     keep,
     read_command,
-    scripts_inside,
     surroundings,
 )
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
@@ -26,6 +25,7 @@ from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, Prof
 from pd_launch.launcher.sources.shell import Command, read_shell
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
@@ -108,6 +108,7 @@ class _Call:
             group.sources[source.path] = source
             group.found.forms.add("systemd")
             read_unit(source, group.found)
+            self.nested(group.found)
             self.profiles(group.found)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source

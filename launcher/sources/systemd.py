@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Found, keep, read_command
+from pd_launch.launcher.sources.engines import Finish, Found, keep, read_command
 from pd_launch.launcher.sources.interpolate import split_words
 from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.wrapped import scripts_inside
+from pd_launch.schemas.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.values import SourceFile, Text
 
 _SECTION = re.compile(r"\[(Unit|Service|Install)\]\s*$", re.MULTILINE)
@@ -33,7 +35,18 @@ def read_unit(source: SourceFile, found: Found) -> None:
             if words:
                 start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
                 words[0] = words[0].part(start, len(words[0].value))
-                read_command(Command(words, dict(env), value.origin(), None), "shell", source.path, found, keep)
+                command = Command(words, dict(env), value.origin(), None)
+                if not read_command(command, "shell", source.path, found, keep):
+                    found.nested += [(script, _given(env)) for script in scripts_inside(command)]
+
+
+def _given(env: dict[str, tuple[Text, str]]) -> Finish:
+    given = {name: EnvVar(name, value.node()) for name, (value, _) in env.items()}
+
+    def finish(node: NodeLaunch) -> None:
+        node.env = {**given, **node.env}
+
+    return finish
 
 
 def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:

@@ -49,6 +49,8 @@ def test_arguments_that_an_operator_adds_to() -> None:
     [
         "run: |\n  cd /x\n  vllm serve m --max-num-seqs $N &\nenvs: {N: 8}\n",
         "env:\n  - N=8\ncommands:\n  - pip list\n  - vllm serve m --max-num-seqs 8\n",
+        "command: [vllm, serve, m, --max-num-seqs, '8']\nenv: {N: 8}\n",
+        "engine:\n  image: vllm/vllm-openai:v0.32.0\n  env: {N: 8}\n  args: [--model, m, --max-num-seqs, '8']\n",
         "jobs: [{name: a, env: [{name: N, value: '8'}], steps: [{run: 'vllm serve m --max-num-seqs 8'}]}]\n",
     ],
 )

@@ -237,3 +237,12 @@ def test_init_containers_and_side_cars_are_no_engines() -> None:
     )
     node, _ = launch(wrapped("Pod", "v1", ["spec"], inner=inner), "m.yaml")
     assert value(node, "port") == "8100"
+
+
+def test_what_the_cluster_adds_to_a_command_is_not_known() -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: prefill, labels: {lmcache.ai/lmcache-inject: 'true'}}\n"
+        "spec:\n  containers:\n  - {name: a, command: [vllm, serve, m]}\n"
+    )
+    assert launch(text, "pod.yaml")[0].partial
+    assert not launch(text.replace("'true'", "'false'"), "pod.yaml")[0].partial

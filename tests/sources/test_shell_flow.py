@@ -90,3 +90,43 @@ def test_a_word_goes_on_behind_a_backslash_without_blanks(text: str, host: str, 
 def test_flags_glued_over_two_lines_are_one_word() -> None:
     text = "vllm serve m --max-num-seqs 16\\\n--port 8000\n"
     assert "PD007" in {f.code for f in check(read_texts({"a.sh": text}, "vllm:0.32.0"))}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "conda run --no-capture-output -n env vllm serve m --max-num-seqs 8",
+        "uv run --with x python -m vllm.entrypoints.openai.api_server --model m --max-num-seqs 8",
+        "kubectl exec pod -- vllm serve m --max-num-seqs 8",
+        "nsys profile -o r --trace cuda vllm serve m --max-num-seqs 8",
+        "run_logged decode vllm serve m --max-num-seqs 8 &",
+        "tmux new-session -d -s p 'vllm serve m --max-num-seqs 8'",
+        "screen -dmS p bash -c 'vllm serve m --max-num-seqs 8'",
+        "su - user -c 'vllm serve m --max-num-seqs 8'",
+    ],
+)
+def test_programs_that_are_not_known_carry_an_engine(text: str) -> None:
+    assert str(value(launch(f"{text}\n")[0], "max-num-seqs")) == "8"
+
+
+@pytest.mark.parametrize(
+    "text", ["echo vllm serve m", "pgrep -f vllm serve", "log 'now vllm serve m'", "pkill vllm serve"]
+)
+def test_who_speaks_of_an_engine_starts_none(text: str) -> None:
+    assert not deployment({"a.sh": f"{text}\n"}).nodes
+
+
+def test_an_engine_on_another_machine_shares_none() -> None:
+    text = "kubectl exec a -- vllm serve m --port 8000 &\nkubectl exec b -- vllm serve m --port 8000 &\n"
+    assert "PD405" not in {f.code for f in check(read_texts({"a.sh": text}))}
+
+
+def test_a_unit_may_start_a_shell() -> None:
+    text = "[Service]\nEnvironment=A=1\nExecStart=/bin/bash -c 'vllm serve m --max-num-seqs 8'\n"
+    node, _ = launch(text, "decode.service")
+    assert str(value(node, "max-num-seqs")) == "8" and variables(node) == {"A": "1"}
+
+
+def test_env_may_set_a_variable_of_unknown_name() -> None:
+    node, _ = launch('env "$DEVICES=0" A=1 vllm serve m --max-num-seqs 8\n')
+    assert variables(node) == {"A": "1"} and str(value(node, "max-num-seqs")) == "8"

@@ -99,7 +99,8 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
 
 def _without(node: NodeLaunch) -> bool:
-    return node.arg("kv-transfer-config") is None and not node.partial and node.program != "python"
+    given = node.arg("kv-transfer-config") is not None or node.arg("ec-transfer-config") is not None
+    return not given and not node.partial and node.program != "python"
 
 
 def _is_topology(node: NodeLaunch, deployment: Deployment) -> bool:

@@ -1,0 +1,157 @@
+"""Which program a command really starts: behind wrappers, inside strings for other shells, on other machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_words import concat
+from pd_launch.schemas.values import HOLE, Text
+
+Program = Literal["serve", "api_server"]
+API_SERVER = "vllm.entrypoints.openai.api_server"
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
+_SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
+_BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
+SHELLS = ("bash", "sh", "zsh", "dash")
+_WRAPPERS = {
+    "nohup": 0, "exec": 0, "sudo": 0, "time": 0, "setsid": 0, "stdbuf": 0, "command": 0, "taskset": 1, "timeout": 1,
+    "numactl": 0, "nice": 0, "env": 0, "srun": 0, "catchsegv": 0, "ionice": 0, "tini": 0, "dumb-init": 0, "chrt": 1,
+}  # fmt: skip
+"""Programs that run the command behind them, and how many operands of their own come first."""
+_VALUED_OPTIONS = {
+    "numactl": ("-N", "-m", "-C", "-i", "-p"),
+    "sudo": ("-u", "-g"),
+    "env": ("-u", "-C"),
+    "taskset": (),
+    "timeout": ("-k", "-s"),
+    "nice": ("-n",),
+    "ionice": ("-c", "-n"),
+    "stdbuf": ("-i", "-o", "-e"),
+    "srun": ("-n", "-N", "-w", "-p", "-c", "-J"),
+}
+
+
+_TALKS = frozenset(
+    {"echo", "printf", "pgrep", "pkill", "kill", "killall", "grep", "egrep", "ps", "sed", "awk", "curl", "man", "cat"}
+    | {"log", "info", "warn", "warning", "error", "die", "trap", "alias", "test", "[", "eval"}
+)
+"""Programs that speak of a command without starting it."""
+_TAKES_SCRIPTS = frozenset({"tmux", "screen", "parallel", "su", "runuser", "script", "flock"})
+"""Programs that give a word to a shell."""
+STARTS = re.compile(rf"\bvllm serve\s|{re.escape(API_SERVER)}")
+_MOST_BEFORE = 60
+
+
+def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
+    """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets."""
+    rest = list(words)
+    inline: dict[str, Text] = {}
+    inside_env = False
+    while rest:
+        name = rest[0].value.rpartition("/")[2]
+        if _ASSIGNMENT.match(rest[0].value):
+            word = rest.pop(0)
+            cut = word.value.index("=")
+            inline[word.value[:cut]] = word.part(cut + 1, len(word.value))
+            continue
+        if inside_env and rest[0].value.startswith(HOLE) and "=" in rest[0].value:
+            rest.pop(0)  # env "$NAME=x": a variable whose name is not known
+            continue
+        if name not in _WRAPPERS or len(rest) == 1:
+            break
+        inside_env = name == "env"
+        rest.pop(0)
+        valued = _VALUED_OPTIONS.get(name, ())
+        while rest and rest[0].value.startswith("-") and rest[0].value != HOLE:
+            option = rest.pop(0)
+            if option.value == "--":
+                break
+            if option.value in valued and rest:
+                rest.pop(0)
+        del rest[: _WRAPPERS[name]]
+    return rest, inline
+
+
+def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
+    """Return the program and the words behind it if ``words`` start a vLLM server, else None."""
+    if not words:
+        return None
+    values = [word.value for word in words[:6]]
+    if values[0].rpartition("/")[2] == "vllm" and values[1:2] == ["serve"]:
+        return "serve", list(words[2:])
+    if not _PYTHON.fullmatch(values[0]):
+        return None
+    at = 1
+    while at < len(values) and values[at] in ("-u", "-O", "-B", "-I", "-s"):
+        at += 1
+    if values[at : at + 2] == ["-m", API_SERVER]:
+        return "api_server", list(words[at + 2 :])
+    if values[at : at + 1] == ["-m"] and values[at + 1 : at + 2] and values[at + 1] in _SERVE_MODULES:
+        return ("serve", list(words[at + 3 :])) if values[at + 2 : at + 3] == ["serve"] else None
+    if values[at : at + 1] and values[at].endswith("vllm/entrypoints/openai/api_server.py"):
+        return "api_server", list(words[at + 1 :])
+    return None
+
+
+def carried(words: Sequence[Text]) -> list[Text]:
+    """Return the start of an engine behind a program that is not known: ``conda run … vllm serve m``; else no word."""
+    if not words or words[0].value.rpartition("/")[2] in _TALKS:
+        return []
+    for index in range(1, min(len(words), _MOST_BEFORE)):
+        if words[index].value.rpartition("/")[2] == "vllm" or _PYTHON.fullmatch(words[index].value):
+            rest = list(words[index:])
+            if engine_words(rest) is not None:
+                return rest
+    return []
+
+
+def joined(words: Sequence[Text], between: str = " ") -> Text:
+    """Return the words as one text, with a blank, or whatever ``between`` is, between each two."""
+    first = words[0]
+    parts = [first]
+    for word in words[1:]:
+        parts += [Text(between, word.source, [word.spots[0]] * 2), word]
+    return concat(parts, first.source, first.spots[0])
+
+
+def scripts_of(words: Sequence[Text]) -> list[Text]:
+    """Return the script texts that ``bash -c '…'``, ``eval "…"`` and their like run."""
+    rest, _ = unwrap(words)
+    if len(rest) > 1 and rest[0].value == "eval":
+        return [joined(rest[1:])]
+    if not rest or rest[0].value.rpartition("/")[2] not in SHELLS:
+        return []
+    for index, word in enumerate(rest[1:4], 1):
+        if re.fullmatch(r"-\w*c", word.value) and index + 1 < len(rest):
+            return [rest[index + 1]]
+    return []
+
+
+def is_remote(values: Sequence[str]) -> bool:
+    """Whether a command runs what stands behind it on another machine."""
+    return values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
+
+
+def scripts_inside(command: Command) -> list[Text]:
+    """Return the scripts that a command runs or writes: ``bash -c``, ``ssh``, here-documents for a shell."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words]
+    texts = scripts_of(words)
+    name = values[0].rpartition("/")[2] if values else ""
+    for index, value in enumerate(values[1:] if name not in _TALKS and not texts else ()):
+        if value.rpartition("/")[2] in SHELLS:
+            texts += scripts_of(words[index + 1 :])
+    if name in _TAKES_SCRIPTS and not texts:
+        texts = [word for word in words[1:] if " " in word.value and STARTS.search(word.value)]
+    if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
+        texts.append(words[-1])
+    if values[:1] == ["ssh"] and command.body is not None and _BARE_SHELL.fullmatch(values[-1]):
+        texts = []  # ssh HOST 'bash -s': the shell over there reads the here-document
+    shell_reads = bool(values) and (values[0].rpartition("/")[2] in SHELLS or values[0] == "ssh") and not texts
+    if command.body is not None and (shell_reads or command.target.endswith(".sh")):
+        texts.append(command.body)
+    return texts
