@@ -32,6 +32,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
+    "THP_MEM_ALLOC_ENABLE": "1",  # else how fast a process computes depends on the pages that it happened to get
 }
 BLOCK = 32  # tokens
 LAYERS, HEADS, HEAD_DIM, VOCABULARY = 8, 2, 64, 1024
@@ -48,7 +49,7 @@ class Work:
     role: str = "kv_consumer"
     requests: int = 8
     prompt: int = 256
-    output: int = 128
+    output: int = 128  # tokens, at most; the least is a quarter of it
     blocks: int = 400
     seqs: int = 8
     prefix_caching: bool = True
@@ -235,8 +236,9 @@ class _Runner:
 
         def counted_schedule(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
             output = schedule(scheduler, *args, **kwargs)
-            self.counts["steps"] += 1
-            self.counts["scheduled"] += sum(output.num_scheduled_tokens.values())
+            tokens = sum(output.num_scheduled_tokens.values())
+            self.counts["steps" if tokens else "empty_steps"] += 1  # empty: all that is left waits for a copy
+            self.counts["scheduled"] += tokens
             return output
 
         Scheduler._preempt_request = counted_preempt
@@ -247,28 +249,29 @@ class _Runner:
         from vllm import SamplingParams
 
         source = random.Random(seed)
-        self.counts.update(steps=0, scheduled=0, preempted=0)
+        self.counts.update(steps=0, empty_steps=0, scheduled=0, preempted=0)
         self.watch.clear()
-        sampling = SamplingParams(temperature=0, max_tokens=work.output, ignore_eos=True, detokenize=False)
-        for i in range(work.requests):
+        outputs = [source.randint(work.output // 4, work.output) for _ in range(work.requests)]
+        for i, output in enumerate(outputs):
             prompt = [source.randrange(3, VOCABULARY) for _ in range(work.prompt)]
+            sampling = SamplingParams(temperature=0, max_tokens=output, ignore_eos=True, detokenize=False)
             self.engine.add_request(f"{seed}-{i}", {"prompt_token_ids": prompt}, sampling)
         times: dict[str, list[float]] = {}
         begin, used = time.perf_counter(), time.process_time()
         in_steps = 0
         while self.engine.has_unfinished_requests():
             start = time.perf_counter_ns()
-            outputs = self.engine.step()
+            answers = self.engine.step()
             in_steps += time.perf_counter_ns() - start
             now = time.perf_counter()
-            for output in outputs:
-                times.setdefault(output.request_id, []).append(now)
+            for answer in answers:
+                times.setdefault(answer.request_id, []).append(now)
         seconds, cpu = time.perf_counter() - begin, time.process_time() - used
         gaps = sorted(b - a for each in times.values() for a, b in pairwise(each))
-        tokens = work.requests * work.output
+        tokens = sum(outputs)
         return {
             **self.counts,
-            "minimum": work.requests * (work.prompt + work.output - 1),
+            "minimum": sum(work.prompt + output - 1 for output in outputs),
             "seconds": seconds,
             "cpu_seconds": cpu,
             "tokens_per_second": tokens / seconds,

@@ -88,7 +88,7 @@ def test_under_pressure_nothing_is_computed_twice_and_no_step_is_added(tmp_path:
     figures, text = smoke("pressure", tmp_path)
     rows = {row["engine"]: row for row in figures["rows"]}
     assert set(rows) == {
-        "ours", "ours aside", "free", "recompute", "offloading", "simple", "loop", "lowered",
+        "ours", "ours aside", "ours again", "free", "recompute", "offloading", "simple", "loop", "lowered",
     }, text  # fmt: skip
     assert rows["ours"]["preempted"] > 0
     assert rows["ours"]["above_minimum"] == rows["free"]["above_minimum"] == [0]
