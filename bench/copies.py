@@ -7,29 +7,21 @@ host blocks are a run, as the pool hands them out. Compared in turn:
   bound    one ``torch.Tensor.copy_`` of as many bytes
   memcpy   one ``memmove`` of as many bytes, which for 99 MB and more writes past the caches (on the machine at hand)
   ours     what the connector does: save is device to host, load is host to device
+  numpy    the same without :mod:`pd_launch.connector.streaming`, as it is where that cannot be
   loop     one ``copy_`` per block and tensor, which is what upstream's connector does
 
-One thread. Ratios are medians over rounds, of wall-clock and of processor time. ``--setting streaming`` repeats it in a
-process with GLIBC_TUNABLES=glibc.cpu.x86_non_temporal_threshold=0x4800, which makes memcpy of 18 kB and more write
-past the caches, as the large one does.
+One thread. Ratios are medians over rounds, of wall-clock and of processor time.
 
-    python -m bench.copies --setting both --limit-gib 5
+    python -m bench.copies
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,8 +30,6 @@ import torch
 from bench.measure import finish, parser, ratio, refuse_beyond
 from pd_launch.connector.copies import CpuCopies
 from pd_launch.connector.pool import HostPool
-
-STREAMING = {"GLIBC_TUNABLES": "glibc.cpu.x86_non_temporal_threshold=0x4800"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +66,7 @@ class Bed:
         for region in (*self.cache.regions, *self.pool.regions):
             region.fill_(1)
         self.copies = CpuCopies(self.cache.regions, self.pool.regions)
+        self.plain = CpuCopies(self.cache.regions, self.pool.regions, past_caches=False)
         ids = range(1, blocks + 1) if order == "contiguous" else random.Random(0).sample(range(total), blocks)
         self.device = list(ids)
         self.host = list(range(blocks))
@@ -90,6 +81,8 @@ class Bed:
             "memcpy": lambda: np.copyto(flat_host, flat_device),
             "ours save": lambda: self.copies.save(self.device, self.host),
             "ours load": lambda: self.copies.load(self.device, self.host),
+            "numpy save": lambda: self.plain.save(self.device, self.host),
+            "numpy load": lambda: self.plain.load(self.device, self.host),
             "loop save": self._loop_save,
             "loop load": self._loop_load,
         }
@@ -106,7 +99,7 @@ class Bed:
 
     def close(self) -> None:
         """Give the memory back."""
-        del self.copies, self._flat_device, self._flat_host
+        del self.copies, self.plain, self._flat_device, self._flat_host
         self.cache.close()
         self.pool.close()
 
@@ -119,7 +112,7 @@ def measure(name: str, shape: Shape, blocks: int, order: str, rounds: int) -> di
     row["gbps"] = {k: round(bed.size / statistics.median(v) / 1e9, 2) for k, v in cpu.items()}
     row["gbps_wall"] = {k: round(bed.size / statistics.median(v) / 1e9, 2) for k, v in wall.items()}
     for way in ("save", "load"):
-        for other in ("bound", "memcpy", f"loop {way}"):
+        for other in ("bound", "memcpy", f"numpy {way}", f"loop {way}"):
             for clock, seconds in (("cpu", cpu), ("wall", wall)):
                 ours, theirs = seconds[f"ours {way}"], seconds[other]
                 row[f"{way}/{other.split()[0]} {clock}"] = round(ratio(theirs, ours), 2)
@@ -165,13 +158,14 @@ def show(row: Mapping[str, Any]) -> str:
     """Return one line for people."""
     rates = "  ".join(f"{name} {value:5.2f}" for name, value in row["gbps"].items())
     ratios = "  ".join(
-        f"{way}: " + ", ".join(f"×{row[f'{way}/{other} cpu']:.2f} {other}" for other in ("bound", "memcpy", "loop"))
+        f"{way}: "
+        + ", ".join(f"×{row[f'{way}/{other} cpu']:.2f} {other}" for other in ("bound", "memcpy", "numpy", "loop"))
         for way in ("save", "load")
     )
     return f"{row['shape']:5} {row['blocks']:4} {row['order']:10} GB/s {rates}\n{'':22}{ratios}"
 
 
-def goals(rows: Sequence[Mapping[str, Any]], setting: str) -> list[str]:
+def goals(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the worst ratio for each goal."""
     out = []
     for title, key, chosen, goal in (
@@ -186,37 +180,17 @@ def goals(rows: Sequence[Mapping[str, Any]], setting: str) -> list[str]:
         fitting = [row for row in rows if all(row[k] == v for k, v in chosen.items())]
         values = [row[f"{way}/{key} cpu"] for row in fitting for way in ("save", "load")]
         if values:
-            out.append(f"{setting}: ×{min(values):.2f} to ×{max(values):.2f} {title} (goal: {goal})")
+            out.append(f"×{min(values):.2f} to ×{max(values):.2f} {title} (goal: {goal})")
     return out
-
-
-def in_process(setting: str, given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure in a process of its own, because memcpy reads its setting when a process starts."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rows.json"
-        command = [sys.executable, "-m", "bench.copies", "--rounds", str(given.rounds), "--json", str(file)]
-        command += ["--limit-gib", str(given.limit_gib), *(["--smoke"] if given.smoke else [])]
-        environment = {**os.environ, **(STREAMING if setting == "streaming" else {})}
-        subprocess.run(command, env=environment, check=True)
-        rows: list[dict[str, Any]] = json.loads(file.read_text())["rows"]
-    return [{**row, "setting": setting} for row in rows]
 
 
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--limit-gib", type=float, default=14, help="take no more memory than this (default: 14)")
-    options.add_argument("--setting", choices=("here", "plain", "streaming", "both"), default="here")
     given = options.parse_args()
-    if given.setting == "here":
-        rows = measure_all(
-            SMOKE if given.smoke else SHAPES, 1 if given.smoke else given.rounds, int(given.limit_gib * 2**30)
-        )
-        finish("copies", rows, given, [])
-        return
-    settings = ("plain", "streaming") if given.setting == "both" else (given.setting,)
-    rows = [row for setting in settings for row in in_process(setting, given)]
-    lines = [line for setting in settings for line in goals([r for r in rows if r["setting"] == setting], setting)]
-    finish("copies", rows, given, lines)
+    rounds = 1 if given.smoke else given.rounds
+    rows = measure_all(SMOKE if given.smoke else SHAPES, rounds, int(given.limit_gib * 2**30))
+    finish("copies", rows, given, goals(rows))
 
 
 if __name__ == "__main__":

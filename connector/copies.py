@@ -73,12 +73,14 @@ class CpuCopies:
     Args:
         device: uint8 views [blocks, width] of the cache.
         host: uint8 views [host blocks, width] of the pool, in the same order.
+        past_caches: let large copies go past the caches, where this machine has a way.
     """
 
-    def __init__(self, device: Sequence[torch.Tensor], host: Sequence[torch.Tensor]) -> None:
+    def __init__(self, device: Sequence[torch.Tensor], host: Sequence[torch.Tensor], past_caches: bool = True) -> None:
         self._pairs = [(d.numpy(), h.numpy()) for d, h in zip(device, host, strict=True)]
         self._blocks = min(int(region.shape[0]) for region in device)
-        self._save_streaming, self._load_streaming = streaming(device, host), streaming(host, device)
+        self._save_streaming = streaming(device, host) if past_caches else None
+        self._load_streaming = streaming(host, device) if past_caches else None
         self._thread: ThreadPoolExecutor | None = None
 
     def save(self, device: Sequence[int], host: Sequence[int]) -> None:

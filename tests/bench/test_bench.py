@@ -28,15 +28,14 @@ def smoke(name: str, folder: Path, *options: str, status: int = 0) -> tuple[dict
     return (json.loads(file.read_text()) if file.exists() else {}), done.stdout + done.stderr
 
 
-def test_copies_compares_both_directions_in_both_settings(tmp_path: Path) -> None:
-    figures, text = smoke("copies", tmp_path, "--setting", "both")
-    assert {row["setting"] for row in figures["rows"]} == {"plain", "streaming"}
+def test_copies_compares_both_directions(tmp_path: Path) -> None:
+    figures, text = smoke("copies", tmp_path)
     assert {row["order"] for row in figures["rows"]} == {"contiguous", "random"}
     assert all(
         row[f"{way}/{other} cpu"] > 0
         for row in figures["rows"]
         for way in ("save", "load")
-        for other in ("bound", "loop")
+        for other in ("bound", "memcpy", "numpy", "loop")
     )
     assert "times the loop, small blocks (goal: 2.5)" in text
 
