@@ -46,7 +46,7 @@ SHAPES = {
     "GQA": Shape(64, 128 * 8 * 128 * 2, (16, 32, 64, 128)),
     "small": Shape(61, 18_432, (128, 512)),
 }
-SMOKE = {"MLA": Shape(3, 128 * 576 * 2, (4,)), "small": Shape(3, 18_432, (16,))}
+SMOKE = {"MLA": Shape(12, 128 * 576 * 2, (12,)), "small": Shape(3, 18_432, (16,))}
 
 
 class Bed:
