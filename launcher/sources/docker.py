@@ -15,6 +15,7 @@ _SWITCHES = frozenset(
     ]
 )  # fmt: skip
 _SHORT_SWITCHES = re.compile(r"-[ditPq]+")
+_PROGRAMS = ("bash", "sh", "vllm", "python", "python3", "env", "nohup")
 _ENGINES = ("docker", "podman", "nerdctl")
 
 
@@ -47,7 +48,7 @@ def read_docker(words: list[Text], origin: Origin) -> DockerCommand | None:
         return None
     command = DockerCommand(Container("docker", origin), [])
     verb = values[at - 1]
-    at = _options(words, at, command)
+    at = _options(words, at, command, verb)
     if verb == "exec":
         command.executes_in = words[at].value if at < len(words) else None
     elif at < len(words):
@@ -56,12 +57,14 @@ def read_docker(words: list[Text], origin: Origin) -> DockerCommand | None:
     return command
 
 
-def _options(words: list[Text], at: int, command: DockerCommand) -> int:
+def _options(words: list[Text], at: int, command: DockerCommand, verb: str) -> int:
     """Read options up to the image; return its index."""
     while at < len(words):
         word = words[at]
         at += 1
         if word.value == HOLE:
+            if verb == "exec" and at < len(words) and words[at].value.rpartition("/")[2] in _PROGRAMS:
+                return at - 1  # the container's name
             command.container.partial = True  # an unquoted variable: further options, most likely
             continue
         if not word.value.startswith("-"):

@@ -43,7 +43,8 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> Non
 
 def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
-    command, arguments = _texts(mapping.get("command")), _texts(mapping.get("args"))
+    command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
+    arguments = _texts(mapping.get("args"))
     words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
     return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, _given(env))
 

@@ -359,14 +359,25 @@ class _Runner:
             if child.is_named and child.type not in _NO_FLOW:
                 self.statement(child, scope)
         body = self._heredoc(node)
+        self._read_into(self.script.commands[before:], node, scope)
         target = ""
-        for child in node.children:
+        behind = [part for child in node.children if child.type == "heredoc_redirect" for part in child.children]
+        for child in [*node.children, *behind]:
             if child.type == "file_redirect":
                 words = [w for part in child.children if part.is_named for w in self.words.expand(part, scope)]
                 target = words[-1].value if words else ""
         for command in self.script.commands[before:]:
             command.body = command.body or body
             command.target = command.target or target
+
+    def _read_into(self, commands: list[Command], node: Any, scope: Scope) -> None:
+        """Follow ``read -r -d '' NAME <<EOF``: the variable holds the whole here-document."""
+        words = [word.value for word in commands[0].words] if len(commands) == 1 else []
+        redirect = next((child for child in node.children if child.type == "heredoc_redirect"), None)
+        if words[:1] == ["read"] and "-d" in words and words[-1].isidentifier() and redirect is not None:
+            text = self.words.heredoc(redirect, scope)
+            if text is not None:
+                scope.variables[words[-1]] = text
 
     def _heredoc(self, node: Any) -> Text | None:
         for child in node.children:

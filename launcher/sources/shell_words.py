@@ -19,6 +19,7 @@ _ANSI_PART = re.compile(
     r"\\(?:(?P<hex>x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8})|(?P<octal>[0-7]{1,3})|(?P<sign>.))|.",
     re.DOTALL,
 )
+_PLAIN_FORMATS = ("%s", "%s\\n", "%b")
 MAX_SEQUENCE = 256
 MAX_TEXT = 200_000
 MAX_ITEMS = 4_000
@@ -80,6 +81,12 @@ class Words:
         """Return a syntax node's character offsets."""
         return self.char(node.start_byte), self.char(node.end_byte)
 
+    def _inner_span(self, node: Any) -> tuple[int, int]:
+        """Return the offsets of an expansion inside a string; the parser counts blanks before its ``$`` in."""
+        start, end = self.span(node)
+        raw = self.base.value[start:end]
+        return start + len(raw) - len(raw.lstrip()), end
+
     def raw(self, node: Any) -> str:
         """Return a syntax node's text as it stands."""
         start, end = self.span(node)
@@ -134,7 +141,7 @@ class Words:
         for child in node.children[1:]:
             if child.type in ("string_content", '"'):
                 continue
-            begin, finish = self.span(child)
+            begin, finish = self._inner_span(child)
             found.append(_Piece(self._unescape(at, begin, _STRING_ESCAPE), True))
             found += self.pieces(child, scope, True)
             at = finish
@@ -232,8 +239,12 @@ class Words:
         return name, operator, default
 
     def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
-        """Follow ``$(seq …)``; everything else would have to run."""
+        """Follow ``$(seq …)``, ``$(cat <<EOF …)`` and ``$(printf '%s' …)``; everything else would have to run."""
         start, end = self.span(node)
+        inner = [child for child in node.children if child.is_named]
+        text = self._printed(inner[0], scope) if len(inner) == 1 else None
+        if text is not None:
+            return [_Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
         commands = [child for child in node.children if child.type == "command"]
         if len(commands) == 1:
             words = [w.value for part in commands[0].children for w in self.expand(part, scope)]
@@ -243,6 +254,41 @@ class Words:
                 if values is not None:
                     return [_Piece(self._spread(" ".join(map(str, values)), start, end), quoted)]
         return [_Piece(self._spread(HOLE, start, end), quoted)]
+
+    def _printed(self, node: Any, scope: Scope) -> Text | None:
+        """Return what ``echo`` and ``printf '%s'`` print, or ``cat`` of a here-document."""
+        if node.type == "redirected_statement":
+            named = [child for child in node.children if child.is_named]
+            if [child.type for child in named] == ["command", "heredoc_redirect"] and self.raw(named[0]) == "cat":
+                return self.heredoc(named[1], scope)
+        if node.type != "command":
+            return None
+        words = [word for part in node.children for word in self.expand(part, scope)]
+        plain = words[1:2] and words[1].value in _PLAIN_FORMATS
+        if words and ((words[0].value == "printf" and len(words) == 3 and plain) or words[0].value == "echo"):
+            said = [word for word in words[2 if plain else 1 :] if word.value not in ("-n", "-e")]
+            return said[0] if len(said) == 1 else None
+        return None
+
+    def heredoc(self, redirect: Any, scope: Scope) -> Text | None:
+        """Return a here-document's text, expanded unless its delimiter is quoted; None if a filter reads it."""
+        parts = {child.type: child for child in redirect.children}
+        if not {"heredoc_start", "heredoc_end"} <= parts.keys() or "pipeline" in parts:
+            return None
+        begin, finish = self.span(parts["heredoc_start"])[1], self.span(parts["heredoc_end"])[0]
+        at = self.base.value.find("\n", begin) + 1
+        if not begin < at <= finish:
+            return None
+        if self.raw(parts["heredoc_start"])[:1] in ("'", '"', "\\"):
+            return self.base.part(at, finish)
+        body, found = parts.get("heredoc_body"), []
+        for child in body.children if body is not None else ():
+            if child.is_named and child.type != "heredoc_content":
+                start, end = self._inner_span(child)
+                found.append(self._unescape(at, start, _STRING_ESCAPE))
+                found += [piece.text for piece in self.pieces(child, scope, True)]
+                at = end
+        return concat([*found, self._unescape(at, finish, _STRING_ESCAPE)], self.source, self.base.spots[at])
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
         inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]

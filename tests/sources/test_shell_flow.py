@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import deployment, launch, value, variables
+from reading import deployment, flag, launch, value, variables
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
@@ -130,3 +130,46 @@ def test_a_unit_may_start_a_shell() -> None:
 def test_env_may_set_a_variable_of_unknown_name() -> None:
     node, _ = launch('env "$DEVICES=0" A=1 vllm serve m --max-num-seqs 8\n')
     assert variables(node) == {"A": "1"} and str(value(node, "max-num-seqs")) == "8"
+
+
+@pytest.mark.parametrize(
+    "value_of",
+    [
+        '$(cat <<EOF\n{"kv_role": "$ROLE"}\nEOF\n)',
+        '$(cat <<\'EOF\'\n{"kv_role": "kv_both"}\nEOF\n)',
+        "$(printf '%s' '{\"kv_role\": \"kv_both\"}')",
+        '$(echo "{\\"kv_role\\": \\"$ROLE\\"}")',
+    ],
+)
+def test_what_a_substitution_prints(value_of: str) -> None:
+    node, found = launch(f'ROLE=kv_both\nKV={value_of}\nvllm serve m --kv-transfer-config "$KV"\n')
+    role = flag(node, "kv-transfer-config").get("kv_role")
+    assert role is not None and role.value == "kv_both"
+    assert not found.faults
+
+
+def test_a_here_document_that_is_read_into_a_variable() -> None:
+    text = 'read -r -d \'\' KV <<\'EOF\'\n{"kv_role": "kv_both",}\nEOF\nvllm serve m --kv-transfer-config "$KV"\n'
+    assert [(f.code, f.line) for f in check(read_texts({"a.sh": text})) if f.code == "PD001"] == [("PD001", 2)]
+
+
+def test_what_filters_make_of_a_here_document_is_not_known() -> None:
+    for made in ("cat <<'EOF' | jq -c .\n{}\nEOF\n", "make_config a", "printf '%s-%s' a b", "cat file"):
+        node, _ = launch(f'KV=$({made})\nvllm serve m --host "$KV"\n')
+        assert not flag(node, "host").known
+
+
+def test_blanks_between_variables_in_a_string_part_words() -> None:
+    for text in ('A="$M $F"', 'A="$M  ${F}"', 'A="$M"; A="$A ${F}"'):
+        node, _ = launch(f'M="vllm serve m"\nF="--max-num-seqs 8"\n{text}\neval "$A"\n')
+        assert node.model is not None and node.model.value == "m", text
+        assert str(value(node, "max-num-seqs")) == "8"
+    node, _ = launch('A="--max-num-seqs 8"\nif [ -n "$X" ]; then A="$A $X"; fi\nvllm serve m $A\n')
+    assert node.partial and str(value(node, "max-num-seqs")) == "8"
+
+
+def test_a_script_is_written_with_the_file_behind_the_delimiter() -> None:
+    body = 'docker exec -d -e A=1 $NAME bash -c "vllm serve m --max-num-seqs 8 > log"'
+    for head in ("cat <<EOF > run.sh", "cat > run.sh <<EOF"):
+        node, _ = launch(f"{head}\n{body}\nEOF\n")
+        assert str(value(node, "max-num-seqs")) == "8"
