@@ -35,7 +35,7 @@ def environment(text: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ('run a\\ b \'c d\' "e\\"f\\n" "h\\$X" i\\\nj', ["a b", "c d", 'e"f\\n', "h$X", "i", "j"]),
+        ('run a\\ b \'c d\' "e\\"f\\n" "h\\$X" i\\\nj', ["a b", "c d", 'e"f\\n', "h$X", "ij"]),
         ("run $'a\\n\\x41\\u00e4\\101\\'\\q'", ["a\nAäA'q"]),
         ("run '' \"\" \"\"x''", ["", "", "x"]),
         ("run \\\n  --a 1 \\\n  --b '2\n3'", ["--a", "1", "--b", "2\n3"]),
