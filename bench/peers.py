@@ -29,7 +29,8 @@ class CpuSpec(CPUOffloadingSpec):  # type: ignore[misc]
     def get_worker(self, kv_caches: Any) -> OffloadingWorker:
         """Return the copies."""
         if self._worker is None:
-            self._worker = _Copies(kv_caches, self.num_chunks)
+            chunks = self.num_chunks if hasattr(self, "num_chunks") else self.num_blocks  # up to 0.27
+            self._worker = _Copies(kv_caches, chunks)
         return self._worker
 
 
