@@ -93,6 +93,8 @@ def known_geometry(node: NodeLaunch, facts: ModelFacts | None, target: Target) -
         notes.append("scales of a quantised cache are not counted")
     if not target.is_ascend and node.arg("block-size") is None and not _cpu(node):
         notes.append("the default block size depends on the attention backend: give --block-size")
+    if not target.is_ascend and not target.vllm_at_least("0.32.0") and {g.kind for g in layout.groups} == {"window"}:
+        notes.append("before vLLM 0.32.0 the attention backend may choose the block size of a model of windows only")
     return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, "; ".join(notes))
 
 

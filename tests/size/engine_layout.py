@@ -32,11 +32,17 @@ def layout(arguments: dict[str, Any]) -> dict[str, Any]:
     config, connector = scheduler.kv_cache_config, scheduler.connector
     return {
         "num_blocks": config.num_blocks,
-        "pool_bytes": max(int(tensor.size) for tensor in config.kv_cache_tensors),
+        "pool_bytes": pool_bytes(config.kv_cache_tensors),
         "groups": [[len(g.layer_names), type(g.kv_cache_spec).__name__] for g in config.kv_cache_groups],
         "block_size": engine.vllm_config.cache_config.block_size,
         "host_blocks": connector.scheduler.ledger.host.total if connector else None,
     }
+
+
+def pool_bytes(tensors: list[Any]) -> int:
+    """Return the bytes of all blocks. Newer releases give each tensor's whole allocation, which they share."""
+    sizes = [int(tensor.size) for tensor in tensors]
+    return max(sizes) if hasattr(tensors[0], "layer_stride") else sum(sizes)
 
 
 def main(target: Path) -> None:

@@ -85,6 +85,8 @@ class Case:
     offload: bool = True
     since: str = "0.23.0"
     """The first vLLM whose CPU build can run it, as far as it was tried."""
+    exact_since: str = "0.23.0"
+    """The first vLLM whose blocks can be told; before, no figure may be called exact."""
 
 
 CASES: dict[str, Case] = {
@@ -94,7 +96,7 @@ CASES: dict[str, Case] = {
     "gqa fp8": Case(_LLAMA, {"kv-cache-dtype": "fp8"}),
     "gqa tp2": Case(_LLAMA, {"tensor-parallel-size": 2}),
     "one kv head tp2": Case({**_LLAMA, "num_key_value_heads": 1}, {"tensor-parallel-size": 2}),
-    "window": Case(_MISTRAL),
+    "window": Case(_MISTRAL, exact_since="0.32.0"),
     "windows and full": Case({**_MISTRAL, "layer_types": ["sliding_attention", "full_attention"] * 2}),
     "windows 5 to 1": Case(
         {
