@@ -10,7 +10,7 @@
   ours again  ours in another process: what is different there is noise
   lowered     stock vLLM with max_num_seqs lowered until nothing is preempted
 
-All with prefix caching, two prompt lengths, two pressures, answers of 96 to 384 tokens. Engines run in turn, one at a
+All with prefix caching, two prompt lengths, two pressures, answers of unequal length. Engines run in turn, one at a
 time, with other prompts in each round. Counts are exact; of times, medians over rounds, and ratios of one round.
 
     python -m bench.pressure --rounds 7
@@ -27,9 +27,14 @@ from bench.engine import BLOCK, BLOCK_BYTES, Engine, Turn, Work, prepare
 from bench.measure import finish, parser
 
 OURS = "RecomputeCPUOffloadConnector"
-REQUESTS, OUTPUT = 16, 384
-# prompt tokens → blocks of the device cache, from little pressure to much
-CASES = {256: (190, 150), 1024: (550, 500)}
+# two prompt lengths, two pressures each: fewer blocks of the device cache are more preemptions
+CASES = (
+    Work(prompt=256, output=256, requests=24, seqs=16, blocks=150),
+    Work(prompt=256, output=256, requests=24, seqs=16, blocks=120),
+    Work(prompt=1024, output=384, requests=12, seqs=12, blocks=405),
+    Work(prompt=1024, output=384, requests=12, seqs=12, blocks=375),
+)
+SMOKE = Work(prompt=64, output=40, requests=16, seqs=16, blocks=20)
 HOST_BYTES = 1024 * BLOCK_BYTES
 HOST = {"cpu_bytes_to_use_per_rank": HOST_BYTES}
 
@@ -118,25 +123,17 @@ def show(row: dict[str, Any]) -> str:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--lock", type=Path, help="hold this file locked while an engine starts or runs")
-    options.add_argument("--prompt", type=int, choices=tuple(CASES), help="only this prompt length")
+    options.add_argument("--prompt", type=int, help="only this prompt length")
     options.add_argument("--only", default="", help="only these engines, comma separated")
     given = options.parse_args()
     prepare()
     names = given.only.split(",") if given.only else list(peers(Work(blocks=100)))
     rows: list[dict[str, Any]] = []
-    for prompt, sizes in CASES.items():
-        if given.prompt not in (None, prompt):
-            continue
-        for blocks in sizes:
-            work = Work(requests=REQUESTS, prompt=prompt, output=OUTPUT, blocks=blocks, seqs=REQUESTS)
-            if given.smoke:
-                work = replace(work, prompt=64, output=40, blocks=20)
+    for work in [SMOKE] if given.smoke else CASES:
+        if given.prompt in (None, work.prompt):
             part = measure(work, names, 1 if given.smoke else given.rounds, given.lock)
             rows += part
             print("\n".join(show(row) for row in part), flush=True)
-            if given.smoke:
-                finish("pressure", rows, given, [])
-                return
     finish("pressure", rows, given, [])
 
 
