@@ -1,7 +1,7 @@
 """Real vLLM engines on a CPU for the measurements: each in a fork of its own, one of them at work at a time.
 
-vLLM is imported once. An engine stays between its runs, so that runs of several engines can alternate. Each run has its
-own random prompts, so that nothing is found that an earlier run has left behind.
+vLLM is imported once. An engine can stay between its runs, so that runs of several engines can alternate. Each run has
+its own random prompts, so that nothing is found that an earlier run has left behind.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from pd_launch.connector.pool import TOUCHES
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -182,6 +185,9 @@ def _serve(work: Work, pipe: Any) -> None:
     try:
         runner = _Runner(work)
         runner.run(10_000, replace(work, requests=1, output=4))
+        for thread in threading.enumerate():
+            if thread.name == TOUCHES:
+                thread.join()  # what happens once, at the first request, is no part of a run
         pipe.send({})
         while (seed := pipe.recv()) is not None:
             pipe.send(runner.run(seed, work))

@@ -41,7 +41,9 @@ class _Copies(OffloadingWorker):  # type: ignore[misc]
         self._pairs = []
         for each in kv_caches.tensors:
             device = each.tensor.view(torch.int8).view((-1, each.page_size_bytes)).numpy()
-            self._pairs.append((device, np.zeros((chunks, each.page_size_bytes), dtype=np.int8)))
+            host = np.zeros((chunks, each.page_size_bytes), dtype=np.int8)
+            host.fill(1)  # backed by pages before it is measured, as ours
+            self._pairs.append((device, host))
         self._over: list[TransferResult] = []
 
     def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:

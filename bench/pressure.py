@@ -11,7 +11,8 @@
   lowered     stock vLLM with max_num_seqs lowered until nothing is preempted
 
 All with prefix caching, two prompt lengths, two pressures, answers of unequal length. Engines run in turn, one at a
-time, with other prompts in each round. Counts are exact; of times, medians over rounds, and ratios of one round.
+time, with other prompts in each round, and each is started anew for it: how fast a process computes depends on the
+pages that it happens to get. Counts are exact; of times, medians over rounds, and ratios of one round.
 
     python -m bench.pressure --rounds 7
 """
@@ -29,10 +30,10 @@ from bench.measure import finish, parser
 OURS = "RecomputeCPUOffloadConnector"
 # two prompt lengths, two pressures each: fewer blocks of the device cache are more preemptions
 CASES = (
-    Work(prompt=256, output=256, requests=24, seqs=16, blocks=150),
-    Work(prompt=256, output=256, requests=24, seqs=16, blocks=120),
-    Work(prompt=1024, output=384, requests=12, seqs=12, blocks=405),
-    Work(prompt=1024, output=384, requests=12, seqs=12, blocks=375),
+    Work(prompt=256, output=256, requests=20, seqs=16, blocks=150),
+    Work(prompt=256, output=256, requests=20, seqs=16, blocks=120),
+    Work(prompt=1024, output=384, requests=12, seqs=8, blocks=290),
+    Work(prompt=1024, output=384, requests=12, seqs=8, blocks=272),
 )
 SMOKE = Work(prompt=64, output=40, requests=16, seqs=16, blocks=20)
 HOST_BYTES = 1024 * BLOCK_BYTES
@@ -71,23 +72,23 @@ def peers(work: Work) -> dict[str, Work]:
 
 def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> list[dict[str, Any]]:
     """Run one case and return a row per engine."""
-    engines: dict[str, Engine] = {}
+    engines = {name: each for name, each in peers(work).items() if name in names}
     turn = Turn(lock)
-    for name, each in peers(work).items():
-        if name not in names:
-            continue
-        try:
-            engines[name] = Engine(each)
-        except RuntimeError as error:
-            print(f"{name}: {error}", flush=True)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
     order = list(engines)
     for seed in range(rounds):
         for name in order[seed % len(order) :] + order[: seed % len(order)]:  # each comes first once
-            runs[name].append(engines[name].run(seed))
+            if name not in engines:
+                continue
+            try:
+                engine = Engine(engines[name])
+            except RuntimeError as error:
+                print(f"{name}: {error}", flush=True)
+                del engines[name], runs[name]
+                continue
+            runs[name].append(engine.run(seed))
+            engine.close()
         turn.yield_if_long()
-    for engine in engines.values():
-        engine.close()
     turn.end()
     return [row(work, name, of, runs) for name, of in runs.items()]
 

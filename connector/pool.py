@@ -15,6 +15,7 @@ from pd_launch.connector.hostmem import Registrar, prefer_node
 from pd_launch.schemas.budget import host_blocks
 
 POPULATE_WRITE = 23  # madvise: back pages as a write would, without changing a byte. Linux 5.14
+TOUCHES = "pd-launch-touch"  # the name of the thread that does
 TOUCH_BYTES = 4 << 20  # one call, which locks the address space against mmap: short, and never at a low priority
 
 
@@ -75,7 +76,7 @@ class HostPool:
         """Back the memory with pages, in a thread that rests half of the time; not for pinned memory, and only once."""
         if self.pinned or self._toucher is not None:
             return
-        self._toucher = threading.Thread(target=self._touch, name="pd-launch-touch", daemon=True)
+        self._toucher = threading.Thread(target=self._touch, name=TOUCHES, daemon=True)
         self._toucher.start()
 
     def _touch(self) -> None:

@@ -8,6 +8,7 @@ row of docs/correctness.md when that is asked for.
 from __future__ import annotations
 
 import importlib.util
+import platform
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
 from tests.engine import record
-from tests.engine.harness import Mode, prepared, run
+from tests.engine.harness import Mode, prepared, run, serve
 from tests.engine.modes import MODES
 
 pytestmark = pytest.mark.engine
@@ -117,6 +118,32 @@ def test_async_scheduling_preempts_requests_with_output_in_flight() -> None:
 
 def test_one_request_is_preempted_several_times() -> None:
     assert answer("preempted again and again")["most_preempted"] >= 3
+
+
+def past_the_caches(mode: Mode) -> dict[str, Any]:
+    """Serve with all copies as only large ones are made, and count them."""
+    from pd_launch.connector import streaming
+
+    streaming.LEAST_BYTES = 0
+    copy, copied = streaming.StreamingCopy.copy, [0]
+
+    def counted(way: Any, *rows: Any) -> None:
+        copied[0] += 1
+        copy(way, *rows)
+
+    streaming.StreamingCopy.copy = counted  # type: ignore[method-assign]
+    return {**serve(mode), "copied": copied[0]}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 only")
+@pytest.mark.parametrize("change", [{}, {"model": "hybrid", "blocks": 22}, {"extra": {"async_restore_bytes": 0}}])
+def test_copies_past_the_caches_bring_the_same_back(change: dict[str, Any]) -> None:
+    mode = Mode(**change)
+    result = run(mode, past_the_caches)
+    assert "error" not in result, result["log"][-4000:]
+    assert result["copied"] == result["preempted"] + result["counts"]["restored"] >= 6
+    assert result["recomputed"] == 0
+    assert result["tokens"] == expected(mode)
 
 
 def test_plain_takes_no_extra_step() -> None:
