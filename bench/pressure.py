@@ -128,7 +128,7 @@ def main() -> None:
     options.add_argument("--only", default="", help="only these engines, comma separated")
     given = options.parse_args()
     prepare()
-    names = given.only.split(",") if given.only else list(peers(Work(blocks=100)))
+    names = given.only.split(",") if given.only else list(peers(SMOKE))
     rows: list[dict[str, Any]] = []
     for work in [SMOKE] if given.smoke else CASES:
         if given.prompt in (None, work.prompt):

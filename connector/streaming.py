@@ -41,6 +41,11 @@ def _lines(name: str, count: int) -> str:
     return "\n  ".join(loads + stores)
 
 
+def _element(name: str, kind: str, array: str, index: str) -> str:
+    """Return the instructions that read %name = %array[%index]."""
+    return f"%{name}_at = getelementptr {kind}, ptr %{array}, i64 %{index}\n  %{name} = load {kind}, ptr %{name}_at"
+
+
 # Copies row source_ids[i] of each region to row target_ids[i] of the other side's region.
 # The fence makes the stores visible before the caller goes on.
 _COPY = f"""
@@ -55,26 +60,19 @@ region:
   %last_r = icmp eq i64 %r, %regions
   br i1 %last_r, label %exit, label %in_region
 in_region:
-  %source_at = getelementptr ptr, ptr %sources, i64 %r
-  %source = load ptr, ptr %source_at
-  %target_at = getelementptr ptr, ptr %targets, i64 %r
-  %target = load ptr, ptr %target_at
-  %source_stride_at = getelementptr i64, ptr %source_strides, i64 %r
-  %source_stride = load i64, ptr %source_stride_at
-  %target_stride_at = getelementptr i64, ptr %target_strides, i64 %r
-  %target_stride = load i64, ptr %target_stride_at
-  %width_at = getelementptr i64, ptr %widths, i64 %r
-  %width = load i64, ptr %width_at
+  {_element("source", "ptr", "sources", "r")}
+  {_element("target", "ptr", "targets", "r")}
+  {_element("source_stride", "i64", "source_strides", "r")}
+  {_element("target_stride", "i64", "target_strides", "r")}
+  {_element("width", "i64", "widths", "r")}
   br label %row
 row:
   %i = phi i64 [0, %in_region], [%next_i, %after_row]
   %last_i = icmp eq i64 %i, %rows
   br i1 %last_i, label %after_rows, label %in_row
 in_row:
-  %source_id_at = getelementptr i64, ptr %source_ids, i64 %i
-  %source_id = load i64, ptr %source_id_at
-  %target_id_at = getelementptr i64, ptr %target_ids, i64 %i
-  %target_id = load i64, ptr %target_id_at
+  {_element("source_id", "i64", "source_ids", "i")}
+  {_element("target_id", "i64", "target_ids", "i")}
   %source_offset = mul i64 %source_id, %source_stride
   %target_offset = mul i64 %target_id, %target_stride
   %from = getelementptr i8, ptr %source, i64 %source_offset
@@ -151,8 +149,10 @@ class StreamingCopy:
         self._copy, _ = _compiled()
         self._tensors = [*source, *target]  # the addresses are theirs
         self._widths = _numbers([int(region.shape[1]) for region in target])
-        self._sources, self._targets = (_numbers([r.data_ptr() for r in side]) for side in (source, target))
-        self._strides = tuple(_numbers([r.stride(0) for r in side]) for side in (source, target))
+        addresses = [_numbers([r.data_ptr() for r in side]) for side in (source, target)]
+        strides = [_numbers([r.stride(0) for r in side]) for side in (source, target)]
+        self._arrays = [*addresses, *strides, self._widths]
+        self._pointers = [array.ctypes.data for array in self._arrays]
         self._blocks = tuple(min(int(r.shape[0]) for r in side) for side in (source, target))
         self._row = int(self._widths.sum())
 
@@ -174,7 +174,7 @@ class StreamingCopy:
         source, target = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (source, target))
         self._copy(
             len(self._widths),
-            *(each.ctypes.data for each in (self._sources, self._targets, *self._strides, self._widths)),
+            *self._pointers,
             len(source),
             source.ctypes.data,
             target.ctypes.data,

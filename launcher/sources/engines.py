@@ -107,7 +107,7 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     if profiles:
         found.profiles += profiles
         return True
-    start = engine_words(rest) or engine_words(carried(rest))
+    start = engine_words(rest) or carried(rest)
     if start is None:
         return False
     program, arguments = start

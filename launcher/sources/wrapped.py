@@ -97,16 +97,12 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     return None
 
 
-def carried(words: Sequence[Text]) -> list[Text]:
-    """Return the start of an engine behind a program that is not known: ``conda run … vllm serve m``; else no word."""
+def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
+    """As :func:`engine_words`, of an engine behind a program that is not known: ``conda run … vllm serve m``."""
     if not words or words[0].value.rpartition("/")[2] in _TALKS:
-        return []
-    for index in range(1, min(len(words), _MOST_BEFORE)):
-        if words[index].value.rpartition("/")[2] == "vllm" or _PYTHON.fullmatch(words[index].value):
-            rest = list(words[index:])
-            if engine_words(rest) is not None:
-                return rest
-    return []
+        return None
+    starts = (engine_words(words[index:]) for index in range(1, min(len(words), _MOST_BEFORE)))
+    return next((start for start in starts if start is not None), None)
 
 
 def joined(words: Sequence[Text], between: str = " ") -> Text:
