@@ -2,8 +2,7 @@
 
 The pool is measured alone, in a process of its own: resident memory afterwards less resident memory before. Pinned
 bytes are what is registered with the device, which is the budget, or nothing without one. Two budgets, one of them no
-multiple of the block, of a huge page, or of a power of two. The goal is at most 1.02. The library that compiles the
-copies of a CPU cache is told beside it: most of it is a file that the kernel can drop.
+multiple of the block, of a huge page, or of a power of two. The goal is at most 1.02.
 
     python -m bench.residency
 """
@@ -39,8 +38,6 @@ def _child(budget: int, sender: Any) -> None:
     from pd_launch.connector.pool import HostPool
 
     cache = [torch.ones((2, width), dtype=torch.uint8) for width in WIDTHS]
-    start = psutil.Process().memory_info().rss
-    CpuCopies(cache[:1], cache[1:2]).close()  # loads the compiler, which is no part of the pool
     before = psutil.Process().memory_info().rss
     pool = HostPool(budget, WIDTHS)
     copies = CpuCopies(cache, pool.regions)
@@ -59,7 +56,6 @@ def _child(budget: int, sender: Any) -> None:
             "untouched": round(untouched / budget, 4),
             "touched": round(touched / budget, 4),
             "used": round(used / budget, 4),
-            "compiler_mib": round((before - start) / 2**20),
             "pinned": budget if pool.pinned else 0,
             "touch_seconds": round(seconds, 2),
         }

@@ -63,6 +63,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
+        self.scheduler.device_blocks = kv_cache_config.num_blocks
         self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
@@ -165,7 +166,9 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def build_connector_meta(self, scheduler_output: Any) -> KVConnectorMetadata:
         """Return what the workers do in this step."""
-        return StepMetadata(self.scheduler.step(scheduler_output) if self.scheduler else Step(0))
+        if self.scheduler is None:
+            return StepMetadata(Step(0))
+        return StepMetadata(self.scheduler.step(scheduler_output), self.scheduler.device_blocks)
 
     def update_connector_output(self, connector_output: Any) -> None:
         """Take in what the workers report."""
@@ -199,9 +202,15 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             raise allocation_error(self.worker.budget, self._ranks, self.default_name, error) from error
 
     def handle_preemptions(self, kv_connector_metadata: Any) -> None:
-        """Run the step's saves, before anything else of the step touches the freed blocks."""
-        if self.worker and isinstance(kv_connector_metadata, StepMetadata):
-            self.worker.save(kv_connector_metadata.step)
+        """Run the step's saves, before anything else of the step touches the freed blocks.
+
+        Raises:
+            RuntimeError: the step is of another engine than this worker side was made for.
+        """
+        if not (self.worker and isinstance(kv_connector_metadata, StepMetadata)):
+            return
+        self.worker.check_blocks(kv_connector_metadata.device_blocks)
+        self.worker.save(kv_connector_metadata.step)
 
     def bind_connector_metadata(self, connector_metadata: KVConnectorMetadata) -> None:
         """Keep the step for the calls that follow."""

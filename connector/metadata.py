@@ -11,9 +11,15 @@ from pd_launch.connector.ledger import Step
 
 @dataclass
 class StepMetadata(KVConnectorMetadata):  # type: ignore[misc]
-    """Scheduler → worker, one per engine step."""
+    """Scheduler → worker, one per engine step.
+
+    Attributes:
+        step: what to copy.
+        device_blocks: blocks of the device cache that the scheduler counts with; None where it does nothing.
+    """
 
     step: Step
+    device_blocks: int | None = None
 
 
 @dataclass

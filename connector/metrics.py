@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import REGISTRY, Counter, Gauge
 from vllm.distributed.kv_transfer.kv_connector.v1.metrics import KVConnectorPromMetrics, KVConnectorStats
 
 PREFIX = "pd_launch:preempt_offload_"
@@ -101,6 +101,7 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, metric_types: Any, labelnames: list[str], per_engine_labelvalues: Any) -> None:
         super().__init__(vllm_config, metric_types, labelnames, per_engine_labelvalues)
+        _unregister()
         counter, gauge = metric_types[Counter], metric_types[Gauge]
         self._engines: dict[int, list[object]] = per_engine_labelvalues
         self._series = {
@@ -133,3 +134,10 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
                 self._series[name].labels(*values).inc(value)
         for name, value in data.get("gauges", {}).items():
             self._gauges[name].labels(*values).set(value)
+
+
+def _unregister() -> None:
+    """Take the series of an earlier engine of this process out, as vLLM does with those that begin with ``vllm:``."""
+    for collector in list(REGISTRY._collector_to_names):
+        if getattr(collector, "_name", "").startswith(PREFIX):
+            REGISTRY.unregister(collector)

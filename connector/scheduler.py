@@ -36,6 +36,7 @@ class OffloadScheduler:
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
+        self.device_blocks: int | None = None  # of the device cache, where the workers are to check them
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}

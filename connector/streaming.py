@@ -2,135 +2,24 @@
 
 An ordinary store first reads the line that it is about to overwrite, so a copy that is larger than the caches moves
 three bytes for each one it copies. Neither numpy nor torch offers a copy of rows without that, so the few instructions
-that do are compiled when a cache is registered, by llvmlite, which comes with vLLM's numba. Only on x86-64, where it
-was measured (docs/performance.md); elsewhere, or where anything about it is missing, numpy copies.
+that do are compiled when a cache is registered, by the llvmlite that comes with vLLM (:mod:`streaming_code`). Only on
+x86-64, where it was measured (docs/performance.md); elsewhere, or where anything about it is missing, numpy copies.
 """
 
 from __future__ import annotations
 
-import ctypes
 import platform
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+import subprocess
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
-LINE = 64  # bytes of a cache line, and of the alignment that such stores need
-AT_ONCE = 4  # lines
+from pd_launch.connector.streaming_code import LINE, load
+
 LEAST_BYTES = 16 << 20  # from here on it is no slower even where all of it was in the caches
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-def _lines(name: str, count: int) -> str:
-    """Return the instructions that copy ``count`` lines from %from + %at to %to + %at: all loads, then all stores."""
-    loads, stores = [], []
-    for k in range(count):
-        n = f"{name}.{k}"
-        loads += [
-            f"%offset.{n} = add i64 %at, {k * LINE}",
-            f"%from.{n} = getelementptr i8, ptr %from, i64 %offset.{n}",
-            f"%line.{n} = load <8 x i64>, ptr %from.{n}, align 1",
-        ]
-        stores += [
-            f"%to.{n} = getelementptr i8, ptr %to, i64 %offset.{n}",
-            f"store <8 x i64> %line.{n}, ptr %to.{n}, align {LINE}, !nontemporal !0",
-        ]
-    return "\n  ".join(loads + stores)
-
-
-def _element(name: str, kind: str, array: str, index: str) -> str:
-    """Return the instructions that read %name = %array[%index]."""
-    return f"%{name}_at = getelementptr {kind}, ptr %{array}, i64 %{index}\n  %{name} = load {kind}, ptr %{name}_at"
-
-
-# Copies row source_ids[i] of each region to row target_ids[i] of the other side's region.
-# The fence makes the stores visible before the caller goes on.
-_COPY = f"""
-declare void @llvm.x86.sse.sfence()
-
-define void @copy(i64 %regions, ptr %sources, ptr %targets, ptr %source_strides, ptr %target_strides, ptr %widths,
-                  i64 %rows, ptr %source_ids, ptr %target_ids) {{
-entry:
-  br label %region
-region:
-  %r = phi i64 [0, %entry], [%next_r, %after_rows]
-  %last_r = icmp eq i64 %r, %regions
-  br i1 %last_r, label %exit, label %in_region
-in_region:
-  {_element("source", "ptr", "sources", "r")}
-  {_element("target", "ptr", "targets", "r")}
-  {_element("source_stride", "i64", "source_strides", "r")}
-  {_element("target_stride", "i64", "target_strides", "r")}
-  {_element("width", "i64", "widths", "r")}
-  br label %row
-row:
-  %i = phi i64 [0, %in_region], [%next_i, %after_row]
-  %last_i = icmp eq i64 %i, %rows
-  br i1 %last_i, label %after_rows, label %in_row
-in_row:
-  {_element("source_id", "i64", "source_ids", "i")}
-  {_element("target_id", "i64", "target_ids", "i")}
-  %source_offset = mul i64 %source_id, %source_stride
-  %target_offset = mul i64 %target_id, %target_stride
-  %from = getelementptr i8, ptr %source, i64 %source_offset
-  %to = getelementptr i8, ptr %target, i64 %target_offset
-  br label %piece
-piece:
-  %at = phi i64 [0, %in_row], [%at_many, %many], [%at_one, %one]
-  %at_many = add i64 %at, {AT_ONCE * LINE}
-  %at_one = add i64 %at, {LINE}
-  %fits = icmp ule i64 %at_many, %width
-  br i1 %fits, label %many, label %rest
-many:
-  {_lines("many", AT_ONCE)}
-  br label %piece
-rest:
-  %over = icmp eq i64 %at, %width
-  br i1 %over, label %after_row, label %one
-one:
-  {_lines("one", 1)}
-  br label %piece
-after_row:
-  %next_i = add i64 %i, 1
-  br label %row
-after_rows:
-  %next_r = add i64 %r, 1
-  br label %region
-exit:
-  call void @llvm.x86.sse.sfence()
-  ret void
-}}
-
-!0 = !{{i32 1}}
-"""
-
-
-@cache
-def _compiled() -> tuple[Callable[..., None], Any]:
-    """Return the function, and its owner, which must stay; the call lets other threads run.
-
-    Raises:
-        ImportError: there is no llvmlite.
-        RuntimeError: its LLVM does not take the instructions.
-    """
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
-    )
-    module = llvm.parse_assembly(_COPY)
-    module.verify()
-    owner = llvm.create_mcjit_compiler(module, machine)
-    owner.finalize_object()
-    kind = ctypes.CFUNCTYPE(
-        None, ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-    )
-    return kind(owner.get_function_address("copy")), owner
 
 
 class StreamingCopy:
@@ -141,12 +30,11 @@ class StreamingCopy:
         target: uint8 views [blocks, width], as many, each as wide as its source and aligned to cache lines.
 
     Raises:
-        ImportError: there is no llvmlite.
-        RuntimeError: its LLVM does not take the instructions.
+        OSError, subprocess.SubprocessError: its code cannot be had, see :func:`streaming_code.load`.
     """
 
     def __init__(self, source: Sequence[torch.Tensor], target: Sequence[torch.Tensor]) -> None:
-        self._copy, _ = _compiled()
+        self._copy = load()
         self._tensors = [*source, *target]  # the addresses are theirs
         self._widths = _numbers([int(region.shape[1]) for region in target])
         addresses = [_numbers([r.data_ptr() for r in side]) for side in (source, target)]
@@ -195,5 +83,5 @@ def streaming(source: Sequence[torch.Tensor], target: Sequence[torch.Tensor]) ->
         return None
     try:
         return StreamingCopy(source, target)
-    except (ImportError, RuntimeError, OSError):
+    except (OSError, subprocess.SubprocessError):
         return None

@@ -15,6 +15,7 @@ from pd_launch.connector.groups import Group  # noqa: E402
 from pd_launch.connector.ledger import Step, Transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata, WorkerReport  # noqa: E402
 from pd_launch.connector.metrics import OffloadStats  # noqa: E402
+from pd_launch.connector.regions import LayoutError  # noqa: E402
 from pd_launch.connector.scheduler import OffloadScheduler  # noqa: E402
 from pd_launch.connector.wording import WORDING, Wording  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
@@ -293,6 +294,31 @@ def test_a_worker_saves_before_it_loads_and_reports_when_asked() -> None:
     assert (report.done, report.capacity, report.failed) == (1, 4, set())
     assert report.totals["saved_bytes"] == report.totals["restored_bytes"] == 1024
     assert made.report(Step(2)) is None
+
+
+def test_the_worker_side_of_an_earlier_engine_begins_anew() -> None:
+    made, cache = worker()
+    made.save(Step(7, saves=[Transfer("a", [3], [9]), Transfer("b", [2], [1])]))  # the first fails
+    made.load(Step(7, loads=[Transfer("a", [5], [9], asynchronous=True)]))
+    later = cache.clone() + 1
+    made.register({"layer": later})
+    assert made.take_loaded() == made.take_invalid() == set()
+    step = Step(1, saves=[Transfer("a", [3], [0])], loads=[Transfer("a", [5], [0])], report=True)
+    made.save(step)
+    made.load(step)
+    assert torch.equal(later[5], later[3]) and not torch.equal(later[5], cache[3])
+    report = made.report(step)
+    assert report is not None and (report.done, report.failed, report.totals["saved_bytes"]) == (1, set(), 1024)
+
+
+def test_the_worker_side_of_an_earlier_engine_refuses_another_cache() -> None:
+    made, _ = worker()
+    made.check_blocks(8)
+    made.check_blocks(None)  # the scheduler side does nothing
+    with pytest.raises(RuntimeError, match=r"the engine has 16 KV blocks; .* with 8 KV blocks, .* shut it down"):
+        made.check_blocks(16)
+    with pytest.raises(LayoutError, match=r"shape \(9, .* shut it down"):
+        made.register({"layer": torch.zeros(9, 2, 9, 16)})
 
 
 def test_a_save_that_fails_recomputes_and_the_engine_goes_on() -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import builtins
+import importlib.util
 import platform
 import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("llvmlite")
+if not importlib.util.find_spec("llvmlite"):  # not imported: it stays out of the processes that tests fork
+    pytest.skip("needs llvmlite", allow_module_level=True)
 if platform.machine() not in ("x86_64", "AMD64"):
     pytest.skip("x86-64 only", allow_module_level=True)
 
 import numpy as np  # noqa: E402
 
 from pd_launch.connector import streaming as module  # noqa: E402
+from pd_launch.connector import streaming_code  # noqa: E402
 from pd_launch.connector.copies import CpuCopies  # noqa: E402
 from pd_launch.connector.pool import HostPool  # noqa: E402
 from pd_launch.connector.streaming import LEAST_BYTES, StreamingCopy, streaming  # noqa: E402
@@ -90,33 +96,84 @@ def test_only_what_is_larger_than_the_caches_goes_past_them() -> None:
     assert way.takes(least) and not way.takes(least - 1)
 
 
-def test_without_llvmlite_numpy_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
+@pytest.fixture
+def uncompiled() -> Iterator[None]:
+    """As in a process that has not compiled yet, and again so for the tests after it."""
+    streaming_code.load.cache_clear()
+    yield
+    streaming_code.load.cache_clear()
 
-    def absent(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("llvmlite"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
 
-    module._compiled.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", absent)
+def numpy_copies() -> bool:
     device, host = pool(128), pool(128)
     fill(device.regions)
-    assert streaming(device.regions, host.regions) is None
     CpuCopies(device.regions, host.regions).save([4], [7])
-    assert torch.equal(host.regions[0][7], device.regions[0][4])
+    return streaming(device.regions, host.regions) is None and torch.equal(host.regions[0][7], device.regions[0][4])
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_without_llvmlite_numpy_copies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "llvmlite.py").write_text("raise ImportError('llvmlite')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert numpy_copies()
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("program", ["/bin/false", "/bin/echo", "/there/is/none"])
+def test_without_code_numpy_copies(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    assert numpy_copies()
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_compiler_that_does_not_end_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setattr(streaming_code, "PATIENCE", 0.2)
+    assert numpy_copies()
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_where_memory_may_not_be_executed_numpy_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hardened:
+        def mprotect(self, *_: Any) -> int:
+            return -1
+
+    monkeypatch.setattr(streaming_code.ctypes, "CDLL", lambda *_, **__: Hardened())
+    assert numpy_copies()
+
+
+@pytest.mark.parametrize(
+    ("assembly", "reason"),
+    [
+        ("this is no assembly", "expected"),
+        ("@a = global i64 3\ndefine i64 @copy() { %a = load i64, ptr @a\n ret i64 %a }", "needs more than itself"),
+        ("declare void @f()\ndefine void @copy() { call void @f()\n ret void }", "needs more than itself"),
+    ],
+)
+def test_code_that_does_not_stand_alone_is_refused(assembly: str, reason: str) -> None:
+    """In a process of its own, as llvmlite must not be imported into this one."""
+    program = f"from pd_launch.connector import streaming_code as s; s._COPY = {assembly!r}; s.compile_here()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode and "RuntimeError" in done.stderr and reason in done.stderr
+
+
+def test_the_compiler_stays_out_of_the_process() -> None:
+    program = (
+        "import sys, torch; from pd_launch.connector.streaming import streaming; "
+        "from pd_launch.connector.pool import HostPool; "
+        "assert streaming(HostPool(128, [128]).regions, HostPool(128, [128]).regions); "
+        "print([name for name in sys.modules if 'llvmlite' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_other_processors_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     assert streaming(pool(128).regions, pool(128).regions) is None
-
-
-def test_an_llvm_that_cannot_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    module._compiled.cache_clear()
-    monkeypatch.setattr(module, "_COPY", "this is no assembly")
-    assert streaming(pool(128).regions, pool(128).regions) is None
-    module._compiled.cache_clear()
 
 
 def test_large_saves_and_loads_stream(monkeypatch: pytest.MonkeyPatch) -> None:

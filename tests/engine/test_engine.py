@@ -7,10 +7,11 @@ row of docs/correctness.md when that is asked for.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import platform
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
 from tests.engine import record
-from tests.engine.harness import Mode, prepared, run, serve
+from tests.engine.harness import Counters, Mode, answer_all, count_all, make_engine, prepared, run, serve
 from tests.engine.modes import MODES
 
 pytestmark = pytest.mark.engine
@@ -144,6 +145,32 @@ def test_copies_past_the_caches_bring_the_same_back(change: dict[str, Any]) -> N
     assert result["copied"] == result["preempted"] + result["counts"]["restored"] >= 6
     assert result["recomputed"] == 0
     assert result["tokens"] == expected(mode)
+
+
+def two_engines(mode: Mode, shut_down: bool) -> dict[str, Any]:
+    """Serve with an engine, then with a second one in the same process; the first stays unless it is shut down."""
+    counters = Counters()
+    counters.install()
+    first = make_engine(mode)
+    before = answer_all(first, mode, counters, {})
+    if shut_down:
+        first.llm_engine.engine_core.shutdown()
+        del first
+        gc.collect()
+    second = make_engine(mode)
+    counts = count_all(second)
+    return {**answer_all(second, mode, counters, counts), "before": before["tokens"]}
+
+
+@pytest.mark.parametrize("shut_down", [True, False])
+def test_a_second_engine_in_the_process_works_as_the_first(shut_down: bool) -> None:
+    """Where the first stays, vLLM hands its worker side of the connector to the second."""
+    result = run(Mode(), partial(two_engines, shut_down=shut_down))
+    assert "error" not in result, result["log"][-4000:]
+    assert result["counts"]["restored"] == result["preempted"] >= 3
+    assert result["counts"]["saved_bytes"] == result["counts"]["restored_bytes"]
+    assert result["recomputed"] == 0
+    assert result["before"] == result["tokens"] == expected(Mode())
 
 
 def test_plain_takes_no_extra_step() -> None:
