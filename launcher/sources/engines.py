@@ -80,24 +80,11 @@ def _other(words: list[Text], found: Found) -> bool:
         if value.rpartition("/")[2] == ONLINE_DP:
             found.online_dp.append(words[index + 1 :])
             return True
-    if values and values[0].startswith("--"):
-        found.faults.append(_orphan(words[0]))
     return False
 
 
 def _how(how: str) -> Literal["export", "inline"]:
     return "inline" if how == "inline" else "export"
-
-
-def _orphan(word: Text) -> Fault:
-    return Fault(
-        "shell",
-        word.origin(),
-        f"{word.value} starts a new command: the line before it does not go on",
-        f"{word.value} 成了一条新命令:上一行没有续行",
-        help="end the line before with a backslash, and keep comments out of the middle of a command",
-        help_zh="在上一行末尾加反斜杠;命令中间不要插入注释行",
-    )
 
 
 def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:

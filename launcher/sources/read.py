@@ -25,6 +25,7 @@ from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, Prof
 from pd_launch.launcher.sources.shell import Command, read_shell
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
@@ -182,8 +183,9 @@ class _Call:
         self, text: Text, found: Found, scope: Scope | None = None, finish: Finish = keep, depth: int = 0
     ) -> None:
         script = read_shell(text, scope)
-        found.faults += [fault for fault in script.faults if fault not in found.faults]
-        for command in script.commands:
+        commands, torn = put_together(script.commands, script.faults)
+        found.faults += [fault for fault in [*script.faults, *torn] if fault not in found.faults]
+        for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
             if command.body is not None and _opens_like_yaml(command.body.value):

@@ -9,6 +9,9 @@ from pd_launch.schemas.values import Text
 
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
 _BLANK_END = re.compile(r"\\[ \t\r]+(?=\n|\Z)")
+_BLANK_WORD = re.compile(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
+"""A backslash that stands alone inside a line: before another one, before an option, or before a comment."""
+_TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
 _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _DASHES = "–—−"
 
@@ -83,7 +86,7 @@ class _Scanner:
     def backslash(self, at: int) -> int:
         match = _BLANK_END.match(self.text, at)
         if match is None:
-            return at + 2
+            return self.inside_line(at)
         what, what_zh = ("a carriage return", "回车符(CRLF)") if "\r" in match.group() else ("blanks", "空白")
         self.faults.append(
             Fault(
@@ -95,6 +98,44 @@ class _Scanner:
                 fix_is_safe=True,
                 help="end the line with the backslash itself",
                 help_zh="让反斜杠成为行尾的最后一个字符",
+            )
+        )
+        return match.end()
+
+    def inside_line(self, at: int) -> int:
+        twice = _TWO_AT_END.match(self.text, at)
+        if twice is not None:
+            self.faults.append(
+                Fault(
+                    "shell",
+                    self.base.origin(at, twice.end()),
+                    "two backslashes at the line's end: the line does not go on, and a backslash is passed",
+                    "行尾有两个反斜杠:这一行没有续行,而且会传入一个反斜杠",
+                    fix=((self.base.origin(at + 1, twice.end()), ""),),
+                    fix_is_safe=True,
+                    help="end the line with one backslash",
+                    help_zh="行尾只写一个反斜杠",
+                )
+            )
+            return twice.end()
+        match = _BLANK_WORD.match(self.text, at)
+        if match is None:
+            return at + 2
+        comment = match[1] is None
+        self.faults.append(
+            Fault(
+                "shell",
+                self.base.origin(at, match.end()),
+                "a comment behind the backslash: the line does not go on, and the comment becomes arguments"
+                if comment
+                else "this backslash stands before a blank: it continues nothing, and the blank becomes an argument",
+                "反斜杠后面有注释:这一行没有续行,注释成了参数"
+                if comment
+                else "这个反斜杠后面是空白:它没有续行,空白成了参数的一部分",
+                fix=() if comment else ((self.base.origin(at, match.end()), ""),),
+                fix_is_safe=not comment,
+                help="move the comment to a line before the command" if comment else "remove the backslash",
+                help_zh="把注释移到命令之前的一行" if comment else "删掉这个反斜杠",
             )
         )
         return match.end()

@@ -1,0 +1,4 @@
+# pd-test: severity=error line=3
+vllm serve /models/Qwen3-8B \
+  --port 8000 \\
+  --tensor-parallel-size 2

@@ -1,0 +1,4 @@
+vllm serve /models/Qwen3-8B \
+  --port 8000 \
+  --tensor-parallel-size 2
+printf "%s" \\
