@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
-from pd_launch.schemas.sides import is_unreachable, master_address, own_address
+from pd_launch.schemas.sides import group_key, is_unreachable, master_address, own_address
 
 ZH = """
 内部、混合与外部数据并行的选项混用错误
@@ -19,6 +19,7 @@ ZH = """
 --headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同用;--data-parallel-hybrid-lb 缺
 少 --data-parallel-size-local;
 外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同用;外部负载均衡没有 rank。
+从 vLLM 0.28 起,第一个节点写了起始 rank 0 而组内有 headless 节点也报告:那时它同样会切换为混合负载均衡。
 
 ## 为什么重要
 
@@ -46,6 +47,8 @@ EXTERNAL = "data-parallel-external-lb"
 LOCAL = "data-parallel-size-local"
 START = "data-parallel-start-rank"
 RANK = "data-parallel-rank"
+START_ZERO_COUNTS = "0.28.0"
+"""From this vLLM on a start rank of 0 counts as one, too."""
 
 
 @rule("PD403", "dp-form", "error", zh=ZH)
@@ -57,7 +60,8 @@ def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Finds options that do not go together: --headless on the first node (rank 0); a start rank above 0 with neither
     --headless nor hybrid load balancing; --headless with --api-server-count or --data-parallel-hybrid-lb;
     --data-parallel-hybrid-lb without --data-parallel-size-local; an external rank with a local size above 1, a start
-    rank or hybrid load balancing; external load balancing without a rank.
+    rank or hybrid load balancing; external load balancing without a rank. From vLLM 0.28 on also a start rank of 0 on
+    the first node while others of the group are headless: there it switches to hybrid load balancing as well.
 
     ## Why it matters
 
@@ -91,7 +95,7 @@ def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if node.switch("headless") and not ignored:
         yield from _headless(node, deployment)
     elif not node.external_dp:
-        yield from _serving(node)
+        yield from _serving(node, deployment)
     if node.external_dp or node.switch(EXTERNAL):
         yield from _external(node)
 
@@ -141,9 +145,49 @@ def _served(node: NodeLaunch, deployment: Deployment) -> bool:
     return elsewhere and node.number(LOCAL, 0) == node.data
 
 
-def _serving(node: NodeLaunch) -> Iterator[Hit]:
+def _infers_hybrid(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether a written start rank alone makes hybrid load balancing; before vLLM 0.28 a start rank of 0 does not.
+
+    On one node with all ranks it stays without effect.
+    """
+    start, local = node.number(START, -1), node.number(LOCAL, -1)
+    if node.switch("headless") or node.partial or local in (None, -1) or local == node.data:
+        return False
+    return start is not None and (start > 0 or (start == 0 and deployment.target.vllm_at_least(START_ZERO_COUNTS)))
+
+
+def _first_start(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """A first node that its start rank of 0 makes hybrid, while others of its group are headless."""
+    group = group_key(node)
+    headless = [other for other in deployment.nodes if other.switch("headless") and group_key(other) == group]
+    if group is None or node.switch(HYBRID) or not headless or not _infers_hybrid(node, deployment):
+        return
+    yield Hit(
+        at(node, START),
+        Msg(
+            f"--{START} 0 without --headless: this node switches to hybrid load balancing, and refuses headless nodes",
+            f"--{START} 0 且没有 --headless:本节点会切换为混合负载均衡,并拒绝 headless 节点",
+        ),
+        Msg(
+            f"leave --{START} out on the first node, or --headless on the others",
+            f"第一个节点去掉 --{START},或其余节点去掉 --headless",
+        ),
+        related=((at(headless[0], "headless"), Msg("headless here", "这里是 headless")),),
+    )
+
+
+def _hybrid_group(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether the group's first node is in the input and becomes hybrid, too."""
+    group = group_key(node)
+    first = [m for m in deployment.nodes if m is not node and group_key(m) == group and first_rank(m) == 0]
+    return group is not None and any(m.switch(HYBRID) or _infers_hybrid(m, deployment) for m in first)
+
+
+def _serving(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     start = first_rank(node)
     hybrid = bool(node.switch(HYBRID))
+    if start == 0:
+        yield from _first_start(node, deployment)
     multi_port = bool(node.switch("data-parallel-multi-port-external-lb") or node.switch(EXTERNAL))
     if hybrid and node.arg(LOCAL) is None and not node.partial:
         yield Hit(
@@ -152,7 +196,8 @@ def _serving(node: NodeLaunch) -> Iterator[Hit]:
             Msg(f"write --{LOCAL} with the ranks of this node", f"用 --{LOCAL} 写出本节点的 rank 数"),
         )
     ignored = node.switch("headless")  # with the api_server module: another rule says that it does nothing there
-    if start and start > 0 and not hybrid and not multi_port and not node.partial and not ignored:
+    alone = not hybrid and not multi_port and not node.partial and not ignored
+    if start and start > 0 and alone and not _hybrid_group(node, deployment):
         yield Hit(
             at(node, START),
             Msg(
