@@ -19,6 +19,9 @@ IGNORED = {
     "kv_buffer_size": Msg("vllm-ascend resets it to 1e9", "vllm-ascend 会把它重置为 1e9"),
     "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
 }
+IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("nobody reads it", "没有人读它"))
+UNREAD_SINCE = "0.23.0"
+"""The first vLLM whose own connectors are known not to read them."""
 DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
 
 ZH = """
@@ -28,6 +31,7 @@ kv-transfer-config 的字段没有作用
 
 在 vllm-ascend 上,当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有人读取或会被重置的字段时提示:`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
+在 vLLM 0.23 及更新版本上,对 vLLM 自带的连接器提示前三个。
 
 ## 为什么重要
 
@@ -35,7 +39,7 @@ kv-transfer-config 的字段没有作用
 
 ## 适用版本
 
-vllm-ascend 的所有版本;vLLM 0.32 不再接受其中四个字段(PD006)。
+vllm-ascend 的所有版本,以及 vLLM 0.23 起;vLLM 0.32 不再接受其中四个字段(PD006)。
 
 ## 来源
 
@@ -51,7 +55,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
     reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
-    `enable_permute_local_kv`.
+    `enable_permute_local_kv`. On vLLM from 0.23 on the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
 
@@ -75,17 +79,21 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; vLLM 0.32 no longer accepts four of them (PD006).
+    All of vllm-ascend, and vLLM from 0.23; vLLM 0.32 no longer accepts four of them (PD006).
 
     ## Sources
 
-    vllm_ascend/platform.py (lines 595-613 at 0.27.1rc1), and the code at each tag.
+    vllm_ascend/platform.py (lines 595-613 at 0.27.1rc1), and the code at each tag; the connectors in the wheels of vLLM
+    0.23.0 and 0.27.1.
     """
-    if not deployment.target.is_ascend:
+    target = deployment.target
+    if not target.is_ascend and not target.vllm_at_least(UNREAD_SINCE):
         return
-    accepted = kv_fields(deployment.target)
+    accepted = kv_fields(target)
     for connector in connectors(node.kv_transfer):
-        for field, why in IGNORED.items():
+        if not target.is_ascend and connector.tree.get("kv_connector_module_path") is not None:
+            continue  # somebody else's connector may read them
+        for field, why in (IGNORED if target.is_ascend else IGNORED_ON_VLLM).items():
             value = connector.tree.get(field)
             if value is None or field not in accepted or value.value == DEFAULTS.get(field, object()):
                 continue
