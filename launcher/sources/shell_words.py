@@ -19,7 +19,9 @@ _ANSI_PART = re.compile(
     r"\\(?:(?P<hex>x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8})|(?P<octal>[0-7]{1,3})|(?P<sign>.))|.",
     re.DOTALL,
 )
-_PLAIN_FORMATS = ("%s", "%s\\n", "%b")
+_DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
+_POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
+_MOST_CALLS = 10
 MAX_SEQUENCE = 256
 MAX_TEXT = 200_000
 MAX_ITEMS = 4_000
@@ -61,6 +63,7 @@ class Words:
         self.source = base.source
         self._ascii = base.value.isascii()
         self._chars: list[int] | None = None
+        self._inside = 0
 
     def char(self, byte: int) -> int:
         """Return the character offset of a byte offset."""
@@ -239,7 +242,7 @@ class Words:
         return name, operator, default
 
     def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
-        """Follow ``$(seq …)``, ``$(cat <<EOF …)`` and ``$(printf '%s' …)``; everything else would have to run."""
+        """Follow ``$(seq …)``, ``$(cat <<EOF …)``, ``$(printf …)``, functions of those; the rest would have to run."""
         start, end = self.span(node)
         inner = [child for child in node.children if child.is_named]
         text = self._printed(inner[0], scope) if len(inner) == 1 else None
@@ -256,7 +259,7 @@ class Words:
         return [_Piece(self._spread(HOLE, start, end), quoted)]
 
     def _printed(self, node: Any, scope: Scope) -> Text | None:
-        """Return what ``echo`` and ``printf '%s'`` print, or ``cat`` of a here-document."""
+        """Return what ``echo``, ``printf``, ``cat`` of a here-document, or a function of one of them prints."""
         if node.type == "redirected_statement":
             named = [child for child in node.children if child.is_named]
             if [child.type for child in named] == ["command", "heredoc_redirect"] and self.raw(named[0]) == "cat":
@@ -264,11 +267,55 @@ class Words:
         if node.type != "command":
             return None
         words = [word for part in node.children for word in self.expand(part, scope)]
-        plain = words[1:2] and words[1].value in _PLAIN_FORMATS
-        if words and ((words[0].value == "printf" and len(words) == 3 and plain) or words[0].value == "echo"):
-            said = [word for word in words[2 if plain else 1 :] if word.value not in ("-n", "-e")]
+        name = words[0].value if words else ""
+        if name in scope.functions:
+            return self._function(words, scope)
+        if name == "printf" and len(words) > 1:
+            return self._formatted(words[1], words[2:])
+        if name == "echo":
+            said = [word for word in words[1:] if word.value not in ("-n", "-e")]
             return said[0] if len(said) == 1 else None
         return None
+
+    def _function(self, words: list[Text], scope: Scope) -> Text | None:
+        """Return what a function prints that only names its parameters before it prints."""
+        if self._inside > _MOST_CALLS:
+            return None
+        self._inside += 1
+        inner = Scope(dict(scope.variables), positional=dict(enumerate(words)), functions=scope.functions)
+        printed: Text | None = None
+        for child in (child for child in scope.functions[words[0].value].children if child.is_named):
+            assigned = child.children if child.type == "declaration_command" else [child]
+            named = [part for part in assigned if part.type == "variable_assignment"]
+            if child.type == "comment" or (child.type == "declaration_command" and not named):
+                continue
+            if printed is not None or (not named and (printed := self._printed(child, inner)) is None):
+                printed = None
+                break
+            for part in named:
+                value = part.children[-1]
+                inner.variables[self.raw(part.children[0])] = (
+                    self._spread("", *self.span(part)) if value.type == "=" else self.single(value, inner)
+                )
+        self._inside -= 1
+        return printed
+
+    def _formatted(self, form: Text, values: list[Text]) -> Text | None:
+        """Return what ``printf`` makes of its format, where that takes each value as it is and each of them once."""
+        parts: list[Text] = []
+        rest = list(values)
+        at = 0
+        for match in _DIRECTIVE.finditer(form.value):
+            parts.append(form.part(at, match.start()))
+            at = match.end()
+            if match[0] in ("%s", "%b", "%d") and rest:
+                parts.append(rest.pop(0))
+            elif match[0] in ("%%", "\\n"):
+                parts.append(Text(match[0][0] if match[0] == "%%" else "\n", form.source, form.spots[at - 1 : at + 1]))
+            else:
+                return None
+        parts.append(form.part(at, len(form.value)))
+        return None if rest else concat(parts, self.source, form.spots[0])
 
     def heredoc(self, redirect: Any, scope: Scope) -> Text | None:
         """Return a here-document's text, expanded unless its delimiter is quoted; None if a filter reads it."""
@@ -285,10 +332,21 @@ class Words:
         for child in body.children if body is not None else ():
             if child.is_named and child.type != "heredoc_content":
                 start, end = self._inner_span(child)
-                found.append(self._unescape(at, start, _STRING_ESCAPE))
+                found += self._between(at, start, scope)
                 found += [piece.text for piece in self.pieces(child, scope, True)]
                 at = end
-        return concat([*found, self._unescape(at, finish, _STRING_ESCAPE)], self.source, self.base.spots[at])
+        return concat([*found, *self._between(at, finish, scope)], self.source, self.base.spots[at])
+
+    def _between(self, start: int, end: int, scope: Scope) -> list[Text]:
+        """Return what stands between two expansions of a here-document; the parser does not see ``$1`` there."""
+        found: list[Text] = []
+        for match in _POSITIONAL.finditer(self.base.value, start, end):
+            value = scope.positional.get(int(match[1]))
+            found.append(self._unescape(start, match.start(), _STRING_ESCAPE))
+            place = match.start(), match.end()
+            found.append(self._spread(HOLE, *place) if value is None else self._local(value, *place))
+            start = match.end()
+        return [*found, self._unescape(start, end, _STRING_ESCAPE)]
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
         inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]

@@ -139,10 +139,19 @@ def test_env_may_set_a_variable_of_unknown_name() -> None:
         '$(cat <<\'EOF\'\n{"kv_role": "kv_both"}\nEOF\n)',
         "$(printf '%s' '{\"kv_role\": \"kv_both\"}')",
         '$(echo "{\\"kv_role\\": \\"$ROLE\\"}")',
+        '$(printf \'{"kv_role": "%s", "kv_port": %d}\\n\' kv_both 30000)',
+        "$(kv kv_both)",
+        "$(quoted kv_both)",
+        "$(document kv_both)",
     ],
 )
 def test_what_a_substitution_prints(value_of: str) -> None:
-    node, found = launch(f'ROLE=kv_both\nKV={value_of}\nvllm serve m --kv-transfer-config "$KV"\n')
+    functions = (
+        'kv() { printf \'{"kv_role": "%s"}\' "$1"; }\n'
+        'quoted() {\n  # the role\n  local role=$1 more\n  echo "{\\"kv_role\\": \\"$role\\"}"\n}\n'
+        'document() {\n  cat <<EOF\n{"kv_role": "$1"}\nEOF\n}\n'
+    )
+    node, found = launch(f'{functions}ROLE=kv_both\nKV={value_of}\nvllm serve m --kv-transfer-config "$KV"\n')
     role = flag(node, "kv-transfer-config").get("kv_role")
     assert role is not None and role.value == "kv_both"
     assert not found.faults
@@ -154,8 +163,14 @@ def test_a_here_document_that_is_read_into_a_variable() -> None:
 
 
 def test_what_filters_make_of_a_here_document_is_not_known() -> None:
-    for made in ("cat <<'EOF' | jq -c .\n{}\nEOF\n", "make_config a", "printf '%s-%s' a b", "cat file"):
+    for made in ("cat <<'EOF' | jq -c .\n{}\nEOF\n", "make_config a", "printf '%05d' 3", "cat file"):
         node, _ = launch(f'KV=$({made})\nvllm serve m --host "$KV"\n')
+        assert not flag(node, "host").known
+
+
+def test_a_function_that_does_more_than_print_is_not_followed() -> None:
+    for body in ("curl -s x; echo a", "echo a; echo b", 'echo "$(kv)"', "if true; then echo a; fi"):
+        node, _ = launch(f'kv() {{ {body}; }}\nvllm serve m --host "$(kv)"\n')
         assert not flag(node, "host").known
 
 
