@@ -16,6 +16,7 @@ DEFAULT_RPC_PORT = 29550
 DEFAULT_ADDRESS = "127.0.0.1"
 OTHER: dict[PairSide, PairSide] = {"prefill": "decode", "decode": "prefill"}
 ROLE_SIDES: dict[str, PairSide] = {"kv_producer": "prefill", "kv_consumer": "decode"}
+_SPOKEN: dict[PairSide, tuple[str, ...]] = {"prefill": ("prefill", "producer"), "decode": ("decode", "consumer")}
 STAGE = -1
 """Stands among the branches of a launch for how often the script stopped what it had started."""
 _LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|::1|\[::1\]")
@@ -29,8 +30,13 @@ def named_side(node: NodeLaunch) -> PairSide | None:
         return node.side
     if node.form not in ("shell", "docker", "python", "manifest"):
         return None
-    name = node.origin.file.rpartition("/")[2].lower()
-    found: list[PairSide] = [side for side in ("prefill", "decode") if side in name]
+    return spoken_side(node.origin.file.rpartition("/")[2])
+
+
+def spoken_side(name: str) -> PairSide | None:
+    """Return the side that a name speaks of, where it speaks of one: ``run_producer.sh``, ``vllm-decode-0``."""
+    lower = name.lower()
+    found: list[PairSide] = [side for side, words in _SPOKEN.items() if any(word in lower for word in words)]
     return found[0] if len(found) == 1 else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from pd_launch.launcher.sources.engines import Found, add_engine
@@ -13,6 +14,7 @@ from pd_launch.schemas.values import HOLE, Node, Text, as_integer
 MAX_RANKS = 256
 _NO_VALUE = ("DEFAULT_PORT",)
 """Words that the test runner replaces by a value of its own."""
+_NODE_ADDRESS = re.compile(r"NODE_\d+_IP")
 
 
 def is_e2e(tree: Node) -> bool:
@@ -41,7 +43,7 @@ def read_e2e(tree: Node, path: str, found: Found) -> None:
         index = as_integer(written.value) if written else None
         index = number if index is None else index
         configs = _configs(tree, index) if key == "server_cmd_template" else []
-        for values in configs or [{}]:
+        for values in configs or [_addresses(tree, index)]:
             _engine(tree, entry, command, index, values, path, found)
 
 
@@ -71,6 +73,16 @@ def _configs(tree: Node, index: int) -> list[dict[str, str]]:
     return []
 
 
+def _addresses(tree: Node, index: int) -> dict[str, str]:
+    """Return the addresses that the test runner gives a node: its own, and that of the first node of its side."""
+    if tree.get("deployment") is None:
+        return {}
+    decoders = tree.get("disaggregated_prefill", "decoder_host_index")
+    first = next((as_integer(node.value) for node in decoders.elements()), None) if decoders is not None else None
+    master = first if _side(tree, index) == "decode" and first is not None else 0
+    return {"LOCAL_IP": f"NODE_{index}_IP", "MASTER_IP": f"NODE_{master}_IP"}
+
+
 def _engine(
     tree: Node, entry: Node, command: Node, index: int, values: Mapping[str, str], path: str, found: Found
 ) -> None:
@@ -80,11 +92,13 @@ def _engine(
         value = values.get(name)
         if value is None and name in env:
             value = env[name].value.string()
+        if value is None and _NODE_ADDRESS.fullmatch(name):
+            return name
         if value is not None and "$" in value:
             return _address(value)
         return None if value in _NO_VALUE else value
 
-    envs = entry.get("envs")
+    envs = entry.get("envs") or tree.get("env_common")
     for name, node in envs.items() if envs else ():
         if node.text is not None:
             env[name] = EnvVar(name, substitute(node.text, lookup).node(), "e2e")

@@ -13,6 +13,7 @@ from pd_launch.launcher.sources.shell import Command
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, is_remote, scripts_inside, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
 Finish = Callable[[NodeLaunch], None]
@@ -135,6 +136,7 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         node.env = {**env, **node.env}
         node.host = f"host of {command.origin.file}" if container.host_network else None
         node.branches = command.branches
+        node.side = node.side or spoken_side(container.name or "")
 
     words = docker.words
     if docker.entrypoint is not None:

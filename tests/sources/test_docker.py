@@ -200,3 +200,9 @@ def test_two_containers_are_two_nodes_with_their_own_facts() -> None:
     )
     sizes = [node.container.shm_size for node in found.nodes if node.container]
     assert [size.value for size in sizes if size] == ["1g", "2g"]
+
+
+@pytest.mark.parametrize(("name", "side"), [("pds-prefill", "prefill"), ("kv_consumer_0", "decode"), ("vllm", None)])
+def test_a_containers_name_may_speak_of_a_side(name: str, side: str | None) -> None:
+    node, _ = launch(f"docker run --name {name} {IMAGE} {SERVE}\n")
+    assert node.side == side

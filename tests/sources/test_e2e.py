@@ -37,6 +37,13 @@ deployment:
 """
 
 
+def test_common_variables_count_where_a_node_has_none_of_its_own() -> None:
+    text = DEPLOYMENT.replace("  - envs: *env\n    server_cmd", "  - server_cmd")
+    first, second = deployment({"t.yaml": text}).nodes
+    assert variables(first)["A"] == "1"
+    assert variables(second) == {"HCCL_BUFFSIZE": "1024", "SERVER_PORT": "8080"}
+
+
 def test_server_commands_of_a_deployment() -> None:
     found = deployment({"pd.yaml": DEPLOYMENT})
     prefill, decode = found.nodes

@@ -121,13 +121,14 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _lengths(side: PairSide, listed: SideList) -> Iterator[Hit]:
-    if listed.hosts is None or listed.ports is None or len(listed.hosts) == len(listed.ports):
+    hosts, ports = listed.host_count, listed.port_count
+    if hosts is None or ports is None or hosts == ports:
         return
     yield Hit(
         listed.origin,
         Msg(
-            f"{len(listed.hosts)} hosts but {len(listed.ports)} ports for the {side} side",
-            f"{side} 一侧有 {len(listed.hosts)} 个主机,却有 {len(listed.ports)} 个端口",
+            f"{hosts} hosts but {ports} ports for the {side} side",
+            f"{side} 一侧有 {hosts} 个主机,却有 {ports} 个端口",
         ),
         Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口,次序相同"),
     )

@@ -1,0 +1,2 @@
+#!/bin/bash
+vllm serve Qwen/Qwen3-8B --port 8100 --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
