@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.container_facts import DAVINCI
 from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.launcher.rules.variables import nearest_name, place_of
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.releases.environment import known_names
 
 MISTAKEN = {
@@ -35,7 +36,8 @@ ZH = """
 ## 作用
 
 报告没有任何程序读取、但与某个已知变量只差一点的变量名,以及常被误用的名字:`ASCEND_VISIBLE_DEVICES` 只对
-`docker run -e`(配合 Ascend 容器运行时)有意义,作为 shell 变量并不能为引擎选择设备。不认识、也不相近的名字不报告。
+`docker run -e`(配合 Ascend 容器运行时)有意义,作为 shell 变量,或在逐个传入设备的容器里,并不能为引擎选择设备。
+不认识、也不相近的名字不报告。
 
 ## 为什么重要
 
@@ -60,7 +62,8 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Fires on a name that nothing reads and that is only a slip away from a known one, and on names often taken for
     another: `ASCEND_VISIBLE_DEVICES` means something to `docker run -e` with the Ascend container runtime, but as a
-    shell variable it selects no device for the engine. Unknown names that are near to nothing are not reported.
+    shell variable, or in a container that is given its devices one by one, it selects no device for the engine. Unknown
+    names that are near to nothing are not reported.
 
     ## Why it matters
 
@@ -91,7 +94,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     for name, variable in node.env.items():
         meant = MISTAKEN.get(name)
-        if name == "ASCEND_VISIBLE_DEVICES" and (variable.how in _RUNTIME or not deployment.target.is_ascend):
+        if name == "ASCEND_VISIBLE_DEVICES" and (_for_runtime(variable, node) or not deployment.target.is_ascend):
             continue
         if meant is None and name not in known_names():
             meant = nearest_name(name, known_names())
@@ -104,3 +107,11 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
             fix=renamed(deployment, place, name, meant),
         )
+
+
+def _for_runtime(variable: EnvVar, node: NodeLaunch) -> bool:
+    """Whether a container runtime may read a variable: not where the container is given each device by itself."""
+    container = node.container
+    if variable.how not in _RUNTIME or container is None or container.runtime or container.form == "manifest":
+        return variable.how in _RUNTIME
+    return not any(isinstance(d.value, str) and DAVINCI.match(d.value) for d in container.devices)

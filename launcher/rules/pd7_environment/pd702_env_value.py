@@ -6,12 +6,20 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.launcher.rules.pd7_environment.addresses import misread_addresses
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.releases.environment import Variable, removed, variable
 
 _WHOLE = Msg("a whole number", "一个整数")
 _ON, _OFF = ("true", "yes", "on", "y", "enable", "enabled"), ("false", "no", "off", "n", "disable", "disabled", "none")
+
+_BOOLEAN = r"true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"
+_NO_STRING = {
+    "manifest": re.compile(rf"{_BOOLEAN}|[-+]?(\d[\d_]*)?\.?\d+([eE][-+]?\d+)?|0x[0-9a-fA-F]+"),
+    "compose": re.compile(r"true|True|TRUE|false|False|FALSE"),
+}
+"""How a variable was set → texts without quotes that are no strings to its reader. Compose takes numbers."""
 
 ZH = """
 环境变量的值会被读错
@@ -19,7 +27,8 @@ ZH = """
 ## 作用
 
 报告读取者无法解析、或会解析成别的意思的值:按整数解析的开关写了 `true`,端口超出 1–65535,超出允许范围的模式,
-不是 JSON 的 JSON,写成 `0-7` 的设备列表等。只检查目标版本确实读取的变量。
+不是 JSON 的 JSON,写成 `0-7` 的设备列表,该写网卡名的地方写了地址(或相反),其他引擎会连到自己身上的
+`VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`,清单里没有引号的数字或布尔值等。只检查目标版本确实读取的变量。
 
 ## 为什么重要
 
@@ -43,8 +52,10 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires on a text that its reader cannot parse, or takes for something else: `true` where a switch is read as a
-    number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`.
-    Only variables that the target really reads are looked at.
+    number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`,
+    an address where a network card is named (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which
+    other engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the
+    target really reads are looked at.
 
     ## Why it matters
 
@@ -73,9 +84,22 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm/envs.py at 0.18.0, 0.23.0, 0.27.1 and 0.32.0; vllm_ascend/envs.py and ascend_config.py at 0.18.0 to 0.26.0rc1;
-    CANN's manual of environment variables; Mooncake issue 3749.
+    CANN's manual of environment variables; Mooncake issue 3749; Gloo's device.cc; kthena pull request 1781;
+    Kubernetes' EnvVar and the Compose Specification, which take strings.
     """
+    for misread in misread_addresses(node, deployment):
+        shown = _shown(misread.variable.value.string() or "")
+        yield Hit(
+            misread.variable.value.origin,
+            Msg(
+                f"{misread.variable.name} cannot be {shown!r}: {misread.effect.en}",
+                f"{misread.variable.name} 不能是 {shown!r}:{misread.effect.zh}",
+            ),
+            misread.help,
+            severity=misread.severity,
+        )
     for name, given in node.env.items():
+        yield from _unquoted(given)
         found = variable(name, deployment.target)
         text = given.value.string()
         if found is None or text is None or removed(name, deployment.target):
@@ -85,13 +109,35 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue
         silent = Msg("is misread without an error", "会被悄悄读错")
         effect = Msg("stops the engine", "会使引擎停止启动") if found.refused else silent
-        shown = text if len(text) <= 60 else f"{text[:60]}…"
         yield Hit(
             given.value.origin,
-            Msg(f"{name} cannot be {shown!r}: it {effect.en}", f"{name} 不能是 {shown!r}:{effect.zh}"),
+            Msg(f"{name} cannot be {_shown(text)!r}: it {effect.en}", f"{name} 不能是 {_shown(text)!r}:{effect.zh}"),
             Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
             severity="error" if found.refused else "warning",
         )
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _unquoted(given: EnvVar) -> Iterator[Hit]:
+    """Report a value of a manifest, or a boolean of a compose file, that YAML does not take for a string."""
+    text, pattern = given.value.text, _NO_STRING.get(given.how)
+    if text is None or pattern is None or text.quote or not pattern.fullmatch(text.value):
+        return
+    reader = "Kubernetes" if given.how == "manifest" else "Compose"
+    place = given.value.origin
+    fix = FixEdits(Msg("put it in quotes", "加上引号"), ((place, f'"{text.value}"'),), True)
+    yield Hit(
+        place,
+        Msg(
+            f"{given.name} is {text.value} without quotes: {reader} takes strings only, and refuses the file",
+            f"{given.name} 的值 {text.value} 没有引号:{reader} 只接受字符串,会拒绝这个文件",
+        ),
+        Msg(f'write "{text.value}"', f'请写 "{text.value}"'),
+        fix=None if place.via else fix,
+    )
 
 
 def _wanted(found: Variable, text: str) -> Msg | None:

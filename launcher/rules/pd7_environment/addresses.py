@@ -1,0 +1,105 @@
+"""Addresses and network cards in variables, and what their readers make of them. Rule PD702 reports it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.finding import Severity
+from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.sides import is_loopback, is_unreachable, same_machine, spans_machines
+
+NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+_CARDS: dict[str, Severity] = {
+    "GLOO_SOCKET_IFNAME": "error",
+    "NCCL_SOCKET_IFNAME": "error",
+    "HCCL_SOCKET_IFNAME": "warning",
+    "TP_SOCKET_IFNAME": "warning",
+}
+"""Variables that name a network card, and what follows where it is none."""
+_V4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
+_V6 = re.compile(r"\[?[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}(%\w+)?\]?", re.IGNORECASE)
+_NAME = re.compile(r"[a-z][a-z0-9]*\d[\w.-]*", re.IGNORECASE)
+"""What looks like a network card: ``eth0``, ``enp67s0f5``, ``bond0.100``."""
+
+
+@dataclass(frozen=True)
+class Misread:
+    """A variable whose text its reader takes for something else, what comes of it, and what to write."""
+
+    variable: EnvVar
+    effect: Msg
+    help: Msg
+    severity: Severity
+
+
+def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misread]:
+    """Iterate over the variables of a node that hold no address, or no card, where their reader wants one."""
+    for name, severity in _CARDS.items():
+        found = node.env.get(name)
+        text = found.value.string() if found else None
+        if found is not None and text:
+            yield from _card(found, text.strip(), severity)
+    found = node.env.get("HCCL_IF_IP") if deployment.target.is_ascend else None
+    text = found.value.string() if found else None
+    if found is not None and text and _NAME.fullmatch(text.strip()):
+        yield Misread(
+            found,
+            Msg(
+                "HCCL reads an address here, and this is the name of a network card", "HCCL 在这里读取地址,这却是网卡名"
+            ),
+            Msg(
+                "write this node's IP address; the card's name belongs in HCCL_SOCKET_IFNAME",
+                "请写本节点的 IP 地址;网卡名写在 HCCL_SOCKET_IFNAME 里",
+            ),
+            "error",
+        )
+    yield from _side_channel(node, deployment)
+
+
+def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
+    if _V4.fullmatch(text) or (":" in text and _V6.fullmatch(text)):
+        yield Misread(
+            found,
+            Msg("it names a network card, and no card is called like an address", "它是网卡名,没有网卡以地址为名"),
+            Msg("write the name of the card that has this address, as in eth0", "请写拥有该地址的网卡名,如 eth0"),
+            severity,
+        )
+    elif found.name == "GLOO_SOCKET_IFNAME" and text.startswith(("^", "=")):
+        yield Misread(
+            found,
+            Msg(
+                "Gloo takes this for a card's name: only NCCL and HCCL know ^ and =",
+                "Gloo 把它当作网卡名:只有 NCCL、HCCL 认识 ^ 和 =",
+            ),
+            Msg("write the name of one card", "请写一个网卡的名字"),
+            severity,
+        )
+
+
+def _side_channel(node: NodeLaunch, deployment: Deployment) -> Iterator[Misread]:
+    """Other engines are told to ask this host for the node's KV: 0.0.0.0 is each engine's own machine to them."""
+    found = node.env.get(NIXL_HOST)
+    text = found.value.string() if found else None
+    if found is None or not text or not is_unreachable(text) or node.role == "kv_consumer":
+        return
+    if not any(connector.name == "NixlConnector" for connector in connectors(node.kv_transfer)):
+        return
+    pod = node.form == "manifest" and not (node.container and node.container.host_network)
+    alone = not is_loopback(text) and not any(node in pair for pair in same_machine(deployment))
+    if pod or alone or spans_machines(node, deployment):
+        yield Misread(
+            found,
+            Msg(
+                "it is what other engines are told to ask for this node's KV, and there each of them finds itself",
+                "其他引擎会被告知到这个地址去取本节点的 KV,而它们在那里只会找到自己",
+            ),
+            Msg(
+                "write this node's own address; in a pod, take it from status.podIP",
+                "请写本节点自己的地址;在 Pod 里取自 status.podIP",
+            ),
+            "warning",
+        )
