@@ -19,7 +19,8 @@ ZH = """
 
 检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size:两处都写了却不一致、
 同一项既在 --compilation-config 又在自己的选项里、
-列表为空、或者所有大小都小于 1 + 推测 token 数,引擎会拒绝(error);最大的大小没有覆盖解码节点满载的一步是 warning。
+列表为空、或者所有大小都小于 1 + 推测 token 数,引擎会拒绝(error);最大的大小没有覆盖满载的解码一步是 warning
+(预填充节点除外)。
 关闭图模式(--enforce-eager、cudagraph_mode NONE)时不检查。
 
 ## 为什么重要
@@ -45,8 +46,8 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
     one that stands both in --compilation-config and in an option of its own, an empty list, and sizes that are all
-    below 1 + speculative tokens. A largest size that does not cover a decode node's full step is a warning. Silent
-    without graphs (--enforce-eager, cudagraph_mode NONE).
+    below 1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a
+    prefill node. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
 
     ## Why it matters
 
@@ -82,7 +83,7 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         return
     refused = list(_refused(node, graphs))
     yield from refused
-    if not refused and side_of(node) == "decode":
+    if not refused and side_of(node) != "prefill":
         yield from _uncovered(node, graphs)
 
 

@@ -13,6 +13,7 @@ from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.releases.pairs import BLOCKS_DIVIDE_SINCE, POOLS
 from pd_launch.schemas.releases.sizing import FORCED_BLOCK, V4_FAMILY, real_block
+from pd_launch.schemas.values import Node
 
 DCP = "decode-context-parallel-size"
 LAYOUT = "VLLM_KV_CACHE_LAYOUT"
@@ -111,7 +112,7 @@ def kv_layout(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -
     if not first or not second or first.upper() == second.upper():
         return
     permuted = decode.kv_transfer.get("enable_permute_local_kv") if decode.kv_transfer else None
-    supported = not deployment.target.is_ascend and permuted is not None and permuted.value is True
+    supported = not deployment.target.is_ascend and permuted is not None and _on(permuted)
     yield Hit(
         right.value.origin,
         Msg(f"{LAYOUT} is {second} on decode and {first} on prefill", f"{LAYOUT} 在解码是 {second},在预填充是 {first}"),
@@ -119,6 +120,11 @@ def kv_layout(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -
         severity="warning" if supported else "error",
         related=((left.value.origin, PREFILL),),
     )
+
+
+def _on(node: Node) -> bool:
+    """Whether a switch is on; vLLM takes it as a text too, as its documentation writes it."""
+    return node.value is True or str(node.value).lower() in ("true", "1", "yes", "on", "t", "y")
 
 
 def hash_algorithm(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

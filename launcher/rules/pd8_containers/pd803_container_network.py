@@ -10,7 +10,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.ports import all_ports
-from pd_launch.schemas.sides import side_of, spans_machines
+from pd_launch.schemas.sides import named_side, side_of, spans_machines
 
 TRANSFERS = SIZED_CONNECTORS | {
     "MooncakeConnector", "NixlConnector", "SfaRemoteD2HConnector", "MooncakePullConnector", "MooncakeD2RHConnectorV1",
@@ -117,7 +117,9 @@ def _is_pd(node: NodeLaunch) -> bool:
 
 
 def _both_sides(deployment: Deployment) -> bool:
-    return {side_of(node) for node in deployment.nodes} >= {"prefill", "decode"}
+    """Whether both sides are there, by their roles or, where those are wrong, by their names."""
+    both = {"prefill", "decode"}
+    return any({side(node) for node in deployment.nodes} >= both for side in (side_of, named_side))
 
 
 def _hidden(node: NodeLaunch, container: Container) -> bool:
