@@ -24,6 +24,30 @@ QUOTED = re.compile(r"(['\"])([^'\"\s{}\[\]]+)\1")
 """A value that stands in quotes of its own: no value of the engine is meant to."""
 
 
+_COMMAND = re.compile(r"[A-Za-z_./][\w./-]*")
+_NO_COMMANDS = frozenset({"true", "false", "none", "null", "auto"})
+
+
+def _is_swallowed(word: Text) -> bool:
+    """Whether a word that belongs to no flag begins a line behind one that ends with a backslash: a new command."""
+    text, at = word.source.text, word.spots[0]
+    start = text.rfind("\n", 0, at) + 1
+    if start < 2 or text[start:at].strip() or text[start - 2] != "\\":
+        return False
+    return _COMMAND.fullmatch(word.value) is not None and word.value.lower() not in _NO_COMMANDS
+
+
+def _swallowed(word: Text) -> Fault:
+    return Fault(
+        "shell",
+        word.origin(),
+        f"{word.value} becomes an argument of the engine: the line before ends with a backslash",
+        f"{word.value} 成了引擎的参数:上一行以反斜杠结尾",
+        help="remove the backslash from the engine's last line",
+        help_zh="删掉引擎命令最后一行的反斜杠",
+    )
+
+
 def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
     """Fill ``node``'s model and arguments from the words behind ``vllm serve``; return faults met on the way."""
     reader = _Words(list(words), node)
@@ -81,6 +105,9 @@ class _Words:
             self.faults.append(Fault(kind, word.origin(), en, "向引擎传入了一个只含空白的参数"))
         elif HOLE in word.value:
             self.node.partial = True
+        elif _is_swallowed(word):
+            self.faults.append(_swallowed(word))
+            self.at = len(self.words)
         else:
             self.node.args.append(Arg("", word.value, word.origin(), word.node()))
 

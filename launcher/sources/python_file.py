@@ -10,7 +10,7 @@ from typing import Any
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.python_commands import Commands
-from pd_launch.launcher.sources.python_texts import spelled
+from pd_launch.launcher.sources.python_texts import literals, spelled
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
@@ -231,7 +231,7 @@ class _Reader:
         return tree
 
     def string(self, expression: ast.Constant) -> Text | None:
-        """Return a plain string literal's characters; None for one with escapes or put together of several."""
+        """Return a string literal's characters, also of one with escapes or put together of several."""
         origin = self.origin(expression)
         start = self.source.offset(origin.line, origin.column)
         end = self.source.offset(origin.end_line, origin.end_column)
@@ -239,7 +239,7 @@ class _Reader:
         for quotes in ('"""', "'''", '"', "'"):
             if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
                 return Text.verbatim(self.source, start + len(quotes), end - len(quotes))
-        return None
+        return literals(self.source, start, end, expression.value)
 
     def origin(self, node: Any) -> Origin:
         line, end_line = node.lineno, node.end_lineno or node.lineno

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import dp_groups, exclusive, local_ranks
+from pd_launch.schemas.sides import dp_groups, exclusive, is_unreachable, local_ranks, master_address
 
 ZH = """
 数据并行的 rank 越界、重复或缺失
@@ -124,11 +124,19 @@ def _together(group: list[NodeLaunch]) -> Iterator[Hit]:
     for index, (node, ranks) in enumerate(known):
         for earlier, taken in known[:index]:
             both = range(max(ranks.start, taken.start), min(ranks.stop, taken.stop))
-            if both and not exclusive(node, earlier):
+            apart = exclusive(node, earlier) or _by_itself(node, ranks) or _by_itself(earlier, taken)
+            if both and not apart:
                 yield _twice(node, earlier, both.start)
                 return
     if len(known) == len(group):
         yield from _missing(known)
+
+
+def _by_itself(node: NodeLaunch, ranks: range) -> bool:
+    """Whether one command starts a whole group that no other could join: its master has no address for others."""
+    address = master_address(node)
+    alone = address is not None and is_unreachable(address)
+    return alone and not node.external_dp and ranks == range(node.data or 0)
 
 
 def _twice(node: NodeLaunch, earlier: NodeLaunch, rank: int) -> Hit:

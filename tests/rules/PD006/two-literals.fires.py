@@ -1,0 +1,10 @@
+# pd-test: target=vllm:0.27.1 line=8
+from vllm import LLM
+from vllm.config import KVTransferConfig
+
+llm = LLM(
+    model="Qwen/Qwen3-8B",
+    kv_transfer_config=KVTransferConfig.from_cli(
+        '{"kv_connector": "NixlConnector", "kv_role": "kv_both", "kv_extra_config": {' '"backends": ["UCX"]}}'
+    ),
+)
