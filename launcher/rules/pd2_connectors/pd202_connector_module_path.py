@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import remove_entry
@@ -14,6 +15,8 @@ from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.values import Node
 
 KEY = "kv_connector_module_path"
+OLD_LAYOUT = re.compile(r"vllm_ascend\.distributed\.(kv_transfer\.)?[a-z0-9_]*connector[a-z0-9_]*")
+"""Since 0.18 connectors stand in packages of kv_transfer; what stands beside those packages is known."""
 
 ZH = """
 kv_connector_module_path 不对
@@ -127,8 +130,9 @@ def _class_in_vllm(module: str, name: str, deployment: Deployment) -> str | None
 
 
 def _gone(module: str, deployment: Deployment) -> bool:
-    """Whether a module of vllm-ascend is a known one that the target does not have (yet)."""
-    return deployment.target.is_ascend and class_of_module(module, deployment.target) == ""
+    """Whether a module of vllm-ascend is a known one that the target does not have (yet), or of the old layout."""
+    known = class_of_module(module, deployment.target)
+    return deployment.target.is_ascend and (known == "" or (known is None and OLD_LAYOUT.fullmatch(module) is not None))
 
 
 def _help(name: str, known: bool) -> Msg:
