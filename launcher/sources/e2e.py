@@ -56,8 +56,15 @@ def _configs(tree: Node, index: int) -> list[dict[str, str]]:
             continue
         number = {k: v.integer() for k, v in config.items()}
         local, first, port = number.get("dp_size_local"), number.get("dp_rank_start"), number.get("port_start")
-        size = number.get("tp_size")
-        fixed = {"DP_SIZE": "dp_size", "TP_SIZE": "tp_size", "DP_ADDRESS": "dp_address", "DP_RPC_PORT": "dp_rpc_port"}
+        tensor, pipeline = number.get("tp_size"), number.get("pp_size", 1)
+        size = None if tensor is None or pipeline is None else tensor * pipeline
+        fixed = {
+            "DP_SIZE": "dp_size",
+            "TP_SIZE": "tp_size",
+            "PP_SIZE": "pp_size",
+            "DP_ADDRESS": "dp_address",
+            "DP_RPC_PORT": "dp_rpc_port",
+        }
         shared = {name: str(node.value) for name, key in fixed.items() if (node := config.get(key)) is not None}
         ranks = []
         for i in range(min(local if local is not None else 1, MAX_RANKS)):

@@ -123,6 +123,14 @@ def test_a_template_is_started_once_for_each_rank() -> None:
     assert value(decode, "data-parallel-address") != value(last_prefill, "data-parallel-address")
 
 
+def test_pipeline_stages_count_for_the_devices_of_a_rank() -> None:
+    text = TEMPLATE.replace("tp_size: 4", "tp_size: 4\n    pp_size: 2", 1)
+    text = text.replace("${TP_SIZE}", "${TP_SIZE} --pipeline-parallel-size ${PP_SIZE}")
+    last = deployment({"external.yaml": text}).nodes[3]
+    assert value(last, "pipeline-parallel-size") == "2"
+    assert variables(last) == {"ASCEND_RT_VISIBLE_DEVICES": "24,25,26,27,28,29,30,31"}
+
+
 def test_places_of_a_template_are_those_of_its_text() -> None:
     found = deployment({"external.yaml": TEMPLATE})
     assert found.nodes[0].arg("tensor-parallel-size") is not None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, connectors
+from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import OTHER, PairSide, of_side, side_of
 from pd_launch.schemas.values import Node
@@ -17,7 +17,7 @@ ZH = """
 ## 作用
 
 预填充的连接器里写着 `decode` 的 dp_size、tp_size、pp_size,解码的里写着 `prefill` 的:与对侧引擎自己的并行选项比较。
-对侧有几个规模不同的实例时,只要与其中一个相符就不报告。
+对侧有几个规模不同的实例时,只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时按 1 比较。
 
 ## 为什么重要
 
@@ -37,6 +37,8 @@ FLAGS = {
     "tp_size": "tensor-parallel-size",
     "pp_size": "pipeline-parallel-size",
 }
+PIPELINED = ("MooncakeConnectorV1", "MooncakeHybridConnector")
+"""Connectors that read prefill.pp_size, 1 where it is not written."""
 
 
 @rule("PD602", "pair-sizes", "error", zh=ZH, needs="P")
@@ -47,7 +49,7 @@ def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`:
     they are compared with the parallel flags of the other side's engines. Where the other side has instances of
-    several sizes, one that fits is enough.
+    several sizes, one that fits is enough. Where a decode node names no pp_size of `prefill`, 1 is compared.
 
     ## Why it matters
 
@@ -106,6 +108,27 @@ def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             value = connector.option(side, key)
             if value is not None:
                 yield from _compare(value, side, key, flag, others)
+        if side == "prefill" and connector.name in PIPELINED:
+            yield from _undeclared(connector, others)
+
+
+def _undeclared(connector: Connector, others: list[NodeLaunch]) -> Iterator[Hit]:
+    """Compare the one stage that is taken where a section has no pp_size."""
+    section = connector.option("prefill")
+    if section is None or not section.complete() or not isinstance(section.value, dict) or "pp_size" in section.value:
+        return
+    real = [other.pipeline for other in others]
+    if not section.value or None in real or 1 in real:
+        return
+    yield Hit(
+        section.origin,
+        Msg(
+            f"prefill has no pp_size here, which means 1, but the prefill side has --pipeline-parallel-size {real[0]}",
+            f"这里的 prefill 没有 pp_size,即 1,但预填充一侧是 --pipeline-parallel-size {real[0]}",
+        ),
+        Msg(f'write "pp_size": {real[0]} on both sides', f'两侧都写 "pp_size": {real[0]}'),
+        related=((at(others[0], FLAGS["pp_size"]), Msg("the prefill side's own size", "对侧自己的大小")),),
+    )
 
 
 def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[NodeLaunch]) -> Iterator[Hit]:

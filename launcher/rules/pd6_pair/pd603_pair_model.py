@@ -35,6 +35,7 @@ vllm/distributed/kv_transfer 中 NixlConnector 的兼容性检查,0.32.0;vllm-as
 """
 
 _SAME_KV = {"fp8": "fp8_e4m3"}
+_SAME_DTYPE = {"half": "float16", "float": "float32"}
 _AS_MODEL = ("bfloat16", "float16", "half", "bf16", "fp16")
 _DRAFT_SUFFIX = re.compile(r"[-_.]mtp$")
 
@@ -112,14 +113,15 @@ def _name(node: NodeLaunch) -> str | None:
     name = model_name(node)
     if name is None or HOLE in name or "$" in name or "{" in name:
         return None
-    return _DRAFT_SUFFIX.sub("", name.strip().lower())
+    return _DRAFT_SUFFIX.sub("", name.strip().lower()).replace("_", "-")
 
 
 def _flag(prefill: NodeLaunch, decode: NodeLaunch, flag: str) -> Iterator[Hit]:
     left, right = _text(prefill, flag), _text(decode, flag)
-    if left is None or right is None or left == right or "auto" in (left, right):
+    if left is None or right is None or "auto" in (left, right):
         return
-    yield _differs(prefill, decode, flag, left, right)
+    if _SAME_DTYPE.get(left, left) != _SAME_DTYPE.get(right, right):
+        yield _differs(prefill, decode, flag, left, right)
 
 
 def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
