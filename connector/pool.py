@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +16,9 @@ from pd_launch.connector.hostmem import Registrar, prefer_node
 from pd_launch.schemas.budget import host_blocks
 
 POPULATE_WRITE = 23  # madvise: back pages as a write would, without changing a byte. Linux 5.14
+# madvise: a fork copies neither page tables nor pages, and has zeros there; Linux 4.14. Without the mapping itself, as
+# MADV_DONTFORK leaves it, the child's copy of the mmap object would one day unmap what lies there by then.
+WIPE_ON_FORK = 18 if sys.platform == "linux" else None
 TOUCHES = "pd-launch-touch"  # the name of the thread that does
 TOUCH_BYTES = 4 << 20  # one call, which locks the address space against mmap: short, and never at a low priority
 
@@ -58,13 +62,12 @@ class HostPool:
             ]
 
     def _advise(self) -> None:
-        # Huge pages: fewer faults and TLB misses. Not for children: a fork would copy page tables, and later pages.
-        for advice in ("MADV_HUGEPAGE", "MADV_DONTFORK"):
-            if hasattr(mmap, advice):
-                try:
-                    self._memory.madvise(getattr(mmap, advice))
-                except OSError:
-                    continue  # a kernel without it: slower, not wrong
+        for advice in (getattr(mmap, "MADV_HUGEPAGE", None), WIPE_ON_FORK):
+            try:
+                if advice is not None:
+                    self._memory.madvise(advice)
+            except OSError:
+                continue  # a kernel without it: slower, not wrong
 
     def pin(self, registrar: Registrar) -> bool:
         """Register the memory with the device, which also touches it; False where the device refuses."""

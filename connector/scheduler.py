@@ -204,11 +204,21 @@ class OffloadScheduler:
         return True
 
     def _tell_skipped(self, request_id: str, parked: Parked) -> None:
-        full = parked.needed > parked.free
-        self.counts.add(FALLBACK + ("pool_full" if full else "window"))
+        if parked.needed > parked.free:
+            reason = "pool_full"
+            line = (
+                "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; computed_tokens=%d "
+                "will be recomputed. Raise cpu_bytes_to_use_per_rank if this happens often"
+            )
+        else:
+            reason = "window"
+            line = (
+                "Skip %s offload for request %s: CPU cache has %d free blocks and %d are needed, but blocks that an "
+                "attention window looks at were gone; computed_tokens=%d will be recomputed"
+            )
+        self.counts.add(FALLBACK + reason)
         logger.warning(
-            "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; computed_tokens=%d will "
-            "be recomputed. Raise cpu_bytes_to_use_per_rank if this happens often",
+            line,
             self._words.feature,
             request_id,
             parked.free,

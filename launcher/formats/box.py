@@ -30,9 +30,9 @@ class FormatError(Exception):
     """A deployment that a form cannot express; the message says why and what to do."""
 
 
-TOGETHER = (
+TOGETHER = (  # "jobs", since a signal may come before the last engine's number is in $engines
     "engines=",
-    "trap 'kill $engines 2> /dev/null || :; wait' EXIT",
+    "trap 'kill $(jobs -p) 2> /dev/null || :; wait' EXIT",
     "trap 'exit 143' TERM",
     "trap 'exit 130' INT",
 )

@@ -144,13 +144,13 @@ PATTERNS = (
         "skipped",
         "Skip recompute offload for request ",
         f"{_ASCEND}, {_OURS}",
-        r"(?:.*?has (?P<free>\d+) free blocks, but (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
+        r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
     ),
     _request(
         "skipped",
         "Skip preempt offload for request ",
         f"{_RENAMED}, {_OURS}",
-        r"(?:.*?has (?P<free>\d+) free blocks, but (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
+        r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
     ),
     _request(
         "fell_back", "Recompute preemption falls back without offload for request ", "vllm-ascend 0.23.0rc1 and later"

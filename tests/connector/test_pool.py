@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,22 @@ def resident(pool: HostPool) -> int:
     text = Path("/proc/self/smaps").read_text().splitlines()
     start = next(i for i, line in enumerate(text) if line.startswith(f"{pool.address:x}-"))
     return next(int(line.split()[1]) for line in text[start:] if line.startswith("Rss:")) * 1024
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Linux only")
+def test_a_fork_has_the_mapping_but_not_its_bytes() -> None:
+    """Were the mapping gone there, closing the fork's mmap object would unmap what lies in its place by then."""
+    pool = HostPool(1 << 20, [4096])
+    pool.regions[0].fill_(7)
+    pid = os.fork()
+    if pid == 0:
+        mapped = any(
+            int(start, 16) <= pool.address < int(end, 16)
+            for start, end in (line.split()[0].split("-") for line in Path("/proc/self/maps").read_text().splitlines())
+        )
+        os._exit(0 if mapped and not any(pool._memory[:]) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert bool((pool.regions[0] == 7).all())
 
 
 @pytest.mark.parametrize("block_major", [False, True])

@@ -142,6 +142,21 @@ def test_the_line_of_a_victim_that_does_not_fit_tells_what_is_computed_again(
     ]
 
 
+def test_the_line_of_a_victim_whose_window_is_gone_does_not_ask_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
+    )
+    made = OffloadScheduler([Group(4, window=8)], 10, WORDS)
+    made.wrap_reset(Pool())
+    assert made.before_preempt(request("a"), ([0, 0, 3],), 12)
+    assert lines == [
+        "Skip recompute offload for request a: CPU cache has 10 free blocks and 2 are needed, but blocks that an "
+        "attention window looks at were gone; computed_tokens=12 will be recomputed"
+    ]
+    assert counts(made) == {"fallback.window": 1}
+
+
 @pytest.mark.parametrize("late", ["finished", "scheduled"])
 def test_a_victim_that_ended_or_runs_again_is_not_saved(late: str) -> None:
     made = scheduler()

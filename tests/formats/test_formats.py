@@ -368,6 +368,20 @@ decode: {parallel: {tensor: 4, data: 2, launch: external}}
 """
 
 
+def test_script_of_several_ranks_ends_however_early_a_signal_comes(tmp_path: Path) -> None:
+    (tmp_path / "ranks.yaml").write_text(EXTERNAL)
+    engine = tmp_path / "vllm"
+    engine.write_text(f"#!/bin/bash\necho $$ >> {tmp_path}/pids\nkill -TERM $PPID\nexec sleep 60\n")
+    engine.chmod(0o755)
+    script = tmp_path / "start.sh"
+    script.write_text(text_of(str(tmp_path / "ranks.yaml"), "shell").replace('engines="', 'sleep 0.3; engines="'))
+    assert script.read_text().count("sleep 0.3") == 2  # now the signal comes before the number is taken
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert subprocess.run(["bash", str(script)], env=environment, timeout=30).returncode == 143
+    for pid in (tmp_path / "pids").read_text().split():
+        assert not Path(f"/proc/{pid}").exists()
+
+
 @pytest.mark.parametrize(("signal_after", "status"), [(None, 7), ("TERM", 143)])
 def test_script_of_several_ranks_ends_with_the_first(signal_after: str | None, status: int, tmp_path: Path) -> None:
     """A rank that fails, or a signal to the script, ends all ranks, and the status says so."""

@@ -86,6 +86,17 @@ def test_a_log_of_both_forms_of_the_line() -> None:
     assert (found.at_least, found.at_most, found.requests_unknown) == (0, 600 + 5 * 128, 2)
 
 
+def test_a_window_that_is_gone_is_not_a_full_pool() -> None:
+    line = (
+        "WARNING",
+        "Skip recompute offload for request a: CPU cache has 10 free blocks and 2 are needed, but blocks that an "
+        "attention window looks at were gone; computed_tokens=12 will be recomputed",
+    )
+    found = report(log(*start(), SCHEDULER, *connector(), line))
+    assert found.counts is not None and found.counts.fallbacks == {"window": 1}
+    assert found.recomputed is not None and found.recomputed.at_most == 12
+
+
 def test_fallback_without_a_reason_in_the_log() -> None:
     found = report(log(*start(), SCHEDULER, *connector(), *skipped("r")[1:]))
     assert found.counts is not None and found.counts.fallbacks == {"not_offloaded": 1}
