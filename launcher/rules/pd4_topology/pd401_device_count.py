@@ -166,7 +166,7 @@ def _shared(deployment: Deployment) -> Iterator[Hit]:
     """Find devices that two engines of one machine are both given."""
     given = {id(node): frozenset(visible(node, deployment) or ()) for node in deployment.nodes}
     said: set[int] = set()
-    for one, other in same_machine(deployment) if deployment.target.is_ascend else ():
+    for one, other in same_machine(deployment):
         both = sorted(given[id(one)] & given[id(other)]) if id(other) not in said else []
         if not both:
             continue

@@ -8,16 +8,18 @@ from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
-from pd_launch.schemas.sides import exclusive, master, own_address, side_of
+from pd_launch.schemas.sides import DEFAULT_RPC_PORT, exclusive, master, own_address, side_of
+
+PORT = "data-parallel-rpc-port"
 
 ZH = """
 DP master 地址写成了别处
 
 ## 作用
 
-两种情况:rank 不从 0 开始的节点把自己的地址写成 DP master(而 rank 0 不在这台机器上);
-或者这一组写的 master 地址属于另一侧的节点,
-而不属于本组的任何节点。节点自己的地址取自 HCCL_IF_IP、VLLM_HOST_IP 或配置文件。
+三种情况:rank 不从 0 开始的节点把自己的地址写成 DP master(而 rank 0 不在这台机器上);
+这一组写的 master 地址属于另一侧的节点,而不属于本组的任何节点;
+地址正确,但 --data-parallel-rpc-port 与 rank 0 所在节点的不同。节点自己的地址取自 HCCL_IF_IP、VLLM_HOST_IP 或配置文件。
 
 ## 为什么重要
 
@@ -39,9 +41,10 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## What it does
 
-    Two cases: a node whose ranks do not start at 0 names its own address as DP master, while rank 0 does not run on
-    this machine; or the master address of a group is that of a node of the other side and of no node of its own. A
-    node's own address is taken from HCCL_IF_IP, VLLM_HOST_IP or the profile.
+    Three cases: a node whose ranks do not start at 0 names its own address as DP master, while rank 0 does not run on
+    this machine; the master address of a group is that of a node of the other side and of no node of its own; or the
+    address is right and --data-parallel-rpc-port is another one than the node with rank 0 has. A node's own address is
+    taken from HCCL_IF_IP, VLLM_HOST_IP or the profile.
 
     ## Why it matters
 
@@ -99,6 +102,28 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
         yield _own(node, address, first)
     elif own != address:
         yield from _foreign(node, address, mates, deployment)
+    if (first_rank(node) or 0) > 0:
+        yield from _port(node, address, [m for m in mates if first_rank(m) == 0])
+
+
+def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[Hit]:
+    """Find out whether the group's only master listens on another port than this node dials."""
+    masters = [m for m in first if (written := master(m)) is not None and written.string() == address]
+    dialled = node.number(PORT, DEFAULT_RPC_PORT)
+    if len(masters) != 1 or len(first) != 1 or masters[0].external_dp != node.external_dp:
+        return
+    listens = masters[0].number(PORT, DEFAULT_RPC_PORT)
+    if dialled is None or listens is None or dialled == listens:
+        return
+    yield Hit(
+        at(node, PORT, "data-parallel-address"),
+        Msg(
+            f"this node looks for the DP master at port {dialled}, but the node with rank 0 uses port {listens}",
+            f"本节点在端口 {dialled} 上找 DP master,但 rank 0 所在节点用的是端口 {listens}",
+        ),
+        Msg(f"write --{PORT} {listens}", f"写 --{PORT} {listens}"),
+        related=((at(masters[0], PORT, "data-parallel-address"), Msg("rank 0 runs here", "rank 0 在这里")),),
+    )
 
 
 def _away(node: NodeLaunch, first: list[NodeLaunch]) -> bool:
