@@ -151,7 +151,7 @@ def test_the_line_of_a_victim_whose_window_is_gone_does_not_ask_for_memory(monke
     made.wrap_reset(Pool())
     assert made.before_preempt(request("a"), ([0, 0, 3],), 12)
     assert lines == [
-        "Skip recompute offload for request a: CPU cache has 10 free blocks and 2 are needed, but blocks that an "
+        "Skip recompute offload for request a: CPU cache has 10 free blocks and 1 would be taken, but blocks that an "
         "attention window looks at were gone; computed_tokens=12 will be recomputed"
     ]
     assert counts(made) == {"fallback.window": 1}

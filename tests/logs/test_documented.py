@@ -89,7 +89,7 @@ def test_a_log_of_both_forms_of_the_line() -> None:
 def test_a_window_that_is_gone_is_not_a_full_pool() -> None:
     line = (
         "WARNING",
-        "Skip recompute offload for request a: CPU cache has 10 free blocks and 2 are needed, but blocks that an "
+        "Skip recompute offload for request a: CPU cache has 10 free blocks and 1 would be taken, but blocks that an "
         "attention window looks at were gone; computed_tokens=12 will be recomputed",
     )
     found = report(log(*start(), SCHEDULER, *connector(), line))
