@@ -213,8 +213,8 @@ class OffloadScheduler:
         else:
             reason = "window"
             line = (
-                "Skip %s offload for request %s: CPU cache has %d free blocks and %d would be taken, but blocks that an "
-                "attention window looks at were gone; computed_tokens=%d will be recomputed"
+                "Skip %s offload for request %s: CPU cache has %d free blocks and %d would be taken, but blocks that "
+                "an attention window looks at were gone; computed_tokens=%d will be recomputed"
             )
         self.counts.add(FALLBACK + reason)
         logger.warning(
