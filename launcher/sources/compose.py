@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.docker import add_mount
-from pd_launch.launcher.sources.engines import Found, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import split_words, substitute
 from pd_launch.launcher.sources.wrapped import scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
@@ -43,7 +43,7 @@ def _service(name: str, service: Node, path: str, found: Found) -> None:
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):
         for script in scripts_of(words):
-            found.nested.append((script, finish))
+            found.nested.append(Nested(script, finish, env))
 
 
 def side_of(*names: str) -> Side | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
@@ -26,6 +27,19 @@ _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
 
 
+class Nested(NamedTuple):
+    """A script inside another form, what completes the engines that it starts, and the variables that it is given."""
+
+    text: Text
+    finish: Finish
+    env: Mapping[str, EnvVar] = MappingProxyType({})
+
+    def scope(self) -> Scope:
+        """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
+        hole = Text(HOLE, self.text.source, [self.text.spots[0]] * 2)
+        return Scope({name: variable.value.text or hole for name, variable in self.env.items()})
+
+
 @dataclass
 class Found:
     """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
@@ -33,7 +47,7 @@ class Found:
     nodes: list[NodeLaunch] = field(default_factory=list)
     proxies: list[Proxy] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-    nested: list[tuple[Text, Finish]] = field(default_factory=list)
+    nested: list[Nested] = field(default_factory=list)
     containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
     idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
     """Containers that are started without an engine, with the scripts that their command names."""
@@ -145,7 +159,7 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
     if not add_engine(words, "docker", label, command.origin, found, finish):
         inner = Command(list(words), {}, command.origin, command.body)
         scripts = scripts_inside(inner)
-        found.nested += [(script, finish) for script in scripts]
+        found.nested += [Nested(script, finish, env) for script in scripts]
         if not scripts and docker.executes_in is None:
             named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
             found.idle.append((container, env, named))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.manifest import read_manifest
 from pd_launch.launcher.sources.wrapped import STARTS, joined
 from pd_launch.schemas.launch import EnvVar, NodeLaunch
@@ -33,12 +33,12 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> Non
     elif isinstance(node.value, list):
         texts = _texts(node)
         if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
-            found.nested.append((joined(texts, "\n"), _given(env)))
+            found.nested.append(Nested(joined(texts, "\n"), _given(env), env))
             return
         for child in node.elements():
             _look(child, env, path, found)
     elif node.text is not None and STARTS.search(node.text.value):
-        found.nested.append((node.text, _given(env)))
+        found.nested.append(Nested(node.text, _given(env), env))
 
 
 def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Found, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
@@ -17,6 +17,7 @@ INJECTS = re.compile(r"lmcache\.ai/.*inject")
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
 
 def is_manifest(tree: Node) -> bool:
@@ -38,7 +39,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         data = tree.get("data")
         for name, text in data.items() if data else ():
             if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
-                found.nested.append((text.text, lambda node: None))
+                found.nested.append(Nested(text.text, lambda node: None))
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -96,7 +97,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
     words = image_engine(words, facts.image, bool(command))
     if not add_engine(words, "manifest", label, facts.origin, found, finish):
         for script in scripts_of(words):
-            found.nested.append((script, finish))
+            found.nested.append(Nested(script, finish, {**_injected(container), **env}))
 
 
 def _chart_command(container: Node, words: list[Text]) -> list[Text]:
@@ -108,6 +109,11 @@ def _chart_command(container: Node, words: list[Text]) -> list[Text]:
     if added is not None and added.text is not None and not words:
         return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
     return []
+
+
+def _injected(container: Node) -> dict[str, EnvVar]:
+    """Return the variables that a LeaderWorkerSet sets in each of its pods."""
+    return {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
 
 
 def _entries(container: Node) -> list[Node]:

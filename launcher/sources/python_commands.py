@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Mapping
 
-from pd_launch.launcher.sources.engines import Finish, Found, read_command
+from pd_launch.launcher.sources.engines import Finish, Found, Nested, read_command
 from pd_launch.launcher.sources.python_texts import made
 from pd_launch.launcher.sources.shell import Command
 from pd_launch.schemas.launch import EnvVar, NodeLaunch
@@ -61,7 +61,7 @@ class Commands:
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
                 self._run(self._words(first.args[0]), origin, env)
             elif text is not None:
-                self.found.nested.append((text, _given(env)))
+                self.found.nested.append(Nested(text, _given(env), env))
             elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
                 self._run(self._words(call.args[0]), origin, env)
 

@@ -175,8 +175,8 @@ class _Call:
         """Read the scripts that other forms hold; what they start is completed by the form."""
         while found.nested and depth <= MAX_NESTED:
             waiting, found.nested = found.nested, []
-            for text, finish in waiting:
-                self.script(text, found, finish=finish, depth=depth)
+            for nested in waiting:
+                self.script(nested.text, found, nested.scope(), nested.finish, depth)
             depth += 1
 
     def script(

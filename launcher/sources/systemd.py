@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Finish, Found, keep, read_command
+from pd_launch.launcher.sources.engines import Finish, Found, Nested, keep, read_command
 from pd_launch.launcher.sources.interpolate import split_words
 from pd_launch.launcher.sources.shell import Command
 from pd_launch.launcher.sources.wrapped import scripts_inside
@@ -37,7 +37,8 @@ def read_unit(source: SourceFile, found: Found) -> None:
                 words[0] = words[0].part(start, len(words[0].value))
                 command = Command(words, dict(env), value.origin(), None)
                 if not read_command(command, "shell", source.path, found, keep):
-                    found.nested += [(script, _given(env)) for script in scripts_inside(command)]
+                    given = {name: EnvVar(name, text.node()) for name, (text, _) in env.items()}
+                    found.nested += [Nested(script, _given(env), given) for script in scripts_inside(command)]
 
 
 def _given(env: dict[str, tuple[Text, str]]) -> Finish:

@@ -206,3 +206,9 @@ def test_two_containers_are_two_nodes_with_their_own_facts() -> None:
 def test_a_containers_name_may_speak_of_a_side(name: str, side: str | None) -> None:
     node, _ = launch(f"docker run --name {name} {IMAGE} {SERVE}\n")
     assert node.side == side
+
+
+def test_a_script_in_a_container_has_the_variables_that_it_is_given() -> None:
+    node, _ = launch(f"docker run -e TP=4 -e PORT {IMAGE} bash -c 'vllm serve m -tp $TP --port ${{PORT:-8000}}'\n")
+    assert value(node, "tensor-parallel-size") == "4"
+    assert not flag(node, "port").known

@@ -246,3 +246,30 @@ def test_what_the_cluster_adds_to_a_command_is_not_known() -> None:
     )
     assert launch(text, "pod.yaml")[0].partial
     assert not launch(text.replace("'true'", "'false'"), "pod.yaml")[0].partial
+
+
+def test_a_pods_script_has_the_variables_of_its_container() -> None:
+    text = """apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: decode}
+spec:
+  leaderWorkerTemplate:
+    workerTemplate:
+      spec:
+        containers:
+          - name: vllm
+            image: vllm/vllm-openai:v0.30.0
+            command: [bash, -c]
+            args:
+              - >-
+                vllm serve m --data-parallel-size-local $LOCAL --host "${POD_IP:-0.0.0.0}" --port $PORT
+                --data-parallel-start-rank $(( ${LWS_WORKER_INDEX:-0} * LOCAL ))
+            env:
+              - {name: LOCAL, value: "8"}
+              - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+"""
+    node, found = launch(text, "lws.yaml")
+    assert value(node, "data-parallel-size-local") == "8"
+    assert at(found, flag(node, "data-parallel-size-local").origin) == (17, "8")
+    for name in ("host", "port", "data-parallel-start-rank"):
+        assert not flag(node, name).known, name
