@@ -137,7 +137,8 @@ def load() -> Callable[..., None]:
         subprocess.SubprocessError: the compiler did not come to an end.
     """
     command = [sys.executable or "python3", "-m", __name__]
-    same = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it finds what this process finds
+    path = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1"}  # it finds what this process finds
+    same = {**os.environ, **path}
     done = subprocess.run(command, env=same, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     _, marked, code = done.stdout.rpartition(MARK)
     if done.returncode or not marked:
