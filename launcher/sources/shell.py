@@ -22,6 +22,9 @@ _CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|-
 _READS = ("read", "mapfile", "readarray", "getopts")
 _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
+_SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
+_ENGINE = re.compile(r"\bvllm serve\b|entrypoints\.openai\.api_server")
+_LEAVES = re.compile(r"\b(?:exit|return|die|usage)\b")
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
@@ -109,6 +112,8 @@ class _Runner:
         self.background = False
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
+        self.forked: Any = None
+        """The condition for each of whose branches the rest is being followed."""
 
     @property
     def full(self) -> bool:
@@ -124,15 +129,55 @@ class _Runner:
         if handler is not None:
             handler(node, scope)
         elif node.type not in _NO_FLOW:
-            for child in node.children:
-                if child.is_named:
-                    self.statement(child, scope)
+            self._children(node, scope)
         self.depth -= 1
 
     def _children(self, node: Any, scope: Scope) -> None:
-        for child in node.children:
-            if child.is_named:
-                self.statement(child, scope)
+        self._sequence([child for child in node.children if child.is_named], scope)
+
+    def _sequence(self, children: list[Any], scope: Scope) -> None:
+        for number, child in enumerate(children):
+            if self.forked is None and self._chooses_side(child):
+                self._fork(child, children[number + 1 :], scope)
+                return
+            self.statement(child, scope)
+
+    def _chooses_side(self, node: Any) -> bool:
+        """Whether a condition sets what makes an engine behind it one of prefill or of decode."""
+        if node.type not in ("if_statement", "case_statement"):
+            return False
+        text = self.words.raw(node)
+        return _SIDE.search(text) is not None and _ENGINE.search(text) is None
+
+    def _fork(self, node: Any, rest: list[Any], scope: Scope) -> None:
+        """Follow what stands behind a condition once for each of its branches, with what that branch sets."""
+        start, outer, ends = dict(scope.variables), self.inside, []
+        self.forked = node
+        for number, group in enumerate(self._groups(node)):
+            scope.variables = dict(start)
+            self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
+            self._sequence(group, scope)
+            if not any(_LEAVES.search(self.words.raw(part)) for part in group):
+                self._sequence(rest, scope)
+            ends.append(scope.variables)
+        self.inside = outer
+        changed = {name for end in ends for name, value in end.items() if start.get(name) is not value}
+        if changed <= start.keys() and not self._takes_all(node):
+            scope.variables = dict(start)
+            self._sequence(rest, scope)
+            ends.append(scope.variables)
+        self.forked = None
+        self._meet(start, ends, node, scope)
+
+    def _groups(self, node: Any) -> list[list[Any]]:
+        """Return the statements of each branch of a condition."""
+        if node.type == "case_statement":
+            groups = [[child] for child in node.children if child.type == "case_item"]
+        else:
+            kinds = ("elif_clause", "else_clause")
+            groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
+            groups += [[c] for c in node.children if c.type in kinds]
+        return groups
 
     def on_subshell(self, node: Any, scope: Scope) -> None:
         inner = replace(scope, variables=dict(scope.variables), exported=set(scope.exported))
@@ -154,7 +199,7 @@ class _Runner:
         left, right = named
         self.statement(left, scope)
         if any(child.type == "||" for child in node.children) or self._is_test(left):
-            self._branches(right, scope, (), [[right]])
+            self._branches(right, scope, [[right]])
         else:
             self.statement(right, scope)
 
@@ -293,18 +338,15 @@ class _Runner:
                 scope.variables[name] = self._hole(node)
 
     def on_if_statement(self, node: Any, scope: Scope) -> None:
-        self._branches(node, scope, ("elif_clause", "else_clause"))
+        self._branches(node, scope)
 
-    def on_case_statement(self, node: Any, scope: Scope) -> None:
-        self._branches(node, scope, (), [[child] for child in node.children if child.type == "case_item"])
+    on_case_statement = on_if_statement
 
-    def _branches(self, node: Any, scope: Scope, kinds: tuple[str, ...], groups: list[list[Any]] | None = None) -> None:
+    def _branches(self, node: Any, scope: Scope, groups: list[list[Any]] | None = None) -> None:
         """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
         start = dict(scope.variables)
         ends = []
-        if groups is None:
-            groups = [[c for c in node.children if c.is_named and c.type not in kinds]]
-            groups += [[c] for c in node.children if c.type in kinds]
+        groups = groups or self._groups(node)
         outer = self.inside
         for number, group in enumerate(groups):
             scope.variables = dict(start)
@@ -313,14 +355,22 @@ class _Runner:
                 self.statement(child, scope)
             ends.append(scope.variables)
         self.inside = outer
-        if not any(child.type == "else_clause" or self._is_rest(child) for child in node.children):
+        if not self._takes_all(node):
             ends.append(start)
+        self._meet(start, ends, node, scope)
+
+    def _meet(self, start: dict[str, Any], ends: list[dict[str, Any]], node: Any, scope: Scope) -> None:
+        """Let a variable that branches leave different be unknown."""
         scope.variables = dict(start)
         for name in {name for end in ends for name in end}:
             values = [end.get(name) for end in ends]
             first = values[0]
             same = all(_same(value, first) for value in values)
             scope.variables[name] = first if same and first is not None else self._merged(values, node)
+
+    def _takes_all(self, node: Any) -> bool:
+        """Whether one of a condition's branches is taken in any case."""
+        return any(child.type == "else_clause" or self._is_rest(child) for child in node.children)
 
     def _is_rest(self, node: Any) -> bool:
         """Whether this is the branch ``*)`` of a ``case``, which takes whatever the others leave."""

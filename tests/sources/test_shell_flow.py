@@ -188,3 +188,28 @@ def test_a_script_is_written_with_the_file_behind_the_delimiter() -> None:
     for head in ("cat <<EOF > run.sh", "cat > run.sh <<EOF"):
         node, _ = launch(f"{head}\n{body}\nEOF\n")
         assert str(value(node, "max-num-seqs")) == "8"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'case "$1" in\n p) KV={"kv_role":"kv_producer"}; PORT=1 ;;\n d) KV={"kv_role":"kv_consumer"}; PORT=2 ;;\n'
+        " *) echo usage; exit 1 ;;\nesac",
+        "if [[ $1 == p ]]; then\n ROLE=kv_producer; PORT=1\nelse\n ROLE=kv_consumer; PORT=2\nfi\n"
+        'KV="{\\"kv_role\\":\\"$ROLE\\"}"',
+        'KV={"kv_role":"kv_producer"}; PORT=1\nif [ "$1" = d ]; then KV={"kv_role":"kv_consumer"}; PORT=2; fi',
+    ],
+)
+def test_what_a_condition_chooses_of_a_side_is_followed_to_the_engine(choice: str) -> None:
+    text = choice.replace('={"kv_role"', '=\'{"kv_role"').replace('"}; ', "\"}'; ")
+    script = f'start() {{\n{text}\nvllm serve m --port $PORT --kv-transfer-config "$KV"\n}}\nstart "$1"\n'
+    for written in (f'{text}\nvllm serve m --port $PORT --kv-transfer-config "$KV"\n', script):
+        nodes = deployment({"node.sh": written}).nodes
+        assert sorted((n.role, value(n, "port")) for n in nodes) == [("kv_consumer", "2"), ("kv_producer", "1")]
+        assert "PD405" not in {f.code for f in check(read_texts({"node.sh": written}))}
+
+
+def test_a_condition_on_something_else_is_followed_once() -> None:
+    text = 'if [ -n "$1" ]; then N=8; else N=4; fi\nvllm serve m --max-num-seqs $N\n'
+    node, _ = launch(text)
+    assert not flag(node, "max-num-seqs").known
