@@ -26,6 +26,12 @@ JSON_ARGS = (
     "hf-overrides",
     "kv-events-config",
     "eplb-config",
+    "profiler-config",
+    "override-generation-config",
+    "default-chat-template-kwargs",
+    "mm-processor-kwargs",
+    "model-loader-extra-config",
+    "ec-transfer-config",
 )
 """Arguments whose value is a JSON object."""
 SIZED_ARGS = ("max-model-len", "max-num-batched-tokens", "max-num-scheduled-tokens", "max-num-queued-tokens")

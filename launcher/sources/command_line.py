@@ -12,7 +12,15 @@ from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUE
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
 _NAMES = frozenset({"help", *SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
-PLAIN_JSON = ("additional-config", "hf-overrides", "speculative-config")
+PLAIN_JSON = (
+    "additional-config",
+    "hf-overrides",
+    "speculative-config",
+    "override-generation-config",
+    "default-chat-template-kwargs",
+    "mm-processor-kwargs",
+    "model-loader-extra-config",
+)
 """JSON arguments that no config class reads: there a number has no suffix."""
 
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")

@@ -54,8 +54,9 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
         if listed is not None and isinstance(listed.value, list):
             yield node, names, injected
             return
+        beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
-            yield from _pods(child, [*names, key], injected)
+            yield from _pods(child, [*names, "decode" if beside and key in ("template", "worker") else key], injected)
     for child in node.elements():
         yield from _pods(child, names, injected)
 

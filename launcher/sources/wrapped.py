@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
 from pd_launch.launcher.sources.shell import Command
@@ -31,7 +32,12 @@ _VALUED_OPTIONS = {
     "nice": ("-n",),
     "ionice": ("-c", "-n"),
     "stdbuf": ("-i", "-o", "-e"),
-    "srun": ("-n", "-N", "-w", "-p", "-c", "-J"),
+    "srun": (
+        *("-n", "-N", "-w", "-p", "-c", "-J", "-x", "-r", "-A", "-G", "-t", "-o", "-e", "--nodelist", "--nodes", "--ntasks"),
+        *("--ntasks-per-node", "--gres", "--gpus", "--gpus-per-node", "--gpus-per-task", "--cpus-per-task", "--partition"),
+        *("--relative", "--exclude", "--mpi", "--jobid", "--job-name", "--time", "--output", "--error", "--export"),
+        *("--container-image", "--container-mounts", "--container-name", "--account", "--chdir", "--mem"),
+    ),
 }
 
 
@@ -121,9 +127,10 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         return [joined(rest[1:])]
     if not rest or rest[0].value.rpartition("/")[2] not in SHELLS:
         return []
-    for index, word in enumerate(rest[1:4], 1):
-        if re.fullmatch(r"-\w*c", word.value) and index + 1 < len(rest):
-            return [rest[index + 1]]
+    options = list(takewhile(lambda word: word.value.startswith(("-", "+")), rest[1:]))
+    behind = rest[1 + len(options) :]
+    if behind and any(re.fullmatch(r"-\w*c\w*", word.value) for word in options):
+        return behind[:1]
     return []
 
 

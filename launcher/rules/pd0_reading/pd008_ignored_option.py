@@ -13,7 +13,7 @@ ZH = r"""
 
 ## 作用
 
-`python -m vllm.entrypoints.openai.api_server` 带有 `--headless` 或 `--api-server-count` 时报告;
+`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
 vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
 
 ## 为什么重要
@@ -26,7 +26,7 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
 
 ## 来源
 
-vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理这两个参数);
+vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理它们);
 vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包。
 """
 
@@ -37,8 +37,9 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on `--headless` and `--api-server-count` with `python -m vllm.entrypoints.openai.api_server`, and on flags
-    that vllm-ascend resets at start because they belong to other hardware.
+    Fires on `--headless`, `--api-server-count` and a model without `--model` with
+    `python -m vllm.entrypoints.openai.api_server`, and on flags that vllm-ascend resets at start because they belong to
+    other hardware.
 
     ## Why it matters
 
@@ -63,9 +64,19 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the two);
+    vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the three);
     vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1.
     """
+    if node.program == "api_server" and node.model is not None and node.arg("model") is None and not node.partial:
+        yield Hit(
+            node.model.origin,
+            Msg(
+                "the model without --model is ignored by python -m vllm.entrypoints.openai.api_server: it serves its "
+                "default model",
+                "python -m vllm.entrypoints.openai.api_server 会忽略没有 --model 的模型:它启动的是默认模型",
+            ),
+            Msg("write --model before it, or start it with vllm serve", "在前面写 --model,或用 vllm serve 启动"),
+        )
     for arg in node.args:
         if node.program == "api_server" and arg.name in SERVE_ONLY:
             yield Hit(
