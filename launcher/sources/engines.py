@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -220,14 +221,28 @@ def elsewhere(command: Command, finish: Finish) -> Finish:
     """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
     words, _ = unwrap(command.words)
     values = [word.value for word in words]
-    if not is_remote(values):
+    if is_remote(values):
+        operands = [value for value in values[1:] if not value.startswith("-")]
+        machine = " ".join([values[0], *operands[: 1 if values[0] == "ssh" else 2]])
+    elif any(word.value == "srun" for word in command.words[:4]):
+        machine = f"srun {_node_of_step(command.words) or HOLE}"
+    else:
         return finish
-    operands = [value for value in values[1:] if not value.startswith("-")]
-    machine = " ".join(operands[: 1 if values[0] == "ssh" else 2])
     place = f" of line {command.origin.line}" if HOLE in machine else ""
 
     def finish_there(node: NodeLaunch) -> None:
         finish(node)
-        node.host = node.host or f"{values[0]} {machine}{place}"
+        node.host = node.host or f"{machine}{place}"
 
     return finish_there
+
+
+def _node_of_step(words: Sequence[Text]) -> str | None:
+    """Return the node that ``srun -w NODE`` names; without one Slurm chooses among the nodes of the job."""
+    values = [word.value for word in words]
+    for value, behind in pairwise(values):
+        if value in ("-w", "--nodelist"):
+            return behind
+        if value.startswith("--nodelist="):
+            return value.removeprefix("--nodelist=")
+    return None

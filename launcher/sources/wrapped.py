@@ -33,10 +33,11 @@ _VALUED_OPTIONS = {
     "ionice": ("-c", "-n"),
     "stdbuf": ("-i", "-o", "-e"),
     "srun": (
-        *("-n", "-N", "-w", "-p", "-c", "-J", "-x", "-r", "-A", "-G", "-t", "-o", "-e", "--nodelist", "--nodes", "--ntasks"),
-        *("--ntasks-per-node", "--gres", "--gpus", "--gpus-per-node", "--gpus-per-task", "--cpus-per-task", "--partition"),
-        *("--relative", "--exclude", "--mpi", "--jobid", "--job-name", "--time", "--output", "--error", "--export"),
-        *("--container-image", "--container-mounts", "--container-name", "--account", "--chdir", "--mem"),
+        *("-n", "-N", "-w", "-p", "-c", "-J", "-x", "-r", "-A", "-G", "-t", "-o", "-e", "--nodelist", "--nodes"),
+        *("--ntasks", "--ntasks-per-node", "--gres", "--gpus", "--gpus-per-node", "--gpus-per-task", "--partition"),
+        *("--cpus-per-task", "--relative", "--exclude", "--mpi", "--jobid", "--job-name", "--time", "--output"),
+        *("--error", "--export", "--container-image", "--container-mounts", "--container-name", "--account"),
+        *("--chdir", "--mem"),
     ),
 }
 

@@ -7,6 +7,7 @@ from reading import deployment, flag, launch, value, variables
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.schemas.values import HOLE
 
 
 def test_eval_runs_what_a_variable_holds() -> None:
@@ -213,3 +214,16 @@ def test_a_condition_on_something_else_is_followed_once() -> None:
     text = 'if [ -n "$1" ]; then N=8; else N=4; fi\nvllm serve m --max-num-seqs $N\n'
     node, _ = launch(text)
     assert not flag(node, "max-num-seqs").known
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "hosts"),
+    [
+        ("srun -w n1", "srun -w n2", ("srun n1", "srun n2")),
+        ("srun --nodes 1 --nodelist=n1", "srun -N 1 --nodelist n1", ("srun n1", "srun n1")),
+        ("srun -N1", "srun -N1", ("srun \0 of line 1", "srun \0 of line 2")),
+    ],
+)
+def test_a_step_of_slurm_is_on_a_machine_of_its_own(first: str, second: str, hosts: tuple[str, str]) -> None:
+    found = deployment({"a.sh": f"{first} vllm serve m &\n{second} vllm serve m &\n"})
+    assert tuple(node.host.replace(HOLE, "\0") for node in found.nodes if node.host) == hosts
