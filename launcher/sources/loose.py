@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
-from pd_launch.launcher.sources.manifest import read_manifest
+from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.wrapped import STARTS, joined
 from pd_launch.schemas.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.values import Node, Text, Unknown
@@ -34,6 +34,9 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> Non
         texts = _texts(node)
         if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
             found.nested.append(Nested(joined(texts, "\n"), _given(env), env))
+            return
+        if len(texts) == len(node.value) and are_arguments(texts):
+            add_arguments(texts, path, node, found, _given(env))
             return
         for child in node.elements():
             _look(child, env, path, found)

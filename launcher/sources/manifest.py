@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
@@ -15,6 +15,7 @@ from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
@@ -35,11 +36,37 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         for node in found.nodes[before:]:
             node.partial = node.partial or injected
     kind = tree.get("kind")
+    if kind is not None and kind.value == "InferenceService":
+        _inference_service(tree, path, found)
     if kind is not None and kind.value == "ConfigMap":
         data = tree.get("data")
         for name, text in data.items() if data else ():
             if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
                 found.nested.append(Nested(text.text, lambda node: None))
+
+
+def _inference_service(tree: Node, path: str, found: Found) -> None:
+    """Add the engine of a KServe InferenceService whose runtime has the command: only arguments are given."""
+    arguments = tree.get("spec", "predictor", "model", "args")
+    texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
+    if arguments is not None and are_arguments(texts):
+        add_arguments(texts, path, arguments, found, lambda node: None)
+
+
+def are_arguments(texts: Sequence[Text]) -> bool:
+    """Whether a list of words are arguments of an engine whose command stands elsewhere."""
+    names = {text.value.partition("=")[0].replace("_", "-") for text in texts}
+    return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
+
+
+def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, finish: Finish) -> None:
+    """Add an engine of which only arguments are given."""
+
+    def complete(node: NodeLaunch) -> None:
+        finish(node)
+        node.partial = True
+
+    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:

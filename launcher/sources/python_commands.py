@@ -12,6 +12,8 @@ from pd_launch.schemas.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 RUNNERS = frozenset({"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec"})
+EXECS = frozenset({"execv", "execve", "execvp", "execvpe"})
+"""Functions that become the program of their second argument."""
 SERVERS = frozenset({"RemoteOpenAIServer", "RemoteVLLMServer"})
 """Classes of test suites that start ``vllm serve`` with a model and a list of arguments."""
 JOINED = ("' '.join", "shlex.join")
@@ -53,9 +55,14 @@ class Commands:
             listed = self.only(call.args[0])
             for side in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
                 self._run([*serve, *self._words(side)], origin, env)
+        elif name in EXECS and len(call.args) > 1:
+            self._run(self._words(call.args[1]), origin, env)
         elif name in RUNNERS:
-            first = self._split(self.only(call.args[0]))
+            given = self.only(call.args[0])
+            first = self._split(given)
             text = self.node(first).text
+            if text is not None and first is not given:
+                text = Text(text.value.replace("\n", " "), text.source, text.spots)  # cut at any blank
             if name == "create_subprocess_exec":
                 self._run([word for part in call.args for word in self._words_of(part)], origin, env)
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:

@@ -15,7 +15,10 @@ from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
 from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
 
-ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
+ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
+RAY_ARGUMENTS = "engine_kwargs"
+"""Where Ray Serve's LLMConfig takes the engine's arguments; its own are none of the engine's."""
+RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
@@ -77,7 +80,7 @@ class _Reader:
         self.grown.update(name for call in calls for name in _grown(call))
         for call in calls:
             if self.called(call) in ENGINES:
-                self.engine(call)
+                self.engine(call, self.called(call) == RAY)
             else:
                 commands.read(self.called(call), call, self.origin(call.func))
         for call in calls:
@@ -127,19 +130,30 @@ class _Reader:
         origin = self.origin(call.func)
         return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
 
-    def engine(self, call: ast.Call) -> None:
+    def engine(self, call: ast.Call, ray: bool) -> None:
         launch = self.launch(call)
+        launch.partial = ray
         if call.args and not isinstance(call.args[0], ast.Starred):
             launch.model = self.node(call.args[0])
-        for keyword in call.keywords:
-            if keyword.arg is None:
-                for name, node in self.node(keyword.value).items():
-                    self.add(launch, name, node, node.key or node.origin)
+        keywords = [k for k in call.keywords if not ray or k.arg == RAY_ARGUMENTS]
+        if ray and not keywords:
+            return
+        for keyword in keywords:
+            if keyword.arg is None or keyword.arg == RAY_ARGUMENTS:
+                self.add_all(launch, keyword.value)
             else:
                 start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
                 place = self.source.origin(start, start + len(keyword.arg))
                 self.add(launch, keyword.arg, self.node(keyword.value), place)
         self.found.nodes.append(launch)
+
+    def add_all(self, launch: NodeLaunch, mapping: ast.expr) -> None:
+        """Add the entries of a mapping, and those that the file assigns to it later."""
+        entries = dict(self.node(mapping).items())
+        later = self.entries.get(mapping.id, {}) if isinstance(mapping, ast.Name) else {}
+        entries.update({name: self.node(value) for name, value in later.items()})
+        for name, node in entries.items():
+            self.add(launch, name, node, node.key or node.origin)
 
     def add(self, launch: NodeLaunch, name: str, value: Node, place: Origin) -> None:
         flag = name.replace("_", "-")

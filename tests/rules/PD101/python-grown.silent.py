@@ -1,0 +1,8 @@
+# pd-test: target=vllm:0.30.0
+
+from vllm import AsyncEngineArgs
+
+kv = {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
+arguments = {"model": "Qwen/Qwen3-8B"}
+arguments["kv_transfer_config"] = kv
+engine = AsyncEngineArgs(**arguments)
