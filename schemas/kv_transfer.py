@@ -10,6 +10,8 @@ from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
 MULTI = "MultiConnector"
+BUNDLES = frozenset({MULTI, "PdConnector"})
+"""Connectors of several connectors: vLLM's own, and the one that Dynamo's KVBM makes of it."""
 BUNDLED_MODULE = "pd_launch.connector"
 ROLES = ("kv_producer", "kv_consumer", "kv_both")
 
@@ -76,8 +78,8 @@ class Connector:
 
     @property
     def children(self) -> list[Connector]:
-        """Children of a MultiConnector; empty for another connector."""
-        listed = self.option("connectors") if self.name == MULTI else None
+        """Children of a MultiConnector, or of a class that stands in for it; empty for another connector."""
+        listed = self.option("connectors") if self.name in BUNDLES else None
         return [Connector(child, self) for child in listed.elements()] if listed else []
 
     def flat(self) -> Iterator[Connector]:

@@ -38,9 +38,8 @@ def for_ascend(container: Container, deployment: Deployment) -> bool:
 def brings_devices(container: Container, nodes: Sequence[NodeLaunch]) -> bool:
     """Whether something else than ``--device`` brings the devices and drivers: a runtime, a plugin, or privileges."""
     runtime = any("ASCEND_VISIBLE_DEVICES" in node.env for node in nodes)
-    return bool(
-        container.privileged or container.runtime or container.resources or runtime or container.form == "manifest"
-    )
+    plugin = any(name != GPU_RESOURCE for name in container.resources)  # --gpus brings an Ascend container nothing
+    return bool(container.privileged or container.runtime or plugin or runtime or container.form == "manifest")
 
 
 def targets(container: Container) -> list[str] | None:

@@ -22,6 +22,7 @@ _CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|-
 _READS = ("read", "mapfile", "readarray", "getopts")
 _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
+_HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
 _SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
 _ENGINE = re.compile(r"\bvllm serve\b|entrypoints\.openai\.api_server")
 _LEAVES = re.compile(r"\b(?:exit|return|die|usage)\b")
@@ -249,6 +250,10 @@ class _Runner:
                     self.locals.add(name)
             elif child.type == "variable_name":
                 name = self.words.raw(child)
+            elif exports and _HYPHENS.match(self.words.raw(child)):  # refused by the shell: nothing gets it
+                word = self.words.single(child, scope)
+                name = word.value.partition("=")[0]
+                scope.variables[name] = word.part(len(name) + 1, len(word.value))
             else:
                 continue
             if exports and name:

@@ -14,6 +14,8 @@ from pd_launch.schemas.values import HOLE, Text
 Program = Literal["serve", "api_server"]
 API_SERVER = "vllm.entrypoints.openai.api_server"
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
+"""What env takes for a variable, where a shell's name has no hyphen."""
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
@@ -60,7 +62,7 @@ def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
     inside_env = False
     while rest:
         name = rest[0].value.rpartition("/")[2]
-        if _ASSIGNMENT.match(rest[0].value):
+        if (_ANY_NAME if inside_env else _ASSIGNMENT).match(rest[0].value):
             word = rest.pop(0)
             cut = word.value.index("=")
             inline[word.value[:cut]] = word.part(cut + 1, len(word.value))

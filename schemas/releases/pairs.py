@@ -6,7 +6,7 @@ Source: the connectors of vllm-ascend at 0.18.0 to 0.27.1rc1, its example proxie
 
 from __future__ import annotations
 
-from pd_launch.schemas.kv_transfer import Connector, connectors
+from pd_launch.schemas.kv_transfer import BUNDLES, Connector, connectors
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target, release
 
@@ -42,7 +42,7 @@ def transfer_connectors(node: NodeLaunch) -> list[Connector] | None:
     found = connectors(node.kv_transfer)
     if any(c.name is None for c in found) or (node.kv_transfer is not None and not node.kv_transfer.known):
         return None
-    leaves = [c for c in found if not c.children and c.name != "MultiConnector"]
+    leaves = [c for c in found if not c.children and c.name not in BUNDLES]
     return [c for c in leaves if not c.is_offload and c.name not in LOCAL]
 
 

@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, Msg
 from pd_launch.schemas.finding import Severity
-from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.releases.pairs import BLOCKS_DIVIDE_SINCE, POOLS
@@ -17,6 +17,7 @@ from pd_launch.schemas.values import Node
 
 DCP = "decode-context-parallel-size"
 LAYOUT = "VLLM_KV_CACHE_LAYOUT"
+CROSS = "enable_cross_layers_blocks"
 HASH = "prefix-caching-hash-algo"
 
 
@@ -125,6 +126,38 @@ def kv_layout(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -
 def _on(node: Node) -> bool:
     """Whether a switch is on; vLLM takes it as a text too, as its documentation writes it."""
     return node.value is True or str(node.value).lower() in ("true", "1", "yes", "on", "t", "y")
+
+
+def cross_layers(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Compare enable_cross_layers_blocks: NixlConnector puts the layout it gives into its handshake.
+
+    A MultiConnector's children and the caches of MLA and hybrid models never have that layout.
+    """
+    facts = model_of(decode) or model_of(prefill)
+    if deployment.target.is_ascend or (facts and (facts.attention == "mla" or facts.hybrid)):
+        return
+    left, right = _crosses(prefill), _crosses(decode)
+    if left is None or right is None or left == right:
+        return
+    node, side, side_zh = (decode, "decode", "解码") if right else (prefill, "prefill", "预填充")
+    option = Connector(node.kv_transfer).option(CROSS) if node.kv_transfer else None
+    yield Hit(
+        (option.key or option.origin) if option else node.origin,
+        Msg(f"{CROSS} is on for {side} only", f"只有{side_zh}打开了 {CROSS}"),
+        Msg("write it on both sides or on neither", "两侧都写,或都不写"),
+        severity="error",
+    )
+
+
+def _crosses(node: NodeLaunch) -> bool | None:
+    """Whether a NixlConnector lays blocks across layers; None where that is unknown or another connector is used."""
+    if node.kv_transfer is None or Connector(node.kv_transfer).name != "NixlConnector":
+        return None
+    extra = Connector(node.kv_transfer).extra
+    option = Connector(node.kv_transfer).option(CROSS)
+    if (extra is not None and not extra.known) or (option is not None and not option.known):
+        return None
+    return option is not None and str(option.value).lower() == "true"
 
 
 def hash_algorithm(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

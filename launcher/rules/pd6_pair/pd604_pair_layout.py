@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.pd6_pair.layouts import block_sizes, context, hash_algorithm, hybrid_manager, kv_layout
+from pd_launch.launcher.rules.pd6_pair.layouts import (
+    block_sizes,
+    context,
+    cross_layers,
+    hash_algorithm,
+    hybrid_manager,
+    kv_layout,
+)
 from pd_launch.launcher.rules.pd6_pair.pairs import pairs
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.launch import Deployment
@@ -14,9 +21,10 @@ ZH = """
 
 ## 作用
 
-比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行(DCP)、KV 缓存布局(VLLM_KV_CACHE_LAYOUT),
-以及共用 KV 池时的前缀哈希
-算法。连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。一侧未知时不报告。
+比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行(DCP)、KV 缓存布局(VLLM_KV_CACHE_LAYOUT,以及
+NixlConnector 的 `enable_cross_layers_blocks`),还有共用 KV 池时的前缀哈希算法。
+连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。
+一侧未知时不报告。
 
 ## 为什么重要
 
@@ -40,9 +48,9 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares block size, hybrid KV cache manager, decode context parallelism (DCP), KV cache layout
-    (VLLM_KV_CACHE_LAYOUT) and, with a shared KV pool, the prefix hash algorithm. A difference that the connector
-    supports (such as block sizes of which one divides the other) is a warning, another an error. Silent where one
-    side is unknown.
+    (VLLM_KV_CACHE_LAYOUT, and NixlConnector's `enable_cross_layers_blocks`) and, with a shared KV pool, the prefix hash
+    algorithm. A difference that the connector supports (such as block sizes of which one divides the other) is a
+    warning, another an error. Silent where one side is unknown.
 
     ## Why it matters
 
@@ -89,5 +97,5 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     for prefill, decode in pairs(deployment):
         if prefill.kv_transfer is None or decode.kv_transfer is None:
             continue
-        for compare in (block_sizes, hybrid_manager, context, kv_layout, hash_algorithm):
+        for compare in (block_sizes, hybrid_manager, context, kv_layout, cross_layers, hash_algorithm):
             yield from compare(prefill, decode, deployment)
