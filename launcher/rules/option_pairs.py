@@ -26,7 +26,10 @@ class Conflict:
 
 def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     """Yield every pair that ``target``, a vllm-ascend, refuses."""
-    for check in (_mc2, _reduce_sample, _mix_placement, _sparse_offload, _dump, _static_kernel, _xlite, _flashcomm):
+    for check in (
+        _mc2, _reduce_sample, _mix_placement, _sparse_offload, _dump, _static_kernel, _xlite, _flashcomm,
+        _prefill_context,
+    ):  # fmt: skip
         yield from check(node, target)
 
 
@@ -180,3 +183,25 @@ def _flashcomm_place(node: NodeLaunch, target: Target) -> Origin | None:
     if variable is None or not applies(features.FLASHCOMM_VARIABLE, target):
         return None
     return variable.value.origin if variable.value.string() in ("1", "true", "True") else None
+
+
+def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    arg, size = node.arg("prefill-context-parallel-size"), node.prefill_context
+    if arg is None or size is None or size < 2:
+        return
+    place, data = arg.value.origin if arg.value is not None else arg.origin, node.arg("data-parallel-size")
+    if applies(features.PREFILL_CONTEXT_WITH_DATA, target) and data is not None and (node.data or 1) > 1:
+        yield Conflict(
+            place,
+            f"--prefill-context-parallel-size {size} does not work with data parallelism in {target}",
+            f"{target} 的 --prefill-context-parallel-size {size} 不能与数据并行一起使用",
+            data.origin,
+        )
+    variable = node.env.get("VLLM_USE_V2_MODEL_RUNNER")
+    second = variable is not None and (not variable.value.known or variable.value.string() not in ("0", ""))
+    if applies(features.PREFILL_CONTEXT, target) and not second:
+        yield Conflict(
+            place,
+            f"{target} takes --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
+            f"{target} 只有在 VLLM_USE_V2_MODEL_RUNNER=1 时才接受 --prefill-context-parallel-size {size}",
+        )

@@ -29,6 +29,8 @@ STATIC_KERNEL: Ranges = (("0.18.0", None),)
 XLITE: Ranges = (("0.18.0", None),)
 FLASHCOMM_KEY: Ranges = (("0.20.2rc1", "0.27.1rc1"),)
 FLASHCOMM_VARIABLE: Ranges = (("0.18.0", "0.27.1rc1"),)
+PREFILL_CONTEXT_WITH_DATA: Ranges = (("0.22.0", "0.25.0"),)
+PREFILL_CONTEXT: Ranges = (("0.25.0", None),)
 
 
 def applies(ranges: Ranges, target: Target) -> bool:

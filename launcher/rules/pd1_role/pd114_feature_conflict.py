@@ -16,6 +16,7 @@ ZH = r"""
 检查 `--additional-config` 中调度器以外的成对选项:融合 MC2 与分层 MC2;reduce-sample 与 lm-head 张量并行;
 混合放置与共享专家 DP 或多流重叠;稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行;转储配置给了两次;
 静态核没有 npugraph_ex;Xlite 图与流水线并行或多于一个草稿 token;以及没有张量并行或专家并行的 FlashComm。
+还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用(0.22 到 0.24),或者没有 V2 model runner(0.25 起)。
 
 ## 为什么重要
 
@@ -41,7 +42,8 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap,
     sparse KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given
     twice, the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token,
-    and FlashComm without tensor or expert parallelism.
+    and FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data
+    parallelism (0.22 to 0.24) or without the V2 model runner (from 0.25).
 
     ## Why it matters
 
