@@ -277,7 +277,7 @@ class _Runner:
             if child.type == "in":
                 seen_in = True
             elif seen_in and child.type not in (";", "do_group", "\n"):
-                values += self._range(child) or self.words.expand(child, scope)
+                values += self.words.choices(child)[0] or self.words.expand(child, scope)
         if body is None:
             return
         for value in values[:MAX_SEQUENCE] or [self._hole(node)]:
@@ -285,16 +285,6 @@ class _Runner:
                 return
             scope.variables[name] = value
             self._children(body, scope)
-
-    def _range(self, node: Any) -> list[Text]:
-        """Return the words of ``{0..7}``."""
-        first, dots, last = self.words.raw(node).strip("{}").partition("..")
-        start, end = self.words.span(node)
-        if node.type != "brace_expression" or not dots or not (first.isdigit() and last.isdigit()):
-            return []
-        low, high = int(first[:9]), int(last[:9])
-        numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
-        return [self._made(str(n), start, end) for n in numbers]
 
     def on_c_style_for_statement(self, node: Any, scope: Scope) -> None:
         body = next((child for child in node.children if child.type == "do_group"), None)

@@ -97,7 +97,35 @@ class Words:
 
     def expand(self, node: Any, scope: Scope) -> list[Text]:
         """Return the words that one syntax node expands to, split at blanks of unquoted expansions."""
-        return _join(self.pieces(node, scope, quoted=False), self.source, self.base.spots[self.span(node)[0]])
+        place = self.base.spots[self.span(node)[0]]
+        for at, child in enumerate(node.children if node.type == "concatenation" else ()):
+            chosen, width = self.choices(child)
+            if chosen:
+                before, behind = (
+                    [piece for part in parts for piece in self.pieces(part, scope, False)]
+                    for parts in (node.children[:at], node.children[at + width :])
+                )
+                words = (_join([*before, _Piece(text, True), *behind], self.source, place) for text in chosen)
+                return [word for found in words for word in found]
+        return _join(self.pieces(node, scope, quoted=False), self.source, place)
+
+    def choices(self, node: Any) -> tuple[list[Text], int]:
+        """Return what ``{0..7}`` or ``{a,b}`` stands for, and the syntax nodes that it takes; nothing for another."""
+        start, end = self.span(node)
+        if node.type == "brace_expression":
+            first, dots, last = self.raw(node).strip("{}").partition("..")
+            if not dots or not (first.isdigit() and last.isdigit()):
+                return [], 1
+            low, high = int(first[:9]), int(last[:9])
+            numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
+            return [self._spread(str(number), start, end) for number in numbers], 1
+        listed = node.next_sibling if self.raw(node) == "{" else None
+        closing = listed.next_sibling if listed is not None and listed.type == "word" else None
+        if listed is None or closing is None or self.raw(closing) != "}" or "," not in self.raw(listed):
+            return [], 1
+        start = self.span(listed)[0]
+        parts = list(re.finditer("[^,]+", self.raw(listed)))[:MAX_SEQUENCE]
+        return [self.base.part(start + part.start(), start + part.end()) for part in parts], 3
 
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""

@@ -7,7 +7,8 @@ from reading import deployment, flag, launch, value, variables
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.values import HOLE
+from pd_launch.launcher.sources.shell import read_shell
+from pd_launch.schemas.values import HOLE, SourceFile, Text
 
 
 def test_eval_runs_what_a_variable_holds() -> None:
@@ -227,3 +228,19 @@ def test_a_condition_on_something_else_is_followed_once() -> None:
 def test_a_step_of_slurm_is_on_a_machine_of_its_own(first: str, second: str, hosts: tuple[str, str]) -> None:
     found = deployment({"a.sh": f"{first} vllm serve m &\n{second} vllm serve m &\n"})
     assert tuple(node.host.replace(HOLE, "\0") for node in found.nodes if node.host) == hosts
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("a{1..3}b", ["a1b", "a2b", "a3b"]),
+        ("--x=/d{4,15}", ["--x=/d4", "--x=/d15"]),
+        ("/d{0,1}:/e", ["/d0:/e", "/d1:/e"]),
+        ('"a{1..3}"', ["a{1..3}"]),
+        ("a{1}", ["a{1}"]),
+    ],
+)
+def test_braces_make_several_words(written: str, words: list[str]) -> None:
+    text = f"echo {written}\n"
+    (command,) = read_shell(Text.verbatim(SourceFile("a.sh", text), 0, len(text))).commands
+    assert [word.value for word in command.words[1:]] == words
