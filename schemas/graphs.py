@@ -64,3 +64,14 @@ def _take(graphs: Graphs, key: str, found: list[Node], inside: Node | None) -> b
 def _off(config: Node | None) -> bool:
     mode = config.get(MODE) if config is not None else None
     return mode is not None and str(mode.value).upper() in ("NONE", "0")
+
+
+def largest_made(most: int, batched: int) -> int:
+    """Return the largest size that vLLM makes itself up to ``most``: 1, 2, 4, then steps of 8, and of 16 from 256 on.
+
+    A batch limit up to ``most`` is captured too. Source: _set_cudagraph_sizes in vllm/config/vllm.py at 0.27.1.
+    """
+    if 0 < batched <= most:
+        return batched
+    step = 16 if most >= 256 else 8
+    return most // step * step if most >= 8 else max(size for size in (1, 2, 4) if size <= max(most, 1))

@@ -23,6 +23,9 @@ _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _MOST_CALLS = 10
 MAX_SEQUENCE = 256
+_SEQ = re.compile(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers>-?\d{1,9}(?: -?\d{1,9}){0,2})")
+_PASTE = re.compile(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
+"""Counting, and what puts its lines together: ``seq 0 7 | paste -sd,``."""
 MAX_TEXT = 200_000
 MAX_ITEMS = 4_000
 
@@ -276,14 +279,15 @@ class Words:
         text = self._printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:
             return [_Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
-        commands = [child for child in node.children if child.type == "command"]
-        if len(commands) == 1:
-            words = [w.value for part in commands[0].children for w in self.expand(part, scope)]
-            numbers = [as_integer(word) for word in words[1:]]
-            if words and words[0] == "seq" and 1 <= len(numbers) <= 3 and None not in numbers:
-                values = _sequence([n for n in numbers if n is not None])
-                if values is not None:
-                    return [_Piece(self._spread(" ".join(map(str, values)), start, end), quoted)]
+        commands = inner[0].children if inner and inner[0].type == "pipeline" else inner
+        commands = [child for child in commands if child.type == "command"]
+        written = [" ".join(w.value for part in c.children for w in self.expand(part, scope)) for c in commands[:2]]
+        joins = _PASTE.fullmatch(written[1]) if len(written) == 2 else None
+        counted = _SEQ.fullmatch(written[0]) if written and (joins or len(commands) == 1) else None
+        values = _sequence([int(number) for number in counted["numbers"].split()]) if counted else None
+        if counted and values is not None:
+            between = joins["between"] if joins else counted["between"] or " "
+            return [_Piece(self._spread(between.join(map(str, values)), start, end), quoted)]
         return [_Piece(self._spread(HOLE, start, end), quoted)]
 
     def _printed(self, node: Any, scope: Scope) -> Text | None:

@@ -244,3 +244,17 @@ def test_braces_make_several_words(written: str, words: list[str]) -> None:
     text = f"echo {written}\n"
     (command,) = read_shell(Text.verbatim(SourceFile("a.sh", text), 0, len(text))).commands
     assert [word.value for word in command.words[1:]] == words
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("$(seq -s, 0 3)", "0,1,2,3"),
+        ("$(seq -s ',' 0 $((N-1)))", "0,1"),
+        ("$(seq 0 3 | paste -sd, -)", "0,1,2,3"),
+        ("$(seq 0 2 6 | paste -s -d ',')", "0,2,4,6"),
+    ],
+)
+def test_numbers_that_are_counted_and_joined(written: str, value: str) -> None:
+    node, _ = launch(f"N=2\nexport ASCEND_RT_VISIBLE_DEVICES={written}\nvllm serve m\n")
+    assert variables(node)["ASCEND_RT_VISIBLE_DEVICES"] == value

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.graphs import MAX_SIZE, SIZES, Graphs, graphs_of
+from pd_launch.schemas.graphs import MAX_SIZE, SIZES, Graphs, graphs_of, largest_made
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import side_of
 from pd_launch.schemas.speculation import speculative_tokens, step_tokens
@@ -148,6 +148,8 @@ def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
     if batched > 0:
         need = min(need, batched)
     largest, place = (max(graphs.sizes), graphs.sizes_at) if graphs.sizes else (graphs.most, graphs.most_at)
+    if largest is not None and not graphs.sizes and node.value("performance-mode") is None:
+        largest = largest_made(largest, batched)
     if largest is None or place is None or largest >= need:
         return
     yield Hit(

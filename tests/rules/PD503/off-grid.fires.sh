@@ -1,0 +1,4 @@
+#!/bin/bash
+# pd-test: severity=warning
+vllm serve /models/m --max-num-seqs 6 --max-cudagraph-capture-size 42 \
+  --speculative-config '{"method": "mtp", "num_speculative_tokens": 6}'
