@@ -1,6 +1,7 @@
 """Which ports an engine binds, and which it only names.
 
-Source: vllm_ascend's connectors at the tags 0.18.0 to 0.27.1rc1 (the port formula of each), vLLM's NixlConnector.
+Source: vllm_ascend's connectors at the tags 0.18.0 to 0.27.1rc1 (the port formula of each), vLLM's NixlConnector and
+its p2p_nccl_engine.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ DEFAULT_SUPERVISOR = 9256
 SIDE_CHANNEL = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 PRODUCER_BINDS = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeConnectorV2"})
 CONSUMER_BINDS = frozenset({"MooncakeLayerwiseConnector", "SfaRemoteD2HConnector"})
+BOTH_BIND = frozenset({"P2pNcclConnector"})
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ def first_rank(node: NodeLaunch) -> int | None:
 def kv_ports(node: NodeLaunch, connector: Connector) -> PortRange | None:
     """Return the ports of ``connector`` on ``node``, or None where it has none or they are unknown."""
     name = connector.name
-    if name not in PRODUCER_BINDS | CONSUMER_BINDS:
+    if name not in PRODUCER_BINDS | CONSUMER_BINDS | BOTH_BIND:
         return None
-    binds = node.role in ("kv_producer",) if name in PRODUCER_BINDS else node.role == "kv_consumer"
+    binds = name in BOTH_BIND or node.role == ("kv_producer" if name in PRODUCER_BINDS else "kv_consumer")
     written = connector.tree.get("kv_port")
     base = DEFAULT_KV_PORT if written is None else as_integer(written.value)
     start, engines, world = first_rank(node), node.local_engines, node.world_size

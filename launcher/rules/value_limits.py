@@ -1,4 +1,4 @@
-"""More values that PD007 looks at: ports past the last one, and the budget of vLLM's own OffloadingConnector."""
+"""More values that PD007 looks at: ports past the last one, and options that vLLM's own connectors refuse."""
 
 from __future__ import annotations
 
@@ -30,6 +30,29 @@ def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
                     f"每个 rank 从 kv_port 起各占一个端口:本节点用到 {ports.first} 到 {last},最大端口是 {LAST_PORT}",
                 ),
                 Msg("take a lower kv_port on the whole side", "整个一侧都换一个更小的 kv_port"),
+            )
+
+
+def proxy_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield what P2pNcclConnector refuses in the address of its proxy: it joins the texts, and needs the HTTP port."""
+    if deployment.target.is_ascend:
+        return
+    for connector in connectors(node.kv_transfer):
+        host, port = connector.option("proxy_ip"), connector.option("proxy_port")
+        if connector.name != "P2pNcclConnector" or host is None or port is None or "" in (host.value, port.value):
+            continue
+        for name, value in (("proxy_ip", host), ("proxy_port", port)):
+            if value.known and not isinstance(value.value, str):
+                yield Hit(
+                    value.origin,
+                    Msg(f"{name} must be a text, not {value.plain()!r}", f"{name} 应当是文本,不能是 {value.plain()!r}"),
+                    Msg(f'write "{value.plain()}"', f'请写 "{value.plain()}"'),
+                )
+        if connector.option("http_port") is None and host.known and port.known:
+            yield Hit(
+                port.key or port.origin,
+                Msg("P2pNcclConnector with a proxy needs http_port", "P2pNcclConnector 使用代理时需要 http_port"),
+                Msg("add http_port: the engine's --port", "加上 http_port:引擎的 --port"),
             )
 
 

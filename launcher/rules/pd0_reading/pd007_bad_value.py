@@ -15,6 +15,7 @@ CHECKS = (
     value_checks.kv_values,
     value_checks.offload_values,
     value_limits.port_spans,
+    value_limits.proxy_address,
     value_limits.upstream_budget,
     value_checks.additional_values,
     value_checks.other_json_values,
@@ -28,7 +29,7 @@ ZH = r"""
 
 按目标版本的参数表检查每个参数的值:类型、范围、固定取值,以及 JSON 参数里各字段的类型和名称;
 另外检查端口(包括后面不够本节点各 rank 使用的 kv_port)、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、
-写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`,以及 `--additional-config` 里写成文本的布尔值。
+写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,以及 `--additional-config` 里写成文本的布尔值。
 
 ## 为什么重要
 
@@ -42,7 +43,7 @@ ZH = r"""
 
 0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器与配置类,由 scripts/read_release.py 读取;
 vllm_ascend 的卸载连接器与 ascend_config.py,0.18.0 到 0.26.0rc1;
-附带连接器的启动检查;vllm/v1/kv_offload/cpu/spec.py。
+附带连接器的启动检查;vllm/v1/kv_offload/cpu/spec.py 与 p2p_nccl_engine.py。
 """
 
 
@@ -55,7 +56,7 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
     of the fields in a JSON argument. Also ports (a kv_port with too few ports behind it for the node's ranks), the
     offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as text), the `cpu_bytes_to_use` of
-    vLLM's OffloadingConnector, and booleans of `--additional-config` that are written as text.
+    vLLM's OffloadingConnector, P2pNcclConnector's proxy, and booleans of `--additional-config` that are written as text.
 
     ## Why it matters
 
@@ -88,7 +89,7 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     The argument parser and config classes in the CPU wheels of vLLM 0.18.0 to 0.32.0, read by scripts/read_release.py;
     vllm_ascend's offload connector and ascend_config.py, 0.18.0 to 0.26.0rc1; the bundled connector's checks at start;
-    vllm/v1/kv_offload/cpu/spec.py.
+    vllm/v1/kv_offload/cpu/spec.py and p2p_nccl_engine.py.
     """
     said: set[Origin] = set()  # the checks overlap: the first has most to say of a place
     for check in CHECKS:

@@ -74,7 +74,7 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     The connectors' port formulas in vllm_ascend/distributed/kv_transfer/kv_p2p at 0.18.0 to 0.27.1rc1; NixlConnector's
-    side channel in vLLM 0.32.0.
+    side channel in vLLM 0.32.0; P2pNcclConnector's p2p_nccl_engine.py up to vLLM 0.23.
     """
     bound = {id(node): bound_ports(node) for node in deployment.nodes}
     for ports in bound.values():
