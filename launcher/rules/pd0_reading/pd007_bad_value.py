@@ -29,7 +29,8 @@ ZH = r"""
 
 按目标版本的参数表检查每个参数的值:类型、范围、固定取值,以及 JSON 参数里各字段的类型和名称;
 另外检查端口(包括后面不够本节点各 rank 使用的 kv_port)、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、
-写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,以及 `--additional-config` 里写成文本的布尔值。
+写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,
+以及 `--additional-config` 里写成文本的布尔值。
 
 ## 为什么重要
 
@@ -56,7 +57,8 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
     of the fields in a JSON argument. Also ports (a kv_port with too few ports behind it for the node's ranks), the
     offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as text), the `cpu_bytes_to_use` of
-    vLLM's OffloadingConnector, P2pNcclConnector's proxy, and booleans of `--additional-config` that are written as text.
+    vLLM's OffloadingConnector, the proxy of P2pNcclConnector, and booleans of `--additional-config` that are written as
+    text.
 
     ## Why it matters
 
