@@ -19,6 +19,8 @@ class Graphs:
 
     on: bool = True
     """Whether graphs are used at all, as far as it is written."""
+    whole_steps: bool = False
+    """Whether decode steps run as one graph each, as far as it is written."""
     sizes: list[int] | None = None
     sizes_at: Origin | None = None
     most: int | None = None
@@ -32,7 +34,9 @@ def graphs_of(node: NodeLaunch) -> Graphs | None:
     config = node.value("compilation-config")
     if config is not None and not config.complete():
         return None
+    mode = config.get(MODE) if config is not None else None
     graphs = Graphs(on=not node.switch("enforce-eager") and not _off(config))
+    graphs.whole_steps = mode is not None and str(mode.value).upper().startswith("FULL")
     for key, flag in _FLAGS.items():
         inside, arg = config.get(key) if config is not None else None, node.arg(flag)
         if inside is not None and arg is not None:

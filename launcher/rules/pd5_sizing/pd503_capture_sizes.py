@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.places import seen
+from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.graphs import MAX_SIZE, SIZES, Graphs, graphs_of, largest_made
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import side_of
 from pd_launch.schemas.speculation import speculative_tokens, step_tokens
 from pd_launch.schemas.values import Origin
+
+_DEFAULT_CEILING = 512
 
 ZH = """
 图捕获大小不覆盖解码批次,或互相矛盾
@@ -20,7 +22,7 @@ ZH = """
 检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size:两处都写了却不一致、
 同一项既在 --compilation-config 又在自己的选项里、
 列表为空、或者所有大小都小于 1 + 推测 token 数,引擎会拒绝(error);最大的大小没有覆盖满载的解码一步是 warning
-(预填充节点除外)。
+(预填充节点除外)。在 Ascend 的解码节点上,FULL 模式而两项都没写时,也看默认的大小是否到得了满载的一步。
 关闭图模式(--enforce-eager、cudagraph_mode NONE)时不检查。
 
 ## 为什么重要
@@ -34,7 +36,7 @@ ZH = """
 ## 来源
 
 vllm/config/vllm.py(_set_cudagraph_sizes)与 vllm/config/compilation.py,0.27.1 与 0.32.0;
-vllm_ascend/utils.py 的同类警告。
+vllm_ascend/utils.py 的同类警告;vllm-ascend PR 16623。
 """
 
 
@@ -47,7 +49,8 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
     one that stands both in --compilation-config and in an option of its own, an empty list, and sizes that are all
     below 1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a
-    prefill node. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
+    prefill node; on a decode node of vllm-ascend in a FULL mode so is a step that the sizes it makes itself (1, 2, 4,
+    then steps of 8) do not reach. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
 
     ## Why it matters
 
@@ -76,7 +79,7 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm/config/vllm.py (_set_cudagraph_sizes) and vllm/config/compilation.py at 0.27.1 and 0.32.0; the like warning in
-    vllm_ascend/utils.py.
+    vllm_ascend/utils.py; vllm-ascend pull request 16623.
     """
     graphs = graphs_of(node)
     if graphs is None or not graphs.on:
@@ -85,6 +88,8 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield from refused
     if not refused and side_of(node) != "prefill":
         yield from _uncovered(node, graphs)
+        if deployment.target.is_ascend and side_of(node) == "decode":
+            yield from _off_grid(node, graphs)
 
 
 def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
@@ -160,4 +165,24 @@ def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         ),
         Msg(f"capture up to {need}", f"捕获到 {need}"),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
+    )
+
+
+def _off_grid(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
+    """Look at sizes that vllm-ascend makes itself: up to a full step, and no further than the last one on the grid."""
+    need, batched = step_tokens(node), node.number("max-num-batched-tokens", 0)
+    unwritten = graphs.sizes is None and graphs.most is None and node.value("performance-mode") is None
+    if not unwritten or not graphs.whole_steps or need is None or batched is None:
+        return
+    need = min(need, batched) if batched > 0 else need
+    largest = largest_made(need, batched)
+    if need > _DEFAULT_CEILING or largest >= need:
+        return
+    yield Hit(
+        at(node, "max-num-seqs"),
+        Msg(
+            f"a full decode step has {need} tokens, and the largest size that is captured by itself is {largest}",
+            f"满载的一步有 {need} 个 token,而默认捕获的最大值是 {largest}",
+        ),
+        Msg(f"write {SIZES} up to {need}", f"写出到 {need} 为止的 {SIZES}"),
     )

@@ -12,6 +12,8 @@ from pd_launch.schemas.launch import Deployment, NodeLaunch
 SEED = "PYTHONHASHSEED"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1", "MooncakeStoreConnector")
 """Connectors of pools that several engines share; their keys come from vLLM's block hashes."""
+SERVED = ("LMCacheMPConnector",)
+"""Connectors whose server computes the keys, from the tokens alone (lmcache/v1/multiprocess/token_hasher.py, 0.5.6)."""
 
 ZH = """
 KV 池需要固定的 PYTHONHASHSEED
@@ -19,7 +21,8 @@ KV 池需要固定的 PYTHONHASHSEED
 ## 作用
 
 报告:使用 KV 池(AscendStoreConnector 等)的节点没有设置 `PYTHONHASHSEED`,设成 `random`,或各节点的值不同。LMCache 在多个
-rank 之间同样需要它,以警告级别报告。若脚本还会读入别的环境文件,则不报告。
+rank 之间,或者几个引擎共用一个后端时,同样需要它,以警告级别报告;
+LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读入别的环境文件,则不报告。
 
 ## 为什么重要
 
@@ -42,8 +45,9 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires on a node with a KV pool (AscendStoreConnector and its like) where `PYTHONHASHSEED` is not set, is `random`,
-    or differs between the nodes. LMCache with several ranks needs it too: a warning. A script that reads a further file
-    of variables is left alone.
+    or differs between the nodes. LMCache with several ranks, or engines that share a store, needs it too: a warning;
+    not LMCacheMPConnector, whose server hashes by itself. A script that reads a further file of variables is left
+    alone.
 
     ## Why it matters
 
@@ -73,31 +77,38 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
     vllm/v1/core/kv_cache_utils.py (NONE_HASH); vllm-ascend's guide to its KV pool and pull request 5398; LMCache issue
     1739.
     """
-    pools = [node for node in deployment.nodes if _pool(node) is not None]
+    pools = [node for node in deployment.nodes if _pool(node, deployment) is not None]
     for node in pools:
         yield from _unset(node, deployment)
-    yield from _differs(pools)
+    yield from _differs(pools, deployment)
 
 
-def _pool(node: NodeLaunch) -> Connector | None:
+def _pool(node: NodeLaunch, deployment: Deployment) -> Connector | None:
     """Return the connector that needs the seed, or None."""
     for connector in connectors(node.kv_transfer):
-        if connector.name in POOLS or (_is_lmcache(connector) and _shared(node)):
+        if connector.name in POOLS or (_is_lmcache(connector) and _shared(node, deployment)):
             return connector
     return None
 
 
 def _is_lmcache(connector: Connector) -> bool:
-    return (connector.name or "").startswith("LMCache")
+    return (connector.name or "").startswith("LMCache") and connector.name not in SERVED
 
 
-def _shared(node: NodeLaunch) -> bool:
-    """Whether several processes look up the same hashes: more than one rank, or another engine."""
-    return (node.world_size or 1) > 1 or node.role in ("kv_producer", "kv_consumer")
+def _shared(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether several processes look up the same hashes: more than one rank, or another engine with its settings."""
+    alike = [other for other in deployment.nodes if any(map(_is_lmcache, connectors(other.kv_transfer)))]
+    fleet = len(alike) > 1 and "LMCACHE_CONFIG_FILE" in node.env
+    return (
+        (node.world_size or 1) > 1
+        or node.role in ("kv_producer", "kv_consumer")
+        or "LMCACHE_REMOTE_URL" in node.env
+        or fleet
+    )
 
 
 def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    connector = _pool(node)
+    connector = _pool(node, deployment)
     found = node.env.get(SEED)
     if connector is None:
         return
@@ -120,11 +131,11 @@ def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     )
 
 
-def _differs(pools: list[NodeLaunch]) -> Iterator[Hit]:
+def _differs(pools: list[NodeLaunch], deployment: Deployment) -> Iterator[Hit]:
     seeds = [(node, seed) for node in pools if (seed := node.variable(SEED)) not in (None, "", "random")]
     for node, seed in seeds[1:]:
         first, other = seeds[0]
-        connector = _pool(node)
+        connector = _pool(node, deployment)
         if seed != other and connector is not None:
             yield Hit(
                 node.env[SEED].value.origin,
