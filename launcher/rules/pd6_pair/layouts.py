@@ -90,7 +90,7 @@ def context(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> 
     if left is None or right is None or left == right or contexts[0] is None or contexts[1] is None:
         return
     multiple = (left * contexts[0]) % (right * contexts[1] or 1) == 0
-    supported = multiple and _mooncake(decode) and deployment.target.ascend_at_least(BLOCKS_DIVIDE_SINCE)
+    supported = multiple and deployment.target.is_ascend and _mooncake(decode)
     yield _hit(
         prefill,
         decode,
