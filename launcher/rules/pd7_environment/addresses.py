@@ -12,7 +12,8 @@ from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.sides import is_loopback, is_unreachable, same_machine, spans_machines
 
-NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+_ASKED = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "NixlConnector", "VLLM_P2P_SIDE_CHANNEL_HOST": "OffloadingConnector"}
+"""Addresses that other engines are told to ask, and the connector that tells them."""
 _CARDS: dict[str, Severity] = {
     "GLOO_SOCKET_IFNAME": "error",
     "NCCL_SOCKET_IFNAME": "error",
@@ -57,7 +58,8 @@ def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misr
             ),
             "error",
         )
-    yield from _side_channel(node, deployment)
+    for name, connector in _ASKED.items():
+        yield from _side_channel(node, deployment, name, connector)
 
 
 def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
@@ -80,13 +82,13 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
         )
 
 
-def _side_channel(node: NodeLaunch, deployment: Deployment) -> Iterator[Misread]:
+def _side_channel(node: NodeLaunch, deployment: Deployment, name: str, connector: str) -> Iterator[Misread]:
     """Other engines are told to ask this host for the node's KV: 0.0.0.0 is each engine's own machine to them."""
-    found = node.env.get(NIXL_HOST)
+    found = node.env.get(name)
     text = found.value.string() if found else None
     if found is None or not text or not is_unreachable(text) or node.role == "kv_consumer":
         return
-    if not any(connector.name == "NixlConnector" for connector in connectors(node.kv_transfer)):
+    if not any(used.name == connector for used in connectors(node.kv_transfer)):
         return
     pod = node.form == "manifest" and not (node.container and node.container.host_network)
     alone = not is_loopback(text) and not any(node in pair for pair in same_machine(deployment))

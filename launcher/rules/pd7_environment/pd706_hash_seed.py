@@ -20,8 +20,8 @@ KV 池需要固定的 PYTHONHASHSEED
 
 ## 作用
 
-报告:使用 KV 池(AscendStoreConnector 等)的节点没有设置 `PYTHONHASHSEED`,设成 `random`,或各节点的值不同。LMCache 在多个
-rank 之间,或者几个引擎共用一个后端时,同样需要它,以警告级别报告;
+报告:使用 KV 池(AscendStoreConnector 等,以及 OffloadingConnector 的 p2p 层)的节点没有设置 `PYTHONHASHSEED`,设成
+`random`,或各节点的值不同。LMCache 在多个 rank 之间,或者几个引擎共用一个后端时,同样需要它,以警告级别报告;
 LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读入别的环境文件,则不报告。
 
 ## 为什么重要
@@ -34,7 +34,8 @@ LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读
 
 ## 来源
 
-vllm/v1/core/kv_cache_utils.py(NONE_HASH);vllm-ascend 的 kv_pool 指南与 PR 5398;LMCache issue 1739。
+vllm/v1/core/kv_cache_utils.py(NONE_HASH);vllm/v1/kv_offload/tiering/p2p/manager.py(0.27.1);
+vllm-ascend 的 kv_pool 指南与 PR 5398;LMCache issue 1739。
 """
 
 
@@ -44,10 +45,10 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a node with a KV pool (AscendStoreConnector and its like) where `PYTHONHASHSEED` is not set, is `random`,
-    or differs between the nodes. LMCache with several ranks, or engines that share a store, needs it too: a warning;
-    not LMCacheMPConnector, whose server hashes by itself. A script that reads a further file of variables is left
-    alone.
+    Fires on a node with a KV pool (AscendStoreConnector and its like, the p2p tier of OffloadingConnector) where
+    `PYTHONHASHSEED` is not set, is `random`, or differs between the nodes. LMCache with several ranks, or engines that
+    share a store, needs it too: a warning; not LMCacheMPConnector, whose server hashes by itself. A script that reads a
+    further file of variables is left alone.
 
     ## Why it matters
 
@@ -74,8 +75,8 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm/v1/core/kv_cache_utils.py (NONE_HASH); vllm-ascend's guide to its KV pool and pull request 5398; LMCache issue
-    1739.
+    vllm/v1/core/kv_cache_utils.py (NONE_HASH); vllm/v1/kv_offload/tiering/p2p/manager.py at 0.27.1; vllm-ascend's
+    guide to its KV pool and pull request 5398; LMCache issue 1739.
     """
     pools = [node for node in deployment.nodes if _pool(node, deployment) is not None]
     for node in pools:
@@ -86,9 +87,17 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
 def _pool(node: NodeLaunch, deployment: Deployment) -> Connector | None:
     """Return the connector that needs the seed, or None."""
     for connector in connectors(node.kv_transfer):
-        if connector.name in POOLS or (_is_lmcache(connector) and _shared(node, deployment)):
+        shared = _is_lmcache(connector) and _shared(node, deployment)
+        if connector.name in POOLS or "p2p" in _tiers(connector) or shared:
             return connector
     return None
+
+
+def _tiers(connector: Connector) -> set[str | None]:
+    """Return the kinds of the tiers behind an OffloadingConnector; ``p2p`` ends at start without a seed."""
+    tiers = connector.option("secondary_tiers") if connector.name == "OffloadingConnector" else None
+    kinds = [tier.get("type") for tier in tiers.elements()] if tiers is not None else []
+    return {kind.string() for kind in kinds if kind is not None}
 
 
 def _is_lmcache(connector: Connector) -> bool:
