@@ -110,7 +110,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
 
     command = _words(container.get("command"), lookup)
     words = [*command, *_words(container.get("args"), lookup)]
-    if not command and (chart := _chart_command(container, words)):
+    if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
@@ -128,15 +128,25 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
             found.nested.append(Nested(script, finish, {**_injected(container), **env}))
 
 
-def _chart_command(container: Node, words: list[Text]) -> list[Text]:
+def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
     """Return the command of a container that its chart or its operator completes: the model is theirs."""
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
-        return [*_serve(command.text), _hole(command.text, 1), *words]
+        return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
         return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
     return []
+
+
+def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
+    """Return the options that the chart of llm-d makes of ``parallelism``."""
+    tensor, flag = pod.get("parallelism", "tensor"), "--tensor-parallel-size"
+    size = tensor.integer() if tensor is not None else None
+    if tensor is None or tensor.text is None or not size or any(flag in word.value for word in words):
+        return []
+    place = tensor.text
+    return [Text(word, place.source, [place.spots[0]] * (len(word) + 1)) for word in (flag, str(size))]
 
 
 def _injected(container: Node) -> dict[str, EnvVar]:

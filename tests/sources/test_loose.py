@@ -29,6 +29,14 @@ def test_helm_values_give_the_arguments_of_both_sides() -> None:
     assert decode.model is not None and not decode.model.known
 
 
+def test_helm_values_give_the_sizes_beside_the_containers() -> None:
+    text = VALUES.replace("decode:\n", "decode:\n  parallelism: {tensor: 4}\n")
+    decode, prefill = deployment({"values.yaml": text}).nodes
+    assert (decode.world_size, prefill.world_size) == (4, 1)
+    written = text.replace('"--max-num-seqs", "8"', '"--tensor-parallel-size=2"')
+    assert deployment({"values.yaml": written}).nodes[0].world_size == 2
+
+
 def test_part_of_a_manifest() -> None:
     text = 'containers:\n- name: main\n  command: ["sh", "-c"]\n  args: ["vllm serve m --max-num-seqs 8"]\n'
     assert str(value(launch(text, "part.yaml")[0], "max-num-seqs")) == "8"
