@@ -111,7 +111,7 @@ class NodeLaunch:
     args: list[Arg] = field(default_factory=list)
     env: dict[str, EnvVar] = field(default_factory=dict)
     model: Node | None = None
-    program: Literal["serve", "api_server", "python"] = "serve"
+    program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
     side: Side | None = None
     """What the input says of the side (a section's or group's name), not the kv_role."""
     container: Container | None = None

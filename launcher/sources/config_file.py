@@ -33,7 +33,7 @@ def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple
         return None, []
     documents, faults = parse_yaml(source)
     for key, value in documents[0].items() if documents else ():
-        _add(node, key.replace("_", "-"), value, faults)
+        add_flag(node, key.replace("_", "-"), value, faults)
     node.__dict__.pop("by_name", None)
     return source, faults
 
@@ -48,7 +48,8 @@ def _beside(name: str, script: str) -> SourceFile | None:
         return None
 
 
-def _add(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:
+def add_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:
+    """Add a flag that stands as a key in a mapping, unless the node has it."""
     if name == "model" and node.model is None:
         node.model = value
     if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:

@@ -119,9 +119,21 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
     found.faults += read_arguments(arguments, node)
+    if program == "dynamo":
+        own_worker(node)
     finish(node)
     found.nodes.append(node)
     return True
+
+
+def own_worker(node: NodeLaunch) -> None:
+    """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
+    node.partial = True
+    mode = node.value("disaggregation-mode")
+    prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
+    decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
+    if prefill != decode:
+        node.side = "prefill" if prefill else "decode"
 
 
 def _profiles(words: Sequence[Text]) -> list[Text]:

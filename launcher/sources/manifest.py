@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
 from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
@@ -15,6 +16,7 @@ from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
@@ -30,14 +32,15 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
     for pod, names, injected in _pods(tree, [], False):
         before = len(found.nodes)
-        for container in pod.get("containers").elements():  # type: ignore[union-attr]  # _pods yields only such
-            if isinstance(container.value, dict):
-                _container(pod, container, names, path, found)
+        for container in _containers(pod):
+            _container(pod, container, names, path, found)
         for node in found.nodes[before:]:
             node.partial = node.partial or injected
     kind = tree.get("kind")
     if kind is not None and kind.value == "InferenceService":
         _inference_service(tree, path, found)
+    if kind is not None and kind.value == "ModelBooster":
+        read_booster(tree, path, found, _environment)
     if kind is not None and kind.value == "ConfigMap":
         data = tree.get("data")
         for name, text in data.items() if data else ():
@@ -77,8 +80,7 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
         injected = injected or _is_injected(node)
-        listed = node.get("containers")
-        if listed is not None and isinstance(listed.value, list):
+        if _containers(node):
             yield node, names, injected
             return
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
@@ -86,6 +88,13 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
             yield from _pods(child, [*names, "decode" if beside and key in ("template", "worker") else key], injected)
     for child in node.elements():
         yield from _pods(child, names, injected)
+
+
+def _containers(pod: Node) -> list[Node]:
+    """Return the containers of a pod template, or the one that a service of Dynamo adds to its pods."""
+    listed = pod.get("containers")
+    found = list(listed.elements()) if listed is not None else []
+    return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
 
 
 def _is_injected(node: Node) -> bool:
@@ -120,7 +129,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
     def finish(node: NodeLaunch) -> None:
         node.container = facts
         node.env = {**env, **node.env}
-        node.side = side
+        node.side = node.side or side
 
     words = image_engine(words, facts.image, bool(command))
     if not add_engine(words, "manifest", label, facts.origin, found, finish):

@@ -11,8 +11,9 @@ from pd_launch.launcher.sources.shell import Command
 from pd_launch.launcher.sources.shell_words import concat
 from pd_launch.schemas.values import HOLE, Text
 
-Program = Literal["serve", "api_server"]
+Program = Literal["serve", "api_server", "dynamo"]
 API_SERVER = "vllm.entrypoints.openai.api_server"
+DYNAMO = "dynamo.vllm"
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
@@ -99,6 +100,8 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
         at += 1
     if values[at : at + 2] == ["-m", API_SERVER]:
         return "api_server", list(words[at + 2 :])
+    if values[at : at + 2] == ["-m", DYNAMO]:
+        return "dynamo", list(words[at + 2 :])
     if values[at : at + 1] == ["-m"] and values[at + 1 : at + 2] and values[at + 1] in _SERVE_MODULES:
         return ("serve", list(words[at + 3 :])) if values[at + 2 : at + 3] == ["serve"] else None
     if values[at : at + 1] and values[at].endswith("vllm/entrypoints/openai/api_server.py"):

@@ -92,9 +92,10 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for index, arg in enumerate(node.args):
         if not arg.name:
             torn = (arg.origin.file, arg.origin.line) in broken  # another rule says what tore the line apart
-            if not torn and not _is_switch_value(arg, node.args[index - 1] if index else None):
+            ours = node.program == "dynamo"  # it has options of its own, with values
+            if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
-        elif knowable(arg.written):
+        elif knowable(arg.written) and (node.program != "dynamo" or meaning(arg, table).spec is not None):
             yield from check(arg, table, deployment)
 
 
