@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ if importlib.util.find_spec("vllm") is None:
 
 from tests.engine.harness import FAULTY, Mode, make_engine, prepared, prompts, run
 from tests.engine.test_engine import REST, checked
+from tests.shared_memory import SHARED_MEMORY, left_since, present
 
 pytestmark = pytest.mark.engine
-SHARED_MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -134,15 +133,13 @@ def worker_dies(mode: Mode) -> dict[str, Any]:
 
 @pytest.mark.skipif(not SHARED_MEMORY.exists(), reason="no /dev/shm")
 def test_a_worker_that_dies_ends_the_engine_and_leaves_nothing() -> None:
-    before = set(SHARED_MEMORY.iterdir())
+    before = present()
     result = run(Mode(tensor_parallel=2), worker_dies)
     assert "error" not in result, result["error"] + result["log"][-3000:]
     assert result["found"] >= 2, result["log"][-3000:]
     assert result["ended_by"]
     assert result["alive"] == 0
-    deadline = time.monotonic() + 20
-    while (left := set(SHARED_MEMORY.iterdir()) - before) and time.monotonic() < deadline:
-        time.sleep(0.2)
+    left = left_since(before)
     vllms = {path for path in left if "-cpushm_" in path.name}  # its CPU ranks' own, with any connector or none
     for path in vllms:
         path.unlink()

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.shared_memory import left_since, present
 from tests.supervise.harness import ROOT, free_ports
 
 pytestmark = pytest.mark.engine
@@ -74,7 +75,7 @@ def test_two_ranks_on_one_node(tmp_path: Path) -> None:
     path, log = tmp_path / "p.yaml", tmp_path / "log"
     path.write_text(PROFILE.format(port=port, rpc=port + 1))
     words = [sys.executable, "-m", "pd_launch", "decode", "--profile", str(path)]
-    before = set(Path("/dev/shm").iterdir())
+    before = present()
     with log.open("wb") as out:
         process = subprocess.Popen(words, stdout=out, stderr=out, cwd=ROOT)
     try:
@@ -98,7 +99,7 @@ def test_two_ranks_on_one_node(tmp_path: Path) -> None:
             process.kill()
     _, alive = psutil.wait_procs(family, timeout=10)
     assert not alive
-    assert set(Path("/dev/shm").iterdir()) <= before
+    assert left_since(before) == set()
 
 
 READ = """
