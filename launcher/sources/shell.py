@@ -7,6 +7,7 @@ condition are followed; loops over known values are unrolled, others are followe
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -449,7 +450,7 @@ class _Runner:
             self._call(words, scope)
             self.background = outer
             return
-        self._builtin(words, scope, node)
+        self._builtin(words, scope, node, inline)
         env: dict[str, tuple[Text, str]] = {}
         for name in scope.exported:
             value = scope.variables.get(name)
@@ -463,7 +464,7 @@ class _Runner:
         branches = self._branches_now()
         self.script.commands.append(Command(words, {**env, **inline}, place, branches=branches, foreground=waits))
 
-    def _builtin(self, words: list[Text], scope: Scope, node: Any) -> None:
+    def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
         name, *rest = [word.value for word in words]
         if name == "set":
@@ -474,10 +475,30 @@ class _Runner:
             for word in rest[1:2] if name == "printf" else rest:
                 if word.isidentifier():
                     scope.variables[word] = self._hole(node)
+            array = self._read_array(words, scope, node, inline)
+            if array is not None:
+                scope.variables[rest[-1]] = array
         elif name == "shift":
             _shift(scope, int(rest[0][:9]) if rest and rest[0].isdigit() else 1)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
+
+    def _read_array(
+        self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]
+    ) -> list[Text] | None:
+        """Return the words that ``IFS=, read -ra NAME <<< "$LIST"`` takes apart, or None where they are not known."""
+        name, *rest = [word.value for word in words]
+        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        options = "".join(word[1:] for word in rest[:-1] if word.startswith("-"))
+        known = name == "read" and set(options) in ({"a"}, {"a", "r"}) and rest[-1].isidentifier()
+        if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
+            return None
+        text = self.words.single(given.children[-1], scope)
+        between = inline["IFS"][0].value if "IFS" in inline else " "
+        if HOLE in text.value or len(between) != 1 or "\n" in text.value:
+            return None
+        pattern = r"\S+" if between.isspace() else f"[^{re.escape(between)}]+"
+        return [text.part(*found.span()) for found in re.finditer(pattern, text.value)]
 
     def _branches_now(self) -> tuple[tuple[int, int], ...]:
         """What was started before a ``kill`` or ``wait`` no longer runs behind it, as if in another branch."""

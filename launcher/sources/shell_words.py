@@ -20,6 +20,7 @@ _ANSI_PART = re.compile(
     re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
+_KEYED = re.compile(r"\[[^]]*\]=")
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _MOST_CALLS = 10
 MAX_SEQUENCE = 256
@@ -225,7 +226,10 @@ class Words:
         start, end = self.span(node)
         name, operator, default = self._parameter(node)
         value = scope.lookup(name) if name else None
-        if operator.startswith("#") or operator == "!":
+        counts = operator == "#"
+        if isinstance(value, list) and operator in ("[]", "!", "#"):
+            value, operator = self._of_array(node, operator, value, scope), ""
+        elif operator.startswith("#") or operator == "!":
             value = None
         elif operator in (":-", "-", ":=", "="):
             empty = isinstance(value, Text) and not value.value and operator.startswith(":")
@@ -234,11 +238,37 @@ class Words:
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
         if value is None:
-            unknown = HOLE * 2 if name in ("@", "*") or self._is_array(node) else HOLE
+            many = not counts and (name in ("@", "*") or self._is_array(node))
+            unknown = HOLE * 2 if many else HOLE
             return [_Piece(self._spread(unknown, start, end), quoted)]
         if isinstance(value, list):
             return [_Piece(self._spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
         return [_Piece(self._local(value, start, end), quoted)]
+
+    def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
+        """Return an array's element, the numbers of its elements for ``!``, how many there are for ``#``; or None."""
+        start, end = self.span(node)
+        subscript = next((child for child in node.children if child.type == "subscript"), None)
+        if subscript is None or any(_KEYED.match(value.value) for value in values):
+            return None
+        sure = next((at for at, value in enumerate(values) if value.value.startswith(HOLE)), len(values))
+        if operator == "[]":
+            index = self._index(subscript, scope)
+            return values[index] if index is not None and index < sure else None
+        if not self._is_array(node) or sure < len(values):
+            return None  # one of them may be any number of words
+        if operator == "#":
+            return self._spread(str(len(values)), start, end)
+        return [self._spread(str(number), start, end) for number in range(len(values))]
+
+    def _index(self, subscript: Any, scope: Scope) -> int | None:
+        inner = [child for child in subscript.children[1:] if child.is_named]
+        if len(inner) != 1:
+            return None
+        number = self.arithmetic(inner[0], scope)
+        if number is None and inner[0].type == "arithmetic_expansion":
+            number = as_integer(self.single(inner[0], scope).value)
+        return number if number is not None and number >= 0 else None
 
     def _is_array(self, node: Any) -> bool:
         """Whether an expansion is one of all an array's elements: it may be any number of words."""

@@ -258,3 +258,32 @@ def test_braces_make_several_words(written: str, words: list[str]) -> None:
 def test_numbers_that_are_counted_and_joined(written: str, value: str) -> None:
     node, _ = launch(f"N=2\nexport ASCEND_RT_VISIBLE_DEVICES={written}\nvllm serve m\n")
     assert variables(node)["ASCEND_RT_VISIBLE_DEVICES"] == value
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "word"),
+    [
+        ("A=(5 6 7)", "${A[1]}", "6"),
+        ("A=(5 6 7); i=1", "${A[i]}", "6"),
+        ("A=(5 6 7); i=1", "${A[$i]}", "6"),
+        ("A=(5 6 7); i=1", "${A[$((i + 1))]}", "7"),
+        ("A=(5 6 7)", "${#A[@]}", "3"),
+        ("IFS=',' read -ra A <<< '5,6,7'", "${A[2]}", "7"),
+        ("L='5 6'; read -r -a A <<< \"$L\"", "${A[0]}", "5"),
+        ("A=(5 6 7)", "${A[9]}", HOLE),
+        ("A=(5 $(list) 7)", "${A[0]}", "5"),
+        ("A=(5 $(list) 7)", "${A[2]}", HOLE),
+        ("A=(5 $(list) 7)", "${#A[@]}", HOLE),
+        ("declare -A A=([x]=5 [y]=6)", "${A[x]}", HOLE),
+        ('read -ra A <<< "$UNKNOWN"', "${A[0]}", HOLE),
+    ],
+)
+def test_elements_of_an_array(before: str, written: str, word: str) -> None:
+    text = f"{before}\necho {written}\n"
+    command = read_shell(Text.verbatim(SourceFile("a.sh", text), 0, len(text))).commands[-1]
+    assert [found.value for found in command.words[1:]] == [word]
+
+
+def test_a_loop_over_the_numbers_of_an_array() -> None:
+    text = 'P=(81 82)\nfor i in "${!P[@]}"; do\n  vllm serve m --port ${P[$i]}\ndone\n'
+    assert [str(value(node, "port")) for node in deployment({"a.sh": text}).nodes] == ["81", "82"]

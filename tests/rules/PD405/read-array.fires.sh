@@ -1,0 +1,8 @@
+# pd-test: target=vllm:0.27.1 severity=error
+GPUS=0,1
+PORTS=8100,8200
+IFS=',' read -ra G <<< "$GPUS"
+IFS=',' read -ra P <<< "$PORTS"
+for i in "${!G[@]}"; do
+  CUDA_VISIBLE_DEVICES=${G[$i]} vllm serve Qwen/Qwen3-8B --port ${P[$i]} --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}' &
+done
