@@ -9,7 +9,8 @@ from typing import Any
 
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
-from pd_launch.launcher.sources.python_commands import Commands
+from pd_launch.launcher.sources.python_commands import PAIR, RUNNERS, SERVERS, Commands
+from pd_launch.launcher.sources.python_flow import written_out
 from pd_launch.launcher.sources.python_texts import literals, spelled
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
@@ -38,7 +39,8 @@ def read_python(source: SourceFile, found: Found) -> None:
         found.faults.append(Fault("unreadable", origin, f"not valid Python: {message}", f"不是有效的 Python:{message}"))
         return
     try:
-        _Reader(source, tree, found).read()
+        starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
+        _Reader(source, written_out(tree, starts), found).read()
     except RecursionError:
         found.faults.append(Fault("unreadable", source.origin(0, 0), "nested too deep", "嵌套过深"))
 
@@ -101,7 +103,10 @@ class _Reader:
         elif isinstance(target, ast.Subscript):
             name = self.node(target.slice).value
             if isinstance(name, str) and ast.unparse(target.value) in ENVIRON:
-                self.env[name] = EnvVar(name, self.node(value), "python")
+                found, before = self.node(value), self.env.get(name)
+                if before is not None and before.value.value != found.value:
+                    found = Node(Unknown(name), found.origin)  # one of them, and which engine has it is not known
+                self.env[name] = EnvVar(name, found, "python")
             elif isinstance(name, str) and isinstance(target.value, ast.Name):
                 self.entries.setdefault(target.value.id, {})[name] = value
 
@@ -232,8 +237,10 @@ class _Reader:
             return Node(entries, self.origin(expression))
         if name == "loads" and expression.args:
             return self.json(expression.args[0])
-        if name == "dict" and not expression.args and all(k.arg for k in expression.keywords):
-            return Node({str(k.arg): self.node(k.value) for k in expression.keywords}, self.origin(expression))
+        if name == "dict" and len(expression.args) < 2 and all(k.arg for k in expression.keywords):
+            more = {str(k.arg): self.node(k.value) for k in expression.keywords}
+            known = dict(self.node(expression.args[0]).items()) if expression.args else {}
+            return Node({**known, **more}, self.origin(expression))
         return Node(Unknown(f"{name}(…)"), self.origin(expression))
 
     def json(self, expression: ast.expr) -> Node:

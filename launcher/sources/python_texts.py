@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
 
@@ -14,6 +15,8 @@ Value = Callable[[ast.expr], Node]
 Part = tuple[str, int]
 """Characters, and the offset in the file that all of them come from."""
 MAX_DEPTH = 20
+_PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
+_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|[^{}]*\})")
 
 
 def made(value: str, source: SourceFile, origin: Origin) -> Text:
@@ -32,6 +35,13 @@ def spelled(expression: ast.expr, value: Value, source: SourceFile, origin: Orig
             parts.append((_shown(value(inner)) if plain else HOLE, start))
     elif isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add):
         return _sum(expression, value, source, start)
+    elif isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mod):
+        right = expression.right
+        given = list(right.elts) if isinstance(right, ast.Tuple) else [right]
+        return _filled(value(expression.left).text, _PERCENT, given, {}, value)
+    elif isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute) and _formats(expression):
+        named = {keyword.arg: keyword.value for keyword in expression.keywords if keyword.arg}
+        return _filled(value(expression.func.value).text, _BRACES, expression.args, named, value)
     elif isinstance(expression, ast.Call) and len(expression.args) == 1 and ast.unparse(expression.func) == "str":
         parts.append((_shown(value(expression.args[0])), _offset(source, value(expression.args[0]).origin)))
     elif isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith("json.dumps"):
@@ -39,6 +49,36 @@ def spelled(expression: ast.expr, value: Value, source: SourceFile, origin: Orig
     else:
         return None
     return _text(parts, source, start)
+
+
+def _formats(call: ast.Call) -> bool:
+    plain = not any(isinstance(argument, ast.Starred) for argument in call.args) and all(k.arg for k in call.keywords)
+    return plain and isinstance(call.func, ast.Attribute) and call.func.attr == "format"
+
+
+def _filled(
+    template: Text | None, places: re.Pattern[str], given: list[ast.expr], named: dict[str, ast.expr], value: Value
+) -> Text | None:
+    """Return a template of ``%`` or ``.format`` with its places filled; what is not plain there is a hole."""
+    if template is None:
+        return None
+    parts: list[Part] = []
+    at = taken = 0
+    for match in places.finditer(template.value):
+        parts += zip(template.value[at : match.start()], template.spots[at : match.start()], strict=False)
+        at = match.end()
+        name, spot = match["name"] or "", template.spots[match.start()]
+        if match["same"]:
+            parts.append((match["same"][0], spot))
+            continue
+        wanted = named.get(name)
+        if not name or name.isdigit():
+            index = int(name) if name else taken
+            taken += 1
+            wanted = given[index] if index < len(given) else None
+        parts.append((_shown(value(wanted)) if wanted is not None and match["plain"] else HOLE, spot))
+    parts += zip(template.value[at:], template.spots[at:], strict=False)
+    return _text(parts, template.source, template.spots[0])
 
 
 def literals(source: SourceFile, start: int, end: int, value: object) -> Text | None:

@@ -1,0 +1,246 @@
+"""Functions and loops of Python files that start engines: a copy of the body for each call and each element.
+
+A name that a copy assigns gets a name of its own there, and a parameter is replaced by what the call gives, so each
+copy reads like code that was written out.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Iterator, Mapping
+
+MAX_COPIES = 64
+_MAX_NODES = 20_000
+_MAX_DEPTH = 4
+_MAX_RANGE = 32
+_STARTERS = ("Process", "Thread", "submit", "apply_async", "run_in_executor")
+"""What calls the function that it is given."""
+
+Bindings = Mapping[str, ast.expr]
+
+
+def written_out(tree: ast.Module, starts: Collection[str]) -> ast.Module:
+    """Return the module with a copy of each function and loop that calls one of ``starts``, for each use of it."""
+    return _Flow(tree, starts).module() if _calls(tree, starts) else tree
+
+
+class _Flow:
+    def __init__(self, tree: ast.Module, starts: Collection[str]) -> None:
+        self.tree = tree
+        self.copies = self.nodes = 0
+        self.lists: dict[str, list[ast.expr]] = {}
+        functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                self.lists.setdefault(node.targets[0].id, []).append(node.value)
+        names = set(starts)
+        for _ in range(_MAX_DEPTH):  # a function that calls one that starts an engine starts one too
+            names |= {function.name for function in functions if _calls(function, names)}
+        self.starts = names
+        named = [function.name for function in functions]
+        self.functions = {f.name: f for f in functions if f.name in names and named.count(f.name) == 1}
+
+    def module(self) -> ast.Module:
+        used = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and self.used(node)]
+        called = {name for call in used if (name := self.used(call))}
+        inside = {id(node) for name in called for node in ast.walk(self.functions[name])}
+        if not called and not any(isinstance(node, ast.For) for node in ast.walk(self.tree)):
+            return self.tree
+        for node in list(ast.walk(self.tree)):
+            if isinstance(inner := getattr(node, "body", None), list):
+                node.body = [s for s in inner if not (_is_function(s) and s.name in called)]  # type: ignore[attr-defined]
+        met = {id(node) for s in self.tree.body if not _is_function(s) for node in ast.walk(s)}
+        body = self.block(self.tree.body, 0)
+        for call in used:
+            if id(call) not in inside and id(call) not in met:  # in a class or in a function that nothing calls
+                body += self.call(call, 0)
+        return ast.Module(body, self.tree.type_ignores)
+
+    def used(self, call: ast.Call) -> str | None:
+        """Return the function of the file that a call runs, by itself or in a process of its own."""
+        name = _name(call.func)
+        if name in self.functions and isinstance(call.func, ast.Attribute) == _is_method(self.functions[name]):
+            return name
+        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        if name in _STARTERS and target is None and call.args:
+            target = call.args[0]
+        given = _name(target) if target is not None and name in _STARTERS else ""
+        return given if given in self.functions else None
+
+    def block(self, statements: list[ast.stmt], depth: int) -> list[ast.stmt]:
+        """Return statements with those loops and calls written out that start engines."""
+        made: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.For) and _calls(statement, self.starts):
+                made += self.loop(statement, depth)
+                continue
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(statement, name, None)
+                if isinstance(inner, list) and _calls(statement, self.starts) and not _is_function(statement):
+                    setattr(statement, name, self.block(inner, depth))
+            made.append(statement)
+            heads = _heads(statement)
+            made += [new for head in heads for call in _calls_in(head) for new in self.call(call, depth)]
+        return made
+
+    def loop(self, loop: ast.For, depth: int) -> list[ast.stmt]:
+        elements = self.elements(loop.iter)
+        bound = [_bound(loop.target, element) for element in elements]
+        if not bound or None in bound or depth >= _MAX_DEPTH:
+            loop.body = self.block(loop.body, depth)
+            return [loop]
+        made: list[ast.stmt] = []
+        for bindings in bound:
+            made += self.copied(loop.body, bindings or {}, depth) if self.copies < MAX_COPIES else []
+        return made
+
+    def call(self, call: ast.Call, depth: int) -> list[ast.stmt]:
+        name = self.used(call)
+        if name is None or depth >= _MAX_DEPTH or self.copies >= MAX_COPIES:
+            return []
+        function = self.functions[name]
+        return self.copied(function.body, _arguments(function, call, _name(call.func) != name), depth)
+
+    def copied(self, body: list[ast.stmt], bindings: Bindings, depth: int) -> list[ast.stmt]:
+        self.nodes += sum(1 for statement in body for _ in ast.walk(statement))
+        if self.nodes > _MAX_NODES:
+            return []
+        self.copies += 1
+        local = {
+            node.id
+            for statement in body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        shared = {n for s in body for node in ast.walk(s) if isinstance(node, ast.Global) for n in node.names}
+        names = _Names(bindings, local - shared, f"·{self.copies}")
+        made = [names.visit(copy.deepcopy(statement)) for statement in body]
+        for name, values in [(n + names.suffix, v) for n in local for v in self.lists.get(n, [])]:
+            self.lists.setdefault(name, []).append(names.visit(copy.deepcopy(values)))
+        return self.block(made, depth + 1)
+
+    def elements(self, iterated: ast.expr) -> list[ast.expr]:
+        """Return the elements that a loop runs over, where they are written in the file."""
+        if isinstance(iterated, ast.Name):
+            values = self.lists.get(iterated.id, [])
+            return self.elements(values[0]) if len(values) == 1 and not isinstance(values[0], ast.Name) else []
+        if isinstance(iterated, (ast.List, ast.Tuple)):
+            return [] if any(isinstance(element, ast.Starred) for element in iterated.elts) else list(iterated.elts)
+        if not isinstance(iterated, ast.Call):
+            return []
+        name = _name(iterated.func)
+        if name == "range":
+            numbers = [a.value for a in iterated.args if isinstance(a, ast.Constant) and isinstance(a.value, int)]
+            known = numbers and len(numbers) == len(iterated.args) <= 2
+            counted = range(*numbers)[:_MAX_RANGE] if known else range(0)
+            return [ast.copy_location(ast.Constant(number), iterated) for number in counted]
+        if name == "items" and isinstance(iterated.func, ast.Attribute):
+            mapping = iterated.func.value
+            found = self.lists.get(mapping.id, []) if isinstance(mapping, ast.Name) else [mapping]
+            table = found[0] if len(found) == 1 else None
+            if not isinstance(table, ast.Dict):
+                return []
+            pairs = zip(table.keys, table.values, strict=True)
+            return [_tuple([key, value], value) for key, value in pairs if key is not None]
+        columns = [self.elements(argument) for argument in iterated.args]
+        if name == "enumerate" and len(columns) == 1:
+            return [_tuple([ast.copy_location(ast.Constant(i), e), e], e) for i, e in enumerate(columns[0])]
+        if name == "zip" and columns:
+            return [_tuple(list(row), row[0]) for row in zip(*columns, strict=False)]
+        return []
+
+
+class _Names(ast.NodeTransformer):
+    """Puts what is bound in the place of names, and gives the names of one copy a suffix."""
+
+    def __init__(self, bindings: Bindings, local: set[str], suffix: str) -> None:
+        self.bindings = {name: value for name, value in bindings.items() if name not in local}
+        self.local, self.suffix = local, suffix
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.local:
+            node.id += self.suffix
+        elif node.id in self.bindings and isinstance(node.ctx, ast.Load):
+            return copy.deepcopy(self.bindings[node.id])
+        return node
+
+
+def _tuple(elements: list[ast.expr], place: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Tuple(elements, ast.Load()), place)
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _calls(node: ast.AST, names: Collection[str]) -> bool:
+    """Whether a call, or a function that is handed on, below ``node`` has one of ``names``."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            given = [keyword.value for keyword in inner.keywords if keyword.arg == "target"] + inner.args[:1]
+            if _name(inner.func) in names or (
+                _name(inner.func) in _STARTERS and any(_name(value) in names for value in given)
+            ):
+                return True
+    return False
+
+
+def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    return (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+
+
+def _is_method(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return [arg.arg for arg in function.args.args[:1]] in (["self"], ["cls"])
+
+
+def _heads(statement: ast.stmt) -> list[ast.AST]:
+    """Return the parts of a statement that it runs itself: not the blocks below it."""
+    if _is_function(statement):
+        return []
+    return [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+
+
+def _bound(target: ast.expr, element: ast.expr) -> dict[str, ast.expr] | None:
+    """Return what a loop's names are for one element; None where that cannot be said."""
+    if isinstance(target, ast.Name):
+        return {target.id: element}
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(element, (ast.Tuple, ast.List)):
+        return None
+    if len(target.elts) != len(element.elts):
+        return None
+    found: dict[str, ast.expr] = {}
+    for name, value in zip(target.elts, element.elts, strict=True):
+        inner = _bound(name, value)
+        if inner is None:
+            return None
+        found.update(inner)
+    return found
+
+
+def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, handed: bool) -> dict[str, ast.expr]:
+    """Return what the parameters of a function are in a call; of one that is handed on, what ``args`` gives."""
+    args = function.args
+    names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
+    found = dict(zip(names[len(names) - len(args.defaults) :], args.defaults, strict=True))
+    found |= {arg.arg: value for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
+    positional, keywords = list(call.args), list(call.keywords)
+    if handed:
+        given = next((k.value for k in keywords if k.arg == "args"), None)
+        more = next((k.value for k in keywords if k.arg == "kwargs"), None)
+        positional = list(given.elts) if isinstance(given, (ast.Tuple, ast.List)) else positional[1:]
+        keywords = [k for k in more.keywords if k.arg] if isinstance(more, ast.Call) else []
+        if isinstance(more, ast.Dict):
+            entries = zip(more.keys, more.values, strict=True)
+            found |= {str(k.value): v for k, v in entries if isinstance(k, ast.Constant)}
+    if _is_method(function):
+        names = names[1:]
+    if not any(isinstance(value, ast.Starred) for value in positional):
+        found |= dict(zip(names, positional, strict=False))
+    return found | {k.arg: k.value for k in keywords if k.arg in {*names, *(arg.arg for arg in args.kwonlyargs)}}
