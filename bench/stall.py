@@ -54,13 +54,18 @@ class Rank:
         self.pure = CpuCopies(list(whole), self.worker._pool.regions)
         self.victim = random.Random(0).sample(range(1, total), blocks)
         self.number = 0
+        self._exchange(set())  # the first report tells the scheduler side that there is a worker
 
     def preempt(self) -> None:
         """Let a step preempt a request; end the request afterwards, so that its host blocks are free again."""
         self.number += 1
         name = f"r{self.number}"
         self.side.ledger.track(name, [self.victim], len(self.victim) * SIZE)
-        step = self.side.step(_output(preempted={name}))
+        self._exchange({name})
+        self.side.finished(name)
+
+    def _exchange(self, preempted: set[str]) -> None:
+        step = self.side.step(_output(preempted))
         received = pickle.loads(pickle.dumps(StepMetadata(step))).step
         self.worker.save(received)
         self.worker.load(received)
@@ -68,7 +73,6 @@ class Rank:
         self.side.worker_output(
             SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None)
         )
-        self.side.finished(name)
 
     def copy(self) -> None:
         """Copy the same blocks to the same place."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
+from vllm.config import get_current_vllm_config_or_none
 from vllm.distributed.kv_transfer.kv_connector.v1.base import (
     KVConnectorBase_V1,
     KVConnectorMetadata,
@@ -13,11 +16,13 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
 from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
+from pd_launch.connector.engines import Sides, own_transfer
 from pd_launch.connector.ledger import Step
-from pd_launch.connector.limits import allocation_error, check_budget
+from pd_launch.connector.limits import allocation_error, check_budget, ranks_here, ranks_of
 from pd_launch.connector.metadata import StepMetadata, WorkerReport
 from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
 from pd_launch.connector.options import Options, parse_options
+from pd_launch.connector.regions import block_regions
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
 from pd_launch.connector.wording import WORDING
@@ -26,6 +31,7 @@ from pd_launch.schemas.budget import NEW_NAME, OLD_NAME, host_blocks
 from pd_launch.schemas.units import human_size
 
 logger = init_logger(f"vllm.{__name__}")
+SIDES: Sides[OffloadWorker] = Sides()
 
 
 class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ignore[misc]
@@ -41,18 +47,22 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler: OffloadScheduler | None = None
         self.worker: OffloadWorker | None = None
         self._step: Step | None = None
+        self._engine: str | None = None  # the scheduler side's name for this engine
+        self._worker_here: OffloadWorker | None = None  # its worker side, if that is in this process
         transfer = vllm_config.kv_transfer_config
         if not self._active(transfer.kv_role, role):
             return
         groups = read_groups(kv_cache_config, vllm_config)
         size = block_bytes(kv_cache_config)
-        options = self._options(transfer, vllm_config.parallel_config, size * kv_cache_config.num_blocks, role)
+        extra = transfer.kv_connector_extra_config or {}
+        cache_bytes = size * kv_cache_config.num_blocks
+        options = self._options(extra, transfer.kv_role, vllm_config.parallel_config, cache_bytes, role)
         budget = options.budget.per_rank_bytes or 0
-        self._ranks = _ranks_here(vllm_config.parallel_config)
-        check_budget(budget, self._ranks, self.default_name)
         words = WORDING[self.default_name]
         if role == KVConnectorRole.WORKER:
+            self._cache_config = vllm_config.cache_config
             self.worker = self.make_worker(budget, kv_cache_config.num_blocks, options)
+            SIDES.add(self.worker)
             return
         blocks = host_blocks(budget, size)
         if not blocks:
@@ -63,7 +73,8 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
-        self.scheduler.device_blocks = kv_cache_config.num_blocks
+        self._engine = uuid4().hex
+        self._worker_here = SIDES.of(self._engine)
         self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
@@ -98,15 +109,11 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             )
         return True
 
-    def _options(self, transfer: Any, parallel: Any, device_cache_bytes: int, role: KVConnectorRole) -> Options:
-        world_size = (
-            parallel.tensor_parallel_size
-            * parallel.pipeline_parallel_size
-            * getattr(parallel, "prefill_context_parallel_size", 1)
-        )
-        options = parse_options(
-            transfer.kv_connector_extra_config or {}, world_size, self.default_name, device_cache_bytes
-        )
+    def _options(
+        self, extra: Mapping[str, Any], kv_role: str, parallel: Any, device_cache_bytes: int, role: KVConnectorRole
+    ) -> Options:
+        world_size = ranks_of(parallel)
+        options = parse_options(extra, world_size, self.default_name, device_cache_bytes)
         per_rank = options.budget.per_rank_bytes or 0
         if self.default_name == NEW_NAME:
             text = f"per_rank_bytes={per_rank} world_size={world_size} host_memory_ratio={options.budget.ratio}"
@@ -117,9 +124,11 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             self.default_name,
             role.name,
             text,
-            transfer.kv_role,
+            kv_role,
             options.prefix_caching,
         )
+        self._ranks = ranks_here(parallel)
+        check_budget(per_rank, self._ranks, self.default_name)
         return options
 
     def _hash_block_size(self, vllm_config: Any) -> int:
@@ -168,7 +177,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         """Return what the workers do in this step."""
         if self.scheduler is None:
             return StepMetadata(Step(0))
-        return StepMetadata(self.scheduler.step(scheduler_output), self.scheduler.device_blocks)
+        return StepMetadata(self.scheduler.step(scheduler_output), self._engine)
 
     def update_connector_output(self, connector_output: Any) -> None:
         """Take in what the workers report."""
@@ -194,28 +203,55 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             HostMemoryError: there is no such memory, or it cannot be pinned.
             ValueError: the layout of the cache is unknown, or the budget holds no block.
         """
-        if self.worker is None:
+        if self.worker is None or not self._turn_to_registered(kv_caches):
             return
         try:
             self.worker.register(kv_caches)
         except (OSError, OverflowError, MemoryError) as error:
             raise allocation_error(self.worker.budget, self._ranks, self.default_name, error) from error
 
+    def _turn_to_registered(self, kv_caches: Any) -> bool:
+        """Make a new worker side if the engine is not the one that this was made for; False for one without ours."""
+        config = get_current_vllm_config_or_none()
+        if config is None or config.cache_config is self._cache_config or not config.cache_config.num_gpu_blocks:
+            return True
+        found = own_transfer(config.kv_transfer_config)
+        if found is None:
+            return False
+        kv_role, extra = found
+        num_blocks = config.cache_config.num_gpu_blocks
+        cache_bytes = num_blocks * sum(int(region.shape[1]) for region in block_regions(kv_caches, num_blocks))
+        options = self._options(extra, kv_role, config.parallel_config, cache_bytes, KVConnectorRole.WORKER)
+        self._cache_config = config.cache_config
+        self.worker = self.make_worker(options.budget.per_rank_bytes or 0, num_blocks, options)
+        SIDES.add(self.worker)
+        return True
+
     def handle_preemptions(self, kv_connector_metadata: Any) -> None:
         """Run the step's saves, before anything else of the step touches the freed blocks.
 
         Raises:
-            RuntimeError: the step is of another engine than this worker side was made for.
+            RuntimeError: the step is of an engine that has no worker side in this process.
         """
-        if not (self.worker and isinstance(kv_connector_metadata, StepMetadata)):
-            return
-        self.worker.check_blocks(kv_connector_metadata.device_blocks)
-        self.worker.save(kv_connector_metadata.step)
+        if self._turn_to(kv_connector_metadata) and self.worker:
+            self.worker.save(kv_connector_metadata.step)
 
     def bind_connector_metadata(self, connector_metadata: KVConnectorMetadata) -> None:
         """Keep the step for the calls that follow."""
         super().bind_connector_metadata(connector_metadata)
-        self._step = connector_metadata.step if isinstance(connector_metadata, StepMetadata) else None
+        self._step = connector_metadata.step if self._turn_to(connector_metadata) else None
+
+    def _turn_to(self, metadata: Any) -> bool:
+        """Let the worker side be that of the engine whose step this is; False where there is nothing to do."""
+        if self.worker is None or not isinstance(metadata, StepMetadata) or metadata.engine is None:
+            return False
+        worker = SIDES.of(metadata.engine)
+        if worker is None:
+            raise RuntimeError(
+                f"{self.default_name}: this step is of an engine whose KV cache was never registered in this process"
+            )
+        self.worker = worker
+        return True
 
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:
         """Run the step's loads."""
@@ -245,8 +281,9 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def shutdown(self) -> None:
         """Give the host memory back."""
-        if self.worker:
-            self.worker.close()
+        for worker in (self.worker, self._worker_here):
+            if worker:
+                worker.close()
 
     # Statistics
 
@@ -265,13 +302,6 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     ) -> OffloadPromMetrics:
         """Return the Prometheus side."""
         return OffloadPromMetrics(vllm_config, metric_types, labelnames, per_engine_labelvalues)
-
-
-def _ranks_here(parallel: Any) -> int:
-    """Return how many ranks of this engine share this host's memory."""
-    ranks = parallel.tensor_parallel_size * parallel.pipeline_parallel_size
-    ranks *= getattr(parallel, "prefill_context_parallel_size", 1)
-    return max(1, int(ranks) // max(1, int(getattr(parallel, "nnodes", 1) or 1)))
 
 
 class PreemptOffloadConnector(RecomputeCPUOffloadConnector):

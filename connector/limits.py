@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pd_launch.schemas.units import human_size
 
@@ -85,3 +86,14 @@ def _message(name: str, per_rank: int, ranks: int, why: str, root: Path) -> str:
         f"{', '.join(known) or 'unknown'}. Lower cpu_bytes_to_use_per_rank, or raise the limit; every other engine on "
         "this host needs its own share"
     )
+
+
+def ranks_of(parallel: Any) -> int:
+    """Return how many ranks one engine has: TP × PP × PCP."""
+    ranks = parallel.tensor_parallel_size * parallel.pipeline_parallel_size
+    return int(ranks * getattr(parallel, "prefill_context_parallel_size", 1))
+
+
+def ranks_here(parallel: Any) -> int:
+    """Return how many ranks of this engine share this host's memory."""
+    return max(1, ranks_of(parallel) // max(1, int(getattr(parallel, "nnodes", 1) or 1)))

@@ -15,11 +15,11 @@ class StepMetadata(KVConnectorMetadata):  # type: ignore[misc]
 
     Attributes:
         step: what to copy.
-        device_blocks: blocks of the device cache that the scheduler counts with; None where it does nothing.
+        engine: whose step it is; None where the scheduler side does nothing.
     """
 
     step: Step
-    device_blocks: int | None = None
+    engine: str | None = None
 
 
 @dataclass

@@ -33,6 +33,7 @@ FALLBACKS = (
     "partial",
     "untracked",
     "resumable",
+    "prompt_pass",
     "window",
     "overwritten",
     "save_failed",
@@ -109,7 +110,9 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
             for name, (series, text) in COUNTERS.items()
         }
         self._gauges = {
-            name: gauge(name=PREFIX + series, documentation=text, labelnames=labelnames)
+            name: gauge(  # of several API servers the one that heard last
+                name=PREFIX + series, documentation=text, labelnames=labelnames, multiprocess_mode="mostrecent"
+            )
             for name, (series, text) in GAUGES.items()
         }
         self._fallback = counter(

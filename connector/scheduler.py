@@ -36,7 +36,8 @@ class OffloadScheduler:
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
-        self.device_blocks: int | None = None  # of the device cache, where the workers are to check them
+        self._answered = False  # a worker side of this connector has reported
+        self._silence_told = False
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -66,6 +67,9 @@ class OffloadScheduler:
         return True
 
     def _may_save(self) -> bool:
+        if not self._answered:
+            self._tell_silence()
+            return False
         if not self._reset_seen and not self._reset_missing_told:
             self._reset_missing_told = True
             logger.warning(
@@ -74,6 +78,18 @@ class OffloadScheduler:
                 self._words.connector,
             )
         return self._reset_seen
+
+    def _tell_silence(self) -> None:
+        """Without a worker side nothing is copied, and then a restore would be blocks that nobody wrote."""
+        if self._silence_told:
+            return
+        self._silence_told = True
+        logger.warning(
+            "%s: no worker of this connector has answered so far: until one does nothing is saved and preempted "
+            "requests are recomputed. vLLM keeps the workers' connector of a process until the engine that it was made "
+            "for is shut down: where another one was used in this process before, shut that engine down first",
+            self._words.connector,
+        )
 
     # Admission
 
@@ -135,7 +151,8 @@ class OffloadScheduler:
             self._preempted(request_id, output)
         if self.saves_late:
             self._revoke_overwritten(output)
-        for request_id in output.finished_req_ids:
+        # An identifier may be used again as soon as its request is over: then it is both finished and new.
+        for request_id in output.finished_req_ids - {new.req_id for new in output.scheduled_new_reqs}:
             self.finished(request_id)
         scheduled = output.num_scheduled_tokens
         for new in output.scheduled_new_reqs:
@@ -149,7 +166,9 @@ class OffloadScheduler:
                 self._track(request_id, rows, computed)
             else:
                 self.ledger.extend(request_id, rows, computed)
-        return self.ledger.advance()
+        step = self.ledger.advance()
+        step.report |= not self._answered
+        return step
 
     def _revoke_overwritten(self, output: Any) -> None:
         """Give up saves of blocks that the runner zeroes, or makes private copies in, before it lets us save."""
@@ -181,7 +200,7 @@ class OffloadScheduler:
             logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
-        if self._resumable(request_id) or not self._may_save():
+        if self._resumable(request_id) or not self._may_save() or not self._may_restore(request_id, computed):
             return False
         parked = self.ledger.park(request_id, rows, computed, self._hashes(request_id, computed))
         if parked.tokens == 0:
@@ -201,6 +220,22 @@ class OffloadScheduler:
             parked.copied,
             parked.copied == 0,
         )
+        return True
+
+    def _may_restore(self, request_id: str, computed: int) -> bool:
+        """Whether vLLM may take what is saved back.
+
+        It reads no cached KV where the whole prompt must go through the model: for prompt logprobs, and to pool every
+        token. A prompt pass that was cut short begins anew. One that is over has delivered, so nothing hinders a
+        restore any more, which newer releases must be told.
+        """
+        request = self._requests.get(request_id)
+        if request is None or not getattr(request, "skip_reading_prefix_cache", False):
+            return True
+        if computed < request.num_prompt_tokens:
+            self.counts.add(FALLBACK + "prompt_pass")
+            return False
+        request.skip_reading_prefix_cache = False
         return True
 
     def _tell_skipped(self, request_id: str, parked: Parked) -> None:
@@ -245,6 +280,7 @@ class OffloadScheduler:
         """Take in one KVConnectorOutput: reports, failed loads, ends of asynchronous loads."""
         report = output.kv_connector_worker_meta
         if isinstance(report, WorkerReport):
+            self._answered = True
             self.ledger.limit(report.capacity)
             self._count_workers(report.totals)
             lost = self.ledger.report(report.done, report.failed)

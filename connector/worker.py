@@ -14,7 +14,7 @@ from pd_launch.connector.ledger import Step, Transfer
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts
 from pd_launch.connector.pool import HostPool
-from pd_launch.connector.regions import Caches, LayoutError, block_regions
+from pd_launch.connector.regions import Caches, block_regions
 from pd_launch.connector.wording import Wording
 from pd_launch.schemas.units import human_size
 
@@ -63,11 +63,6 @@ class OffloadWorker:
         self._make = make
         self._pool: HostPool | None = None
         self._copies: CopyBackend | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        """Forget what an earlier engine of this process did: vLLM may hand its worker side to the next one."""
-        self.close()
         self._seen = 0  # the last step whose saves were issued
         self._under_way: list[_UnderWay] = []
         self._loaded: set[str] = set()  # requests whose asynchronous load is over, for the next report
@@ -76,7 +71,7 @@ class OffloadWorker:
         self.counts = Counts()
 
     def register(self, caches: Caches) -> None:
-        """Take in the device cache and allocate the host pool.
+        """Take in the device cache and allocate the host pool; again, where the engine has a new one.
 
         Raises:
             LayoutError: the blocks of a tensor cannot be found.
@@ -84,11 +79,8 @@ class OffloadWorker:
             OSError: the host memory cannot be mapped or pinned.
         """
         again = self._pool is not None
-        self._begin()
-        try:
-            regions = block_regions(caches, self._num_blocks)
-        except LayoutError as error:
-            raise LayoutError(f"{error}{'; ' + self._of_another() if again else ''}") from error
+        self.close()
+        regions = block_regions(caches, self._num_blocks)
         device = regions[0].device
         choice = choose(device, self._wanted)
         if self._make is not None:
@@ -103,6 +95,8 @@ class OffloadWorker:
         if self._pin and (registers := registrar(device)) is not None and not self._pool.pin(registers):
             raise OSError(f"{device} refuses to pin it: set pin_host_memory to false, or allow more locked memory")
         self._copies = choice.make(regions, self._pool.regions)
+        if again:
+            self._failed = set(range(self._pool.blocks))  # what was saved is gone with the pool of then
         logger.info(
             "%s scaffold registered: %d device blocks, %d host blocks of %d bytes in %d regions on %s, pinned=%s, "
             "copies=%s, NUMA node=%s",
@@ -115,21 +109,6 @@ class OffloadWorker:
             self._pool.pinned,
             choice.name,
             self._pool.node,
-        )
-
-    def check_blocks(self, device_blocks: int | None) -> None:
-        """Refuse steps that count with another device cache than this side does.
-
-        Raises:
-            RuntimeError: they are of a later engine of this process.
-        """
-        if device_blocks not in (None, self._num_blocks):
-            raise RuntimeError(f"the engine has {device_blocks} KV blocks; {self._of_another()}")
-
-    def _of_another(self) -> str:
-        return (
-            f"{self._words.connector}'s worker side was made for an engine with {self._num_blocks} KV blocks, and vLLM "
-            "keeps it until that engine is shut down: shut it down before the next one starts in this process"
         )
 
     def save(self, step: Step) -> None:

@@ -21,7 +21,7 @@ from tests.connector.test_sides import Pool, output, request, scheduler
 def connector(kind: Any = RecomputeCPUOffloadConnector) -> Any:
     """The scheduler side of a connector, without an engine's configuration."""
     made = object.__new__(kind)
-    made.scheduler, made.worker, made._step = scheduler(), None, None
+    made.scheduler, made.worker, made._step, made._engine = scheduler(), None, None, None
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,6 @@ from pd_launch.connector.groups import Group  # noqa: E402
 from pd_launch.connector.ledger import Step, Transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata, WorkerReport  # noqa: E402
 from pd_launch.connector.metrics import OffloadStats  # noqa: E402
-from pd_launch.connector.regions import LayoutError  # noqa: E402
 from pd_launch.connector.scheduler import OffloadScheduler  # noqa: E402
 from pd_launch.connector.wording import WORDING, Wording  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
@@ -32,10 +32,23 @@ class Pool:
         return True
 
 
-def scheduler(host_blocks: int = 10, hash_block_size: int | None = None) -> OffloadScheduler:
-    made = OffloadScheduler([Group(4)], host_blocks, WORDS, hash_block_size)
-    made.wrap_reset(Pool())
+def scheduler(
+    host_blocks: int = 10,
+    hash_block_size: int | None = None,
+    groups: Sequence[Group] = (Group(4),),
+    words: Wording = WORDS,
+    pool: Any = None,
+) -> OffloadScheduler:
+    made = OffloadScheduler(groups, host_blocks, words, hash_block_size)
+    made.wrap_reset(pool or Pool())
+    made.worker_output(answer(0))  # its workers are there
     return made
+
+
+def answer(done: int, capacity: int = 100, **fields: Any) -> Any:
+    return SimpleNamespace(
+        kv_connector_worker_meta=WorkerReport(done, capacity, **fields), invalid_block_ids=set(), finished_recving=None
+    )
 
 
 def request(rid: str = "a", num_tokens: int = 20, **fields: Any) -> Any:
@@ -95,14 +108,12 @@ def test_the_stock_path_saves_what_was_tracked() -> None:
 
 
 def test_with_several_groups_a_copy_is_offered_when_its_save_is_reported() -> None:
-    made = OffloadScheduler([Group(4), Group(4)], 10, WORDS)
-    made.wrap_reset(Pool())
+    made = scheduler(groups=[Group(4), Group(4)])
     made.before_preempt(request(), ([1, 2], [3, 4]), 8)
     step = made.step(output(preempted={"a"}))
     assert step.report
     assert made.matched(request(), 0) == (None, False)
-    report = WorkerReport(step.number, 10, set(), {})
-    made.worker_output(SimpleNamespace(kv_connector_worker_meta=report, invalid_block_ids=set(), finished_recving=None))
+    made.worker_output(answer(step.number))
     assert made.matched(request(), 0) == (8, False)
 
 
@@ -132,8 +143,7 @@ def test_the_line_of_a_victim_that_does_not_fit_tells_what_is_computed_again(
     monkeypatch.setattr(
         "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
     )
-    made = OffloadScheduler([Group(4)], 1, words)
-    made.wrap_reset(Pool())
+    made = scheduler(1, words=words)
     assert made.before_preempt(request("b"), ([4],), 4)
     assert made.before_preempt(request("a"), ([1, 2, 3],), 9)
     assert lines == [
@@ -147,8 +157,7 @@ def test_the_line_of_a_victim_whose_window_is_gone_does_not_ask_for_memory(monke
     monkeypatch.setattr(
         "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
     )
-    made = OffloadScheduler([Group(4, window=8)], 10, WORDS)
-    made.wrap_reset(Pool())
+    made = scheduler(groups=[Group(4, window=8)])
     assert made.before_preempt(request("a"), ([0, 0, 3],), 12)
     assert lines == [
         "Skip recompute offload for request a: CPU cache has 10 free blocks and 1 would be taken, but blocks that an "
@@ -179,8 +188,8 @@ def test_resumable_and_untracked_requests_are_refused() -> None:
 
 
 def test_a_reset_calls_the_wrap_and_nothing_stale_is_saved() -> None:
-    made, pool = OffloadScheduler([Group(4)], 10, WORDS), Pool()
-    made.wrap_reset(pool)
+    pool = Pool()
+    made = scheduler(pool=pool)
     running(made)
     made.before_preempt(request("b"), ([4],), 4)
     assert pool.reset_prefix_cache()
@@ -193,11 +202,52 @@ def test_a_reset_calls_the_wrap_and_nothing_stale_is_saved() -> None:
 
 def test_without_a_reset_to_watch_nothing_is_saved() -> None:
     made = OffloadScheduler([Group(4)], 10, WORDS)
+    made.worker_output(answer(0))
     made.wrap_reset(SimpleNamespace())
     running(made)
     assert made.step(output(preempted={"a"})).saves == []
     assert made.before_preempt(request("b"), ([4],), 4)
     assert made.ledger.copies == {}
+
+
+def test_without_a_worker_of_ours_nothing_is_saved_and_it_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(
+        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
+    )
+    made = OffloadScheduler([Group(4)], 10, WORDS)
+    made.wrap_reset(Pool())
+    running(made)
+    step = made.step(output(preempted={"a"}))
+    assert step.report and step.saves == []  # each step asks
+    assert made.before_preempt(request("b"), ([4],), 4)
+    assert made.ledger.copies == {}
+    assert len(lines) == 1 and "shut that engine down first" in lines[0]
+    made.worker_output(answer(step.number))
+    assert not made.step(output()).report
+    running(made)
+    assert [t.device for t in made.step(output(preempted={"a"})).saves] == [[1, 2, 3]]
+
+
+def test_an_unfinished_prompt_pass_that_must_be_whole_is_not_saved() -> None:
+    made = scheduler()
+    wanted = request(num_prompt_tokens=10, skip_reading_prefix_cache=True)
+    assert made.before_preempt(wanted, ([1, 2, 3],), 9)
+    assert made.ledger.copies == {} and wanted.skip_reading_prefix_cache
+    assert counts(made) == {"fallback.prompt_pass": 1}
+    assert made.before_preempt(wanted, ([1, 2, 3],), 10)
+    assert made.matched(wanted, 0) == (10, False)
+    assert not wanted.skip_reading_prefix_cache  # else newer schedulers would not take the answer
+
+
+def test_a_request_under_the_identifier_of_one_that_just_ended_is_followed() -> None:
+    made = scheduler()
+    running(made)
+    made.finished("a")
+    made.allocated(request(resumable=True), [[4, 5]], 0)
+    made.step(output(new={"a": ([[4, 5]], 0)}, scheduled={"a": 6}, finished={"a"}))
+    assert made.step(output(preempted={"a"})).saves == []
+    assert counts(made) == {"fallback.resumable": 1}
 
 
 def test_prefix_hashes_share_only_final_full_blocks() -> None:
@@ -311,29 +361,18 @@ def test_a_worker_saves_before_it_loads_and_reports_when_asked() -> None:
     assert made.report(Step(2)) is None
 
 
-def test_the_worker_side_of_an_earlier_engine_begins_anew() -> None:
+def test_a_worker_side_with_a_new_cache_has_nothing_of_before() -> None:
     made, cache = worker()
-    made.save(Step(7, saves=[Transfer("a", [3], [9]), Transfer("b", [2], [1])]))  # the first fails
-    made.load(Step(7, loads=[Transfer("a", [5], [9], asynchronous=True)]))
+    made.save(Step(1, saves=[Transfer("a", [3], [0])]))
     later = cache.clone() + 1
     made.register({"layer": later})
-    assert made.take_loaded() == made.take_invalid() == set()
-    step = Step(1, saves=[Transfer("a", [3], [0])], loads=[Transfer("a", [5], [0])], report=True)
-    made.save(step)
-    made.load(step)
+    made.load(Step(2, loads=[Transfer("a", [5], [0])]))
+    assert made.take_invalid() == {5}
+    made.save(Step(3, saves=[Transfer("b", [3], [1])]))
+    made.load(Step(3, loads=[Transfer("b", [5], [1])]))
     assert torch.equal(later[5], later[3]) and not torch.equal(later[5], cache[3])
-    report = made.report(step)
-    assert report is not None and (report.done, report.failed, report.totals["saved_bytes"]) == (1, set(), 1024)
-
-
-def test_the_worker_side_of_an_earlier_engine_refuses_another_cache() -> None:
-    made, _ = worker()
-    made.check_blocks(8)
-    made.check_blocks(None)  # the scheduler side does nothing
-    with pytest.raises(RuntimeError, match=r"the engine has 16 KV blocks; .* with 8 KV blocks, .* shut it down"):
-        made.check_blocks(16)
-    with pytest.raises(LayoutError, match=r"shape \(9, .* shut it down"):
-        made.register({"layer": torch.zeros(9, 2, 9, 16)})
+    report = made.report(Step(3, report=True))
+    assert report is not None and (report.done, report.failed) == (3, {0, 2, 3})
 
 
 def test_a_save_that_fails_recomputes_and_the_engine_goes_on() -> None:

@@ -67,6 +67,7 @@ class Mode:
     tensor_parallel: int = 1
     kv_dtype: str = "auto"
     policy: str | None = None
+    prompt_logprobs: int | None = None
     faults: tuple[str, ...] = ()
 
 
@@ -300,7 +301,13 @@ def answer_all(engine: Any, mode: Mode, counters: Counters, counts: dict[str, fl
     counters.clear()
     counts.clear()
     work = prompts(mode)
-    sampling = SamplingParams(temperature=0, max_tokens=mode.output, ignore_eos=True, detokenize=False)
+    sampling = SamplingParams(
+        temperature=0,
+        max_tokens=mode.output,
+        ignore_eos=True,
+        detokenize=False,
+        prompt_logprobs=mode.prompt_logprobs,
+    )
     extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
     start = time.monotonic()
     answers = engine.generate(work, sampling, use_tqdm=False, **extra)

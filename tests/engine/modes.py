@@ -49,6 +49,7 @@ MODES = {
     "asynchronous restores": Mode(extra=BESIDE),
     "asynchronous restores and scheduling, prefix caching": Mode(extra=BESIDE, asynchronous=True, prefix_caching=True),
     "asynchronous restores, two KV groups": Mode(**HYBRID, extra=BESIDE),
+    "prompt logprobs": Mode(prompt_logprobs=1),
     "fp8 KV cache": Mode(kv_dtype="fp8"),
     "two ranks": Mode(tensor_parallel=2, module=FAULTY),
 }

@@ -11,6 +11,7 @@ import gc
 import importlib.util
 import platform
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -147,30 +148,39 @@ def test_copies_past_the_caches_bring_the_same_back(change: dict[str, Any]) -> N
     assert result["tokens"] == expected(mode)
 
 
-def two_engines(mode: Mode, shut_down: bool) -> dict[str, Any]:
-    """Serve with an engine, then with a second one in the same process; the first stays unless it is shut down."""
+def two_engines(mode: Mode, first: str) -> dict[str, Any]:
+    """Serve with an engine, then with another one in the same process, then with the first again if it stays."""
     counters = Counters()
     counters.install()
-    first = make_engine(mode)
-    before = answer_all(first, mode, counters, {})
-    if shut_down:
-        first.llm_engine.engine_core.shutdown()
-        del first
+    before: list[Any] = []
+    if first == "fails":
+        with pytest.raises(ValueError, match="holds no block"):
+            make_engine(replace(mode, extra={"cpu_bytes_to_use_per_rank": 1000}, blocks=30))
+    else:
+        engine = make_engine(mode)
+        before.append(answer_all(engine, mode, counters, {})["tokens"])
+    if first == "ends":
+        engine.llm_engine.engine_core.shutdown()
+        del engine
         gc.collect()
     second = make_engine(mode)
     counts = count_all(second)
-    return {**answer_all(second, mode, counters, counts), "before": before["tokens"]}
+    result = answer_all(second, mode, counters, counts)
+    if first == "stays":
+        before.append(answer_all(engine, mode, counters, {})["tokens"])
+    return {**result, "before": before}
 
 
-@pytest.mark.parametrize("shut_down", [True, False])
-def test_a_second_engine_in_the_process_works_as_the_first(shut_down: bool) -> None:
-    """Where the first stays, vLLM hands its worker side of the connector to the second."""
-    result = run(Mode(), partial(two_engines, shut_down=shut_down))
+@pytest.mark.parametrize("first", ["ends", "stays", "fails"])
+def test_a_second_engine_in_the_process_works_as_the_first(first: str) -> None:
+    """Unless the first has ended, vLLM hands its worker side of the connector to the second."""
+    result = run(Mode(), partial(two_engines, first=first))
     assert "error" not in result, result["log"][-4000:]
     assert result["counts"]["restored"] == result["preempted"] >= 3
     assert result["counts"]["saved_bytes"] == result["counts"]["restored_bytes"]
     assert result["recomputed"] == 0
-    assert result["before"] == result["tokens"] == expected(Mode())
+    assert result["before"] == [expected(Mode())] * {"ends": 1, "stays": 2, "fails": 0}[first]
+    assert result["tokens"] == expected(Mode())
 
 
 def test_plain_takes_no_extra_step() -> None:
