@@ -10,8 +10,10 @@ from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 
 SEED = "PYTHONHASHSEED"
-POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1", "MooncakeStoreConnector")
+POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 """Connectors of pools that several engines share; their keys come from vLLM's block hashes."""
+SHARING = ("MooncakeStoreConnector",)
+"""Also the memory of one engine alone, and then one process makes all hashes."""
 SERVED = ("LMCacheMPConnector",)
 """Connectors whose server computes the keys, from the tokens alone (lmcache/v1/multiprocess/token_hasher.py, 0.5.6)."""
 
@@ -21,7 +23,8 @@ KV 池需要固定的 PYTHONHASHSEED
 ## 作用
 
 报告:使用 KV 池(AscendStoreConnector 等,以及 OffloadingConnector 的 p2p 层)的节点没有设置 `PYTHONHASHSEED`,设成
-`random`,或各节点的值不同。LMCache 在多个 rank 之间,或者几个引擎共用一个后端时,同样需要它,以警告级别报告;
+`random`,或各节点的值不同。LMCache 在多个 rank 之间,以及几个引擎或几个数据并行 rank
+通过 LMCache 或 MooncakeStoreConnector 共用一个存储时,同样需要它,以警告级别报告;
 LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读入别的环境文件,则不报告。
 
 ## 为什么重要
@@ -46,9 +49,9 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires on a node with a KV pool (AscendStoreConnector and its like, the p2p tier of OffloadingConnector) where
-    `PYTHONHASHSEED` is not set, is `random`, or differs between the nodes. LMCache with several ranks, or engines that
-    share a store, needs it too: a warning; not LMCacheMPConnector, whose server hashes by itself. A script that reads a
-    further file of variables is left alone.
+    `PYTHONHASHSEED` is not set, is `random`, or differs between the nodes. LMCache with several ranks, and engines or
+    ranks of data parallelism that share a store through LMCache or MooncakeStoreConnector, need it too: a warning; not
+    LMCacheMPConnector, whose server hashes by itself. A script that reads a further file of variables is left alone.
 
     ## Why it matters
 
@@ -87,7 +90,7 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
 def _pool(node: NodeLaunch, deployment: Deployment) -> Connector | None:
     """Return the connector that needs the seed, or None."""
     for connector in connectors(node.kv_transfer):
-        shared = _is_lmcache(connector) and _shared(node, deployment)
+        shared = (_is_lmcache(connector) or connector.name in SHARING) and _shared(connector, node, deployment)
         if connector.name in POOLS or "p2p" in _tiers(connector) or shared:
             return connector
     return None
@@ -104,8 +107,16 @@ def _is_lmcache(connector: Connector) -> bool:
     return (connector.name or "").startswith("LMCache") and connector.name not in SERVED
 
 
-def _shared(node: NodeLaunch, deployment: Deployment) -> bool:
+def _only_hits(connector: Connector) -> bool:
+    """Whether the engine works without the seed, and only what others stored is not found."""
+    return _is_lmcache(connector) or connector.name in SHARING
+
+
+def _shared(connector: Connector, node: NodeLaunch, deployment: Deployment) -> bool:
     """Whether several processes look up the same hashes: more than one rank, or another engine with its settings."""
+    if connector.name in SHARING:  # the scheduler alone makes the keys, one for each rank of data parallelism
+        alike = [n for n in deployment.nodes if any(c.name in SHARING for c in connectors(n.kv_transfer))]
+        return (node.data or 1) > 1 or len(alike) > 1 or node.role in ("kv_producer", "kv_consumer")
     alike = [other for other in deployment.nodes if any(map(_is_lmcache, connectors(other.kv_transfer)))]
     fleet = len(alike) > 1 and "LMCACHE_CONFIG_FILE" in node.env
     return (
@@ -136,7 +147,7 @@ def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         origin,
         message,
         Msg(f"export {SEED}=0 on all nodes", f"在所有节点上导出 {SEED}=0"),
-        severity="warning" if _is_lmcache(connector) else "error",
+        severity="warning" if _only_hits(connector) else "error",
     )
 
 
@@ -153,6 +164,6 @@ def _differs(pools: list[NodeLaunch], deployment: Deployment) -> Iterator[Hit]:
                     f"{SEED} 在这里是 {seed},在别处是 {other}",
                 ),
                 Msg(f"export the same {SEED} on all nodes", f"在所有节点上使用同一个 {SEED}"),
-                severity="warning" if _is_lmcache(connector) else "error",
+                severity="warning" if _only_hits(connector) else "error",
                 related=((first.env[SEED].value.origin, Msg("the other value", "另一个值")),),
             )
