@@ -42,7 +42,7 @@ def reversed_loads(metadata: Any) -> Any:
     if not isinstance(metadata, StepMetadata):
         return metadata
     loads = [dataclasses.replace(load, device=load.device[::-1]) for load in metadata.step.loads]
-    return StepMetadata(dataclasses.replace(metadata.step, loads=loads))
+    return dataclasses.replace(metadata, step=dataclasses.replace(metadata.step, loads=loads))
 
 
 def install() -> None:
@@ -90,13 +90,13 @@ def install() -> None:
     OffloadWorker.register = registered  # type: ignore[method-assign]
 
 
-def _raising(copy: Callable[..., None], name: str) -> Callable[..., None]:
-    def wrapped(*args: Any, **kwargs: Any) -> None:
+def _raising(copy: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         wanted = fault()
         if wanted.startswith(name) and (not wanted.endswith("rank 1") or _rank() == 1):
             Path(os.environ[VARIABLE]).write_text("")  # once
             raise RuntimeError(f"injected: {wanted}")
-        copy(*args, **kwargs)
+        return copy(*args, **kwargs)
 
     return wrapped
 
