@@ -104,7 +104,10 @@ def _one_field(owner: type[Any], name: str, value: Any, always: dict[str, Any]) 
 
 
 def check_connectors(options: argparse.Namespace) -> None:
-    """Find the classes of all connectors as the factory does, those of a MultiConnector's children too."""
+    """Find the classes of all connectors as the factory does, those of a MultiConnector's children too.
+
+    OffloadingConnector's options are read by the part that it makes of them at start.
+    """
     config = getattr(options, "kv_transfer_config", None)
     if config is None or config.kv_connector is None:
         return
@@ -116,6 +119,37 @@ def check_connectors(options: argparse.Namespace) -> None:
     if config.kv_connector == "MultiConnector" and class_ is not None:
         view = types.SimpleNamespace(kv_transfer_config=config)
         _found(lambda: class_._get_connector_classes_and_configs(view), None)
+    if getattr(options, "kv_offloading_size", None) is None:
+        for name, extra in _named(config):
+            if name == "OffloadingConnector" and extra.get("spec_name", "CPUOffloadingSpec") == "CPUOffloadingSpec":
+                _offload_spec(extra)
+
+
+def _named(config: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """Return name and options of the connector and of its children."""
+    extra = config.kv_connector_extra_config or {}
+    children = extra.get("connectors", []) if config.kv_connector == "MultiConnector" else []
+    return [
+        (config.kv_connector, extra),
+        *((child.get("kv_connector"), child.get("kv_connector_extra_config") or {}) for child in children),
+    ]
+
+
+def _offload_spec(extra: dict[str, Any]) -> None:
+    """Make vLLM's CPU offloading spec for a small cache."""
+    from vllm.v1.kv_offload.cpu.spec import CPUOffloadingSpec
+
+    CPUOffloadingSpec(
+        types.SimpleNamespace(
+            extra_config=extra,
+            enable_kv_cache_events=False,
+            groups=(),
+            cache=types.SimpleNamespace(tokens_per_hash=16, blocks_per_chunk=1),
+            parallel=types.SimpleNamespace(world_size=1),
+            worker_kv_bytes_per_block=4096,
+            replicated_layout=False,
+        )
+    )
 
 
 def _found(look_up: Any, module_path: str | None) -> Any:
