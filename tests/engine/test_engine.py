@@ -104,6 +104,7 @@ def test_identical_nothing_recomputed_and_wrong_copies_show(name: str) -> None:
         wrong = result["faults"][fault]
         assert wrong["preempted"] >= 3
         assert wrong["counts"]["restored"] >= 3
+        assert wrong["counts"]["restored_bytes"] > 0  # copied, and not merely planned
         assert not wrong["identical"], fault
 
 
