@@ -17,8 +17,10 @@ RECOMPUTE_MODULE = "vllm_ascend.core.recompute_scheduler."
 _FIELD = re.compile(r"(\w+)=([^,\s]+)")
 _FALLBACK = re.compile(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
 _GAUGE = re.compile(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
-_STATS_ONLY = ("untracked", "resumable")
+_STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten")
 """Reasons that only the statistics tell, not a line of their own. A reset is wanted, so it is no fallback."""
+_PARKED_BEFORE = ("overwritten",)
+"""Those of requests whose preemption a line of its own told."""
 
 
 @dataclass
@@ -207,7 +209,7 @@ def _stats(engine: EngineFacts, hit: Hit) -> None:
     for reason, count in _FALLBACK.findall(text):
         if reason in _STATS_ONLY:
             totals = engine.book.totals
-            totals.preempted += int(count)
+            totals.preempted += 0 if reason in _PARKED_BEFORE else int(count)
             totals.unknown += int(count)
             totals.fallbacks[reason] = totals.fallbacks.get(reason, 0) + int(count)
     gauges = {name: int(value) for name, value in _GAUGE.findall(text)}

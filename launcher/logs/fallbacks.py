@@ -48,6 +48,22 @@ FALLBACKS = {
         _NOTHING_TO_DO,
         "",
     ),
+    "prompt_pass": (
+        Msg(
+            "{count}×: a request that needs its whole prompt pass (prompt logprobs, pooling) was not through it",
+            "{count} 次:请求需要完整的提示词计算(prompt logprobs、池化),当时尚未完成",
+        ),
+        _NOTHING_TO_DO,
+        "",
+    ),
+    "overwritten": (
+        Msg(
+            "{count}×: the model runner wrote into blocks before they could be saved",
+            "{count} 次:model runner 在保存之前写入了这些块",
+        ),
+        _NOTHING_TO_DO,
+        "",
+    ),
     "save_failed": (Msg("{count}×: a copy to the host failed", "{count} 次:复制到主机失败"), _REPORT, ""),
     "load_failed": (Msg("{count}×: a copy back to the device failed", "{count} 次:复制回设备失败"), _POLICY, "PD221"),
     "not_offloaded": (

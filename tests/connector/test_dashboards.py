@@ -73,3 +73,9 @@ def test_panels_are_told_apart_and_fit() -> None:
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
     names = {variable["name"] for variable in dashboard()["templating"]["list"]}
     assert set(re.findall(r"\$(\w+)", " ".join(expressions()))) - {"__rate_interval", "labels"} <= names
+
+
+def test_the_log_reader_has_words_for_every_reason() -> None:
+    from pd_launch.launcher.logs.fallbacks import FALLBACKS as WORDS
+
+    assert set(FALLBACKS) - {"reset"} <= set(WORDS)  # a reset is wanted

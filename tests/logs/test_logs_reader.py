@@ -154,6 +154,15 @@ def test_reasons_that_only_the_statistics_tell() -> None:
     found = report(HEALTHY + line(stats) + line(stats))
     assert found.verdict == "fallbacks" and found.counts is not None
     assert found.counts.fallbacks == {"resumable": 4}
+    assert found.counts.preempted == 1 + 4
+
+
+@pytest.mark.parametrize(("reason", "more"), [("prompt_pass", 2), ("overwritten", 0)])
+def test_only_a_request_that_was_not_parked_is_one_more_preemption(reason: str, more: int) -> None:
+    found = report(HEALTHY + line(f"KV Transfer metrics: fallback.{reason}=2"))
+    assert found.verdict == "fallbacks" and found.counts is not None
+    assert (found.counts.fallbacks, found.counts.preempted) == ({reason: 2}, 1 + more)
+    assert not any("unknown" in problem.text for problem in found.problems)
 
 
 def test_an_engine_that_dies_and_one_that_is_stopped() -> None:
