@@ -136,7 +136,7 @@ def _rank(launch: NodeLaunch, local: int) -> dict[str, Piece]:
 
 def _pod(box: Box, labels: dict[str, str], name: str, changes: Sequence[Changes]) -> dict[str, Any]:
     spec: dict[str, Any] = {}
-    if box.ascend:
+    if _on_the_node(box):
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     if box.section.runtime:
         spec["runtimeClassName"] = box.section.runtime
@@ -144,7 +144,7 @@ def _pod(box: Box, labels: dict[str, str], name: str, changes: Sequence[Changes]
     container = {
         "name": box.side,
         "image": box.image,
-        **_command(box, changes),
+        **_command(box, [_reachable(box, *pair) for pair in zip(box.launches, changes, strict=True)]),
         "env": _environment(box, name),
         "ports": [{"name": f"http-{port}", "containerPort": port} for port in bound(box, "http")],
         "resources": _resources(box),
@@ -156,6 +156,19 @@ def _pod(box: Box, labels: dict[str, str], name: str, changes: Sequence[Changes]
     spec["containers"] = [{key: value for key, value in container.items() if value not in ([], {})}]
     spec["volumes"] = volumes
     return {"metadata": {"labels": labels}, "spec": spec}
+
+
+def _on_the_node(box: Box) -> bool:
+    """Whether the pod is in the node's network, and not in one of its own."""
+    return box.ascend
+
+
+def _reachable(box: Box, launch: NodeLaunch, change: Changes) -> Changes:
+    """Let a server that would listen to its own pod only listen to all."""
+    host = launch.value("host")
+    if _on_the_node(box) or host is None or not is_loopback(host.string() or ""):
+        return change
+    return {**change, "host": None}
 
 
 def _command(box: Box, changes: Sequence[Changes]) -> dict[str, Any]:
@@ -181,7 +194,9 @@ def _environment(box: Box, name: str) -> list[dict[str, Any]]:
     if has_connector(box, "NixlConnector") and not is_loopback(variables.get(ADDRESS[2], "")):
         variables[ADDRESS[2]] = box.address or "auto"
     for variable, value in variables.items():
-        if variable in ADDRESS and value in (box.address, "auto"):
+        # The one machine of a loopback address is a pod here, and the other side is in another one.
+        elsewhere = not _on_the_node(box) and is_loopback(value)
+        if variable in ADDRESS and (elsewhere or value in (box.address, "auto")):
             entries.append(_own_address(variable))
         else:
             entries.append({"name": variable, "value": _escaped(value)})
