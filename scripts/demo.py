@@ -166,7 +166,8 @@ def burst(prefill: Engine, decode: Engine, counter: pathlib.Path, reference: lis
     """Send the burst through a pair and return what the decode engine and its connectors counted."""
     work = prompts()
     before = first_hand_over(prefill, decode, counter, work[0])
-    tell(f"{REQUESTS} requests of {PROMPT_TOKENS} + {OUTPUT_TOKENS} tokens through prefill and {decode.name}")
+    prompt = f"{PROMPT_TOKENS[0]} to {PROMPT_TOKENS[-1]}"
+    tell(f"{REQUESTS} requests of {prompt} + {OUTPUT_TOKENS} tokens through prefill and {decode.name}")
     answers = answer_by_pair(prefill, decode, work)
     seen = settled(decode)
     return Figures(

@@ -16,7 +16,9 @@ from demo_engines import DemoError, Engine
 
 MODEL = "cpu-tiny"
 REQUESTS = 8
-PROMPT_TOKENS = 100
+# All different. Equal requests keep step, so that all of a victim's blocks are full when it must go; and full blocks
+# may be restored in any order, since keys carry their positions: the negative control would see nothing.
+PROMPT_TOKENS = range(100, 100 + 3 * REQUESTS, 3)
 OUTPUT_TOKENS = 150
 REQUEST_SECONDS = 180.0
 # Asks the prefill engine to keep the request's KV for another engine, whose address comes back with the answer.
@@ -35,7 +37,7 @@ Tokens = list[int]
 def prompts() -> list[Tokens]:
     """Return the burst's prompts: random words of the tiny model's vocabulary, the same in every run."""
     draw = random.Random(0)
-    return [[draw.randrange(3, 512) for _ in range(PROMPT_TOKENS)] for _ in range(REQUESTS)]
+    return [[draw.randrange(3, 512) for _ in range(length)] for length in PROMPT_TOKENS]
 
 
 def _complete(engine: Engine, prompt: Tokens, max_tokens: int, **more: Any) -> dict[str, Any]:
