@@ -48,6 +48,7 @@ REVERSED = "bench.reversed_restore"
 LEAST_PREEMPTED = 3
 KEPT_RUNS = 5
 HAND_OVER_TRIES = 3
+BURSTS = 3
 START = time.monotonic()
 
 
@@ -168,8 +169,14 @@ def burst(prefill: Engine, decode: Engine, counter: pathlib.Path, reference: lis
     before = first_hand_over(prefill, decode, counter, work[0])
     prompt = f"{PROMPT_TOKENS[0]} to {PROMPT_TOKENS[-1]}"
     tell(f"{REQUESTS} requests of {prompt} + {OUTPUT_TOKENS} tokens through prefill and {decode.name}")
-    answers = answer_by_pair(prefill, decode, work)
-    seen = settled(decode)
+    answers: list[Tokens] = []
+    for left in reversed(range(BURSTS)):
+        answers += answer_by_pair(prefill, decode, work)
+        seen = settled(decode)
+        if seen["vllm:num_preemptions_total"] >= LEAST_PREEMPTED or not left:
+            break
+        # Requests that a busy machine lets arrive one after the other press less.
+        tell(f"only {seen['vllm:num_preemptions_total']} preempted; the same requests once more")
     return Figures(
         requests=len(answers),
         preempted=seen["vllm:num_preemptions_total"],
@@ -179,7 +186,7 @@ def burst(prefill: Engine, decode: Engine, counter: pathlib.Path, reference: lis
         bytes_to_host=seen["pd_launch:preempt_offload_saved_bytes_total"],
         bytes_to_device=seen["pd_launch:preempt_offload_restored_bytes_total"],
         recomputed=scheduled_tokens(counter) - before - sum(map(len, answers)),
-        identical=answers == reference,
+        identical=answers == reference * (len(answers) // len(work)),
     )
 
 

@@ -238,3 +238,24 @@ def test_free_ports_differ() -> None:
 def test_missing_count_is_told(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="the step counter left no count"):
         demo_traffic.scheduled_tokens(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    ("preempted", "rounds", "last_differs"),
+    [([5], 1, False), ([2, 4], 2, False), ([0, 1, 2], 3, False), ([2, 4], 2, True)],
+)
+def test_too_little_pressure_sends_the_requests_again(
+    preempted: list[int], rounds: int, last_differs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, reference = demo.prompts(), [[1, 2], [3]]
+    sent = [reference] * (rounds - 1) + [[[1, 2], [4]] if last_differs else reference]
+    answers, counts = iter(copy.deepcopy(sent)), iter(preempted)
+    monkeypatch.setattr(demo, "prompts", lambda: work[:2])
+    monkeypatch.setattr(demo, "first_hand_over", lambda *_: 10)
+    monkeypatch.setattr(demo, "answer_by_pair", lambda *_: next(answers))
+    monkeypatch.setattr(demo, "settled", lambda _: demo._Counts({"vllm:num_preemptions_total": next(counts)}))
+    monkeypatch.setattr(demo, "scheduled_tokens", lambda _: 10 + 3 * rounds + 7)
+    engine = type("Engine", (), {"name": "decode"})()
+    found = demo.burst(engine, engine, Path("counter"), reference)
+    assert (found.requests, found.preempted, found.recomputed) == (2 * rounds, preempted[-1], 7)
+    assert found.identical is not last_differs
