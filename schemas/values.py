@@ -127,6 +127,10 @@ class Text:
         """Return the characters ``[start, end)`` with their places."""
         return Text(self.value[start:end], self.source, self.spots[start : end + 1])
 
+    def stand_in(self, value: str) -> Text:
+        """Return a text that is written nowhere itself, at the beginning of this one, from which it follows."""
+        return Text(value, self.source, [self.spots[0]] * (len(value) + 1))
+
     def node(self, via: str = "") -> Node:
         """Return the text as a string node, Unknown if any part of it is."""
         value: Any = Unknown(self.value.replace(HOLE, "…")) if HOLE in self.value else self.value

@@ -130,7 +130,7 @@ def _engine(
 
 
 def _made(word: str, at: Text) -> Text:
-    return Text(word, at.source, [at.spots[0]] * (len(word) + 1))
+    return at.stand_in(word)
 
 
 def _address(value: str) -> str:

@@ -37,7 +37,7 @@ class Nested(NamedTuple):
 
     def scope(self) -> Scope:
         """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
-        hole = Text(HOLE, self.text.source, [self.text.spots[0]] * 2)
+        hole = self.text.stand_in(HOLE)
         return Scope({name: variable.value.text or hole for name, variable in self.env.items()})
 
 
@@ -60,6 +60,15 @@ class Found:
 
 def keep(_: NodeLaunch) -> None:
     """Complete nothing."""
+
+
+def with_variables(env: Mapping[str, EnvVar]) -> Finish:
+    """Return what gives an engine variables that stand around it; what it sets itself goes first."""
+
+    def finish(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+
+    return finish
 
 
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
@@ -204,7 +213,7 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
-    made = [Text(word, first.source, [first.spots[0]] * (len(word) + 1)) for word in ("vllm", "serve")]
+    made = [first.stand_in(word) for word in ("vllm", "serve")]
     return [*made, *words]
 
 

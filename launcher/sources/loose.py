@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine, with_variables
 from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.wrapped import STARTS, joined
-from pd_launch.schemas.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import Node, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
@@ -33,15 +33,15 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> Non
     elif isinstance(node.value, list):
         texts = _texts(node)
         if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
-            found.nested.append(Nested(joined(texts, "\n"), _given(env), env))
+            found.nested.append(Nested(joined(texts, "\n"), with_variables(env), env))
             return
         if len(texts) == len(node.value) and are_arguments(texts):
-            add_arguments(texts, path, node, found, _given(env))
+            add_arguments(texts, path, node, found, with_variables(env))
             return
         for child in node.elements():
             _look(child, env, path, found)
     elif node.text is not None and STARTS.search(node.text.value):
-        found.nested.append(Nested(node.text, _given(env), env))
+        found.nested.append(Nested(node.text, with_variables(env), env))
 
 
 def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:
@@ -49,18 +49,11 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) 
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
     words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
-    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, _given(env))
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env))
 
 
 def _texts(node: Node | None) -> list[Text]:
     return [part.text for part in node.elements() if part.text is not None] if node is not None else []
-
-
-def _given(env: Mapping[str, EnvVar]) -> Finish:
-    def finish(node: NodeLaunch) -> None:
-        node.env = {**env, **node.env}
-
-    return finish
 
 
 def _environment(mapping: Node) -> dict[str, EnvVar]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine, keep
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
@@ -45,7 +45,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         data = tree.get("data")
         for name, text in data.items() if data else ():
             if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
-                found.nested.append(Nested(text.text, lambda node: None))
+                found.nested.append(Nested(text.text, keep))
 
 
 def _inference_service(tree: Node, path: str, found: Found) -> None:
@@ -53,7 +53,7 @@ def _inference_service(tree: Node, path: str, found: Found) -> None:
     arguments = tree.get("spec", "predictor", "model", "args")
     texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
     if arguments is not None and are_arguments(texts):
-        add_arguments(texts, path, arguments, found, lambda node: None)
+        add_arguments(texts, path, arguments, found, keep)
 
 
 def are_arguments(texts: Sequence[Text]) -> bool:
@@ -155,7 +155,7 @@ def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
     if tensor is None or tensor.text is None or not size or any(flag in word.value for word in words):
         return []
     place = tensor.text
-    return [Text(word, place.source, [place.spots[0]] * (len(word) + 1)) for word in (flag, str(size))]
+    return [place.stand_in(word) for word in (flag, str(size))]
 
 
 def _injected(container: Node) -> dict[str, EnvVar]:
@@ -174,12 +174,12 @@ def _is_named(entry: Node, name: str) -> bool:
 
 
 def _serve(place: Text) -> list[Text]:
-    return [Text(word, place.source, [place.spots[0]] * (len(word) + 1)) for word in ("vllm", "serve")]
+    return [place.stand_in(word) for word in ("vllm", "serve")]
 
 
 def _hole(place: Text, length: int) -> Text:
     """Return a word that is not known; of length 2, any number of them."""
-    return Text(HOLE * length, place.source, [place.spots[0]] * (length + 1))
+    return place.stand_in(HOLE * length)
 
 
 def _words(node: Node | None, lookup: object) -> list[Text]:

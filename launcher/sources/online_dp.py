@@ -33,9 +33,9 @@ def read_online_dp(options: list[Text], template: SourceFile, read: Callable[[Te
         }
         if local is None:
             values.update({1: HOLE, 2: HOLE, 4: HOLE})
-        bound = {n: Text(v, place.source, [place.spots[0]] * (len(v) + 1)) for n, v in values.items()}
+        bound = {n: place.stand_in(v) for n, v in values.items()}
         for position, name in ((3, "dp-size"), (5, "dp-address"), (6, "dp-rpc-port"), (7, "tp-size")):
-            bound[position] = given.get(name) or Text(HOLE, place.source, [place.spots[0]] * 2)
+            bound[position] = given.get(name) or place.stand_in(HOLE)
         read(text, Scope(positional=bound))
 
 

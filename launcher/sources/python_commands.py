@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Mapping
 
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, read_command
+from pd_launch.launcher.sources.engines import Found, Nested, read_command, with_variables
 from pd_launch.launcher.sources.python_texts import made
 from pd_launch.launcher.sources.shell import Command
-from pd_launch.schemas.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 RUNNERS = frozenset({"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec"})
@@ -68,7 +68,7 @@ class Commands:
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
                 self._run(self._words(first.args[0]), origin, env)
             elif text is not None:
-                self.found.nested.append(Nested(text, _given(env), env))
+                self.found.nested.append(Nested(text, with_variables(env), env))
             elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
                 self._run(self._words(call.args[0]), origin, env)
 
@@ -96,7 +96,7 @@ class Commands:
     def _run(self, words: list[Text], origin: Origin, env: Mapping[str, EnvVar]) -> None:
         if words:
             command = Command(words[:MAX_WORDS], {}, origin)
-            read_command(command, "python", self.source.path, self.found, _given(env))
+            read_command(command, "python", self.source.path, self.found, with_variables(env))
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""
@@ -123,10 +123,3 @@ class Commands:
 
     def _hole(self, expression: ast.expr, length: int) -> Text:
         return made(HOLE * length, self.source, self.node(expression).origin)
-
-
-def _given(env: Mapping[str, EnvVar]) -> Finish:
-    def finish(node: NodeLaunch) -> None:
-        node.env = {**env, **node.env}
-
-    return finish

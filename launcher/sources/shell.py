@@ -232,7 +232,7 @@ class _Runner:
             items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
             return name, ([*old, *items] if append and isinstance(old, list) else items)[:MAX_ITEMS]
         end = self.words.span(node)[1]
-        value = self.words.single(right, scope) if right is not None else self._made("", end, end)
+        value = self.words.single(right, scope) if right is not None else self.words.spread("", end, end)
         if append and isinstance(old, Text):
             return name, concat([old, value], self.source, end)
         return name, value
@@ -323,7 +323,7 @@ class _Runner:
             return False
         start, end = self.words.span(node)
         after = str(number + amount)
-        scope.variables[name] = self._made(after, start, end)
+        scope.variables[name] = self.words.spread(after, start, end)
         return True
 
     def on_while_statement(self, node: Any, scope: Scope) -> None:
@@ -388,16 +388,14 @@ class _Runner:
             adds = all(t.value.startswith(head) for t in texts) and all(more[0] in " \t\n" for more in longer)
             if head and longer and adds:
                 start, end = self.words.span(node)
-                return concat([shortest.part(0, len(head)), self._made(f" {HOLE}", start, end)], self.source, end)
+                return concat(
+                    [shortest.part(0, len(head)), self.words.spread(f" {HOLE}", start, end)], self.source, end
+                )
         return rest
-
-    def _made(self, value: str, start: int, end: int) -> Text:
-        """Return a text that is not written as such, at the place that it follows from."""
-        return Text(value, self.source, [self.base.spots[start]] * len(value) + [self.base.spots[end]])
 
     def _hole(self, node: Any) -> Text:
         start, end = self.words.span(node)
-        return self._made(HOLE, start, end)
+        return self.words.spread(HOLE, start, end)
 
     def on_redirected_statement(self, node: Any, scope: Scope) -> None:
         before = len(self.script.commands)

@@ -122,7 +122,7 @@ class Words:
                 return [], 1
             low, high = int(first[:9]), int(last[:9])
             numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
-            return [self._spread(str(number), start, end) for number in numbers], 1
+            return [self.spread(str(number), start, end) for number in numbers], 1
         listed = node.next_sibling if self.raw(node) == "{" else None
         closing = listed.next_sibling if listed is not None and listed.type == "word" else None
         if listed is None or closing is None or self.raw(closing) != "}" or "," not in self.raw(listed):
@@ -154,11 +154,11 @@ class Words:
             return self._expansion(node, scope, quoted)
         if kind == "arithmetic_expansion":
             value = self._arithmetic(node, scope)
-            return [_Piece(self._spread(HOLE if value is None else str(value), start, end), True)]
+            return [_Piece(self.spread(HOLE if value is None else str(value), start, end), True)]
         if kind == "command_substitution":
             return self._substitution(node, scope, quoted)
         if kind in ("process_substitution", "brace_expression"):
-            return [_Piece(self._spread(HOLE, start, end), True)]
+            return [_Piece(self.spread(HOLE, start, end), True)]
         return [_Piece(self._unescape(start, end, _WORD_ESCAPE), True)]
 
     def _adjacent(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
@@ -171,7 +171,7 @@ class Words:
         """Expand a double-quoted string; text between its expansions is taken from the file, blanks included."""
         start, end = self.span(node)
         closed = node.children and node.children[-1].type == '"' and len(node.children) > 1
-        found: list[_Piece] = [_Piece(self._spread("", start + 1, start + 1), True)]
+        found: list[_Piece] = [_Piece(self.spread("", start + 1, start + 1), True)]
         at = start + 1
         for child in node.children[1:]:
             if child.type in ("string_content", '"'):
@@ -218,7 +218,7 @@ class Words:
             spots.append(self.base.spots[match.start()])
         return Text("".join(value), self.source, [*spots, self.base.spots[end]])
 
-    def _spread(self, value: str, start: int, end: int) -> Text:
+    def spread(self, value: str, start: int, end: int) -> Text:
         """Return ``value`` with all its characters at the expansion that it came from."""
         return Text(value, self.source, [self.base.spots[start]] * len(value) + [self.base.spots[end]])
 
@@ -240,9 +240,9 @@ class Words:
         if value is None:
             many = not counts and (name in ("@", "*") or self._is_array(node))
             unknown = HOLE * 2 if many else HOLE
-            return [_Piece(self._spread(unknown, start, end), quoted)]
+            return [_Piece(self.spread(unknown, start, end), quoted)]
         if isinstance(value, list):
-            return [_Piece(self._spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
+            return [_Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
         return [_Piece(self._local(value, start, end), quoted)]
 
     def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
@@ -258,8 +258,8 @@ class Words:
         if not self._is_array(node) or sure < len(values):
             return None  # one of them may be any number of words
         if operator == "#":
-            return self._spread(str(len(values)), start, end)
-        return [self._spread(str(number), start, end) for number in range(len(values))]
+            return self.spread(str(len(values)), start, end)
+        return [self.spread(str(number), start, end) for number in range(len(values))]
 
     def _index(self, subscript: Any, scope: Scope) -> int | None:
         inner = [child for child in subscript.children[1:] if child.is_named]
@@ -276,11 +276,11 @@ class Words:
 
     def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[_Piece]:
         if node is None:
-            return [_Piece(self._spread("", start, start), quoted)]
+            return [_Piece(self.spread("", start, start), quoted)]
         return self.pieces(node, scope, quoted)
 
     def _local(self, value: Text, start: int, end: int) -> Text:
-        return value if value.source is self.source else self._spread(value.value, start, end)
+        return value if value.source is self.source else self.spread(value.value, start, end)
 
     def _parameter(self, node: Any) -> tuple[str | None, str, Any]:
         """Return name, operator and default word of ``$NAME`` or ``${NAME…}``."""
@@ -317,8 +317,8 @@ class Words:
         values = _sequence([int(number) for number in counted["numbers"].split()]) if counted else None
         if counted and values is not None:
             between = joins["between"] if joins else counted["between"] or " "
-            return [_Piece(self._spread(between.join(map(str, values)), start, end), quoted)]
-        return [_Piece(self._spread(HOLE, start, end), quoted)]
+            return [_Piece(self.spread(between.join(map(str, values)), start, end), quoted)]
+        return [_Piece(self.spread(HOLE, start, end), quoted)]
 
     def _printed(self, node: Any, scope: Scope) -> Text | None:
         """Return what ``echo``, ``printf``, ``cat`` of a here-document, or a function of one of them prints."""
@@ -357,7 +357,7 @@ class Words:
             for part in named:
                 value = part.children[-1]
                 inner.variables[self.raw(part.children[0])] = (
-                    self._spread("", *self.span(part)) if value.type == "=" else self.single(value, inner)
+                    self.spread("", *self.span(part)) if value.type == "=" else self.single(value, inner)
                 )
         self._inside -= 1
         return printed
@@ -406,7 +406,7 @@ class Words:
             value = scope.positional.get(int(match[1]))
             found.append(self._unescape(start, match.start(), _STRING_ESCAPE))
             place = match.start(), match.end()
-            found.append(self._spread(HOLE, *place) if value is None else self._local(value, *place))
+            found.append(self.spread(HOLE, *place) if value is None else self._local(value, *place))
             start = match.end()
         return [*found, self._unescape(start, end, _STRING_ESCAPE)]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, keep, read_command
+from pd_launch.launcher.sources.engines import Found, Nested, keep, read_command, with_variables
 from pd_launch.launcher.sources.interpolate import split_words
 from pd_launch.launcher.sources.shell import Command
 from pd_launch.launcher.sources.wrapped import scripts_inside
-from pd_launch.schemas.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
 _SECTION = re.compile(r"\[(Unit|Service|Install)\]\s*$", re.MULTILINE)
@@ -38,16 +38,7 @@ def read_unit(source: SourceFile, found: Found) -> None:
                 command = Command(words, dict(env), value.origin(), None)
                 if not read_command(command, "shell", source.path, found, keep):
                     given = {name: EnvVar(name, text.node()) for name, (text, _) in env.items()}
-                    found.nested += [Nested(script, _given(env), given) for script in scripts_inside(command)]
-
-
-def _given(env: dict[str, tuple[Text, str]]) -> Finish:
-    given = {name: EnvVar(name, value.node()) for name, (value, _) in env.items()}
-
-    def finish(node: NodeLaunch) -> None:
-        node.env = {**given, **node.env}
-
-    return finish
+                    found.nested += [Nested(script, with_variables(given), given) for script in scripts_inside(command)]
 
 
 def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:

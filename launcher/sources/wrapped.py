@@ -122,7 +122,7 @@ def joined(words: Sequence[Text], between: str = " ") -> Text:
     first = words[0]
     parts = [first]
     for word in words[1:]:
-        parts += [Text(between, word.source, [word.spots[0]] * 2), word]
+        parts += [word.stand_in(between), word]
     return concat(parts, first.source, first.spots[0])
 
 
