@@ -14,6 +14,13 @@ from functools import cached_property
 _ASCEND = "vllm-ascend 0.23.0rc1 to 0.27.1rc1"
 _RENAMED = "vllm-ascend 0.28.0 and later"
 _OURS = "pd-launch"
+_SKIPPED = (
+    r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?"
+)
+_PARKED = (
+    r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?"
+)
+_RESTORED = r"(?:.*?(?:external_tokens=(?P<tokens>\d+)|tokens=\[(?P<start>\d+), (?P<end>\d+)\)))?"
 _ID = r"for request (?P<id>[^\s:,]+?)[.:,]?(?=\s|$)"
 
 
@@ -116,13 +123,13 @@ PATTERNS = (
         "parked",
         "Created recompute offload state for request ",
         f"{_ASCEND}, {_OURS}",
-        r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?",
+        _PARKED,
     ),
     _request(
         "parked",
         "Created preempt offload state for request ",
         f"{_RENAMED}, {_OURS}",
-        r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?",
+        _PARKED,
     ),
     _request(
         "enabled", "Recompute preemption offload enabled for request ", f"vllm-ascend 0.23.0rc1 and later, {_OURS}"
@@ -132,25 +139,25 @@ PATTERNS = (
         "restored",
         "Prepared recompute offload H2D load for request ",
         f"{_ASCEND}, {_OURS}",
-        r"(?:.*?(?:external_tokens=(?P<tokens>\d+)|tokens=\[(?P<start>\d+), (?P<end>\d+)\)))?",
+        _RESTORED,
     ),
     _request(
         "restored",
         "Prepared preempt offload H2D load for request ",
         f"{_RENAMED}, {_OURS}",
-        r"(?:.*?(?:external_tokens=(?P<tokens>\d+)|tokens=\[(?P<start>\d+), (?P<end>\d+)\)))?",
+        _RESTORED,
     ),
     _request(
         "skipped",
         "Skip recompute offload for request ",
         f"{_ASCEND}, {_OURS}",
-        r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
+        _SKIPPED,
     ),
     _request(
         "skipped",
         "Skip preempt offload for request ",
         f"{_RENAMED}, {_OURS}",
-        r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?",
+        _SKIPPED,
     ),
     _request(
         "fell_back", "Recompute preemption falls back without offload for request ", "vllm-ascend 0.23.0rc1 and later"
