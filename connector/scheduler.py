@@ -200,7 +200,7 @@ class OffloadScheduler:
             logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
-        if self._resumable(request_id) or not self._may_save() or not self._may_restore(request_id, computed):
+        if self._resumable(request_id) or not self._may_save() or not self._let_restore(request_id, computed):
             return False
         parked = self.ledger.park(request_id, rows, computed, self._hashes(request_id, computed))
         if parked.tokens == 0:
@@ -222,8 +222,8 @@ class OffloadScheduler:
         )
         return True
 
-    def _may_restore(self, request_id: str, computed: int) -> bool:
-        """Whether vLLM may take what is saved back.
+    def _let_restore(self, request_id: str, computed: int) -> bool:
+        """Let vLLM take back what is saved; False where it may not.
 
         It reads no cached KV where the whole prompt must go through the model: for prompt logprobs, and to pool every
         token. A prompt pass that was cut short begins anew. One that is over has delivered, so nothing hinders a
