@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pd_launch.launcher.sources.json_tree import parse_json
@@ -372,11 +372,11 @@ class _Side:
         if offload.ratio is not None:
             extra[RATIO] = Node(offload.ratio, self.at("offload", "ratio").origin)
         elif offload.cpu_bytes_to_use is not None:
-            extra[TOTAL] = Node(offload.cpu_bytes_to_use, self.at("offload", "cpu_bytes_to_use").origin)
+            extra[TOTAL] = replace(self.at("offload", "cpu_bytes_to_use"), value=offload.cpu_bytes_to_use, key=None)
         else:
             extra[PER_RANK] = self._per_rank()
         if offload.prefix_caching:
-            extra[PREFIX_CACHING] = Node(True, self.at("offload", "prefix_caching").origin)
+            extra[PREFIX_CACHING] = replace(self.at("offload", "prefix_caching"), key=None)
         return plain_node({**tree, "kv_connector_extra_config": extra}, place)
 
     def _per_rank(self) -> Node:
@@ -450,7 +450,7 @@ class _Side:
         for key in ("shm_size", "memory"):
             size = getattr(said, key)
             if size is not None:
-                setattr(container, key, Node(size, self.at("container", key, shared=True).origin))
+                setattr(container, key, replace(self.at("container", key, shared=True), value=size, shadowed=[]))
         container.runtime = said.runtime
         return container
 
@@ -478,7 +478,7 @@ def _auto(value: str, origin: Origin) -> Node:
 
 def _text_node(node: Node) -> Node:
     """Return an environment value as text, exactly as it is written."""
-    return Node(_as_written(node), node.origin, key=node.key)
+    return replace(node, value=_as_written(node), shadowed=[])
 
 
 def _as_written(node: Node) -> str:
@@ -512,17 +512,20 @@ class _Arguments:
             return
         if isinstance(value, bool):
             self.launch.args.append(
-                Arg(name if value else f"no-{name}", f"--{name if value else f'no-{name}'}", origin)
+                Arg(
+                    name if value else f"no-{name}", f"--{name if value else f'no-{name}'}", origin, text=place.key_text
+                )
             )
         elif isinstance(value, dict):
             self.json(name, place)
         elif isinstance(value, list):
             nodes = [_word(part) for part in place.elements()]
-            self.launch.args.append(Arg(name, f"--{name}", origin, nodes[0] if nodes else None, tuple(nodes[1:])))
+            first, more = nodes[0] if nodes else None, tuple(nodes[1:])
+            self.launch.args.append(Arg(name, f"--{name}", origin, first, more, place.key_text))
         else:
             same = name not in DERIVED and place.plain() == value
             node = _word(place if same else Node(value, place.origin, related=place.related))
-            self.launch.args.append(Arg(name, f"--{name}", origin, self._tree(name, node)))
+            self.launch.args.append(Arg(name, f"--{name}", origin, self._tree(name, node), text=place.key_text))
 
     def _tree(self, name: str, node: Node) -> Node:
         """Read a JSON argument that is written as text."""
@@ -541,7 +544,7 @@ def _word(node: Node) -> Node:
     if isinstance(node.value, (dict, list)):
         return node
     value: Any = node.value if isinstance(node.value, (str, Unknown)) else _as_written(node)
-    return Node(value, node.origin, key=node.key, related=node.related, text=node.text)
+    return replace(node, value=value, shadowed=[])
 
 
 def argument_words(args: list[Arg]) -> list[tuple[str, Arg, Node | None]]:

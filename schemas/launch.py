@@ -14,9 +14,10 @@ from typing import Any, Literal
 from pd_launch.schemas.hardware import Hardware
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.units import human_integer
-from pd_launch.schemas.values import Node, Origin, SourceFile, Unknown, as_integer
+from pd_launch.schemas.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
+Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"]
 Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command"]
 JSON_ARGS = (
     "kv-transfer-config",
@@ -51,6 +52,8 @@ class Arg:
     value: Node | None = None
     more: tuple[Node, ...] = ()
     """Further values of a flag that takes several."""
+    text: Text | None = field(default=None, compare=False, repr=False)
+    """The characters of the flag, where it can be written anew."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,15 @@ class EnvVar:
 
     name: str
     value: Node
-    how: Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"] = "export"
+    how: Means = "export"
+
+    @classmethod
+    def of(cls, name: str, value: Text, how: Means, written: Text | None = None) -> EnvVar:
+        """Return a variable whose value is a text; ``written`` is its name as it is written."""
+        node = value.node()
+        if written is not None:
+            node.key, node.key_text = written.origin(), written
+        return cls(name, node, how)
 
 
 @dataclass
@@ -95,7 +106,7 @@ class Fault:
     origin: Origin
     detail: str = ""
     detail_zh: str = ""
-    fix: tuple[tuple[Origin, str], ...] = ()
+    fix: tuple[Splice, ...] = ()
     fix_is_safe: bool = False
     help: str = ""
     help_zh: str = ""

@@ -11,7 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+from pd_launch.schemas.quoting import NOWHERE, Quoting, spell
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,39}")
 HOLE = "\ue000"
@@ -82,6 +84,11 @@ class SourceFile:
         end_line, end_column = self.place(max(start, end))
         return Origin(self.path, line, column, end_line, end_column, via)
 
+    def own_line_ends(self, text: str) -> str:
+        """Return ``text`` with the line ends of this file."""
+        first = self.text.find("\n")
+        return text.replace("\n", "\r\n") if first > 0 and self.text[first - 1] == "\r" else text
+
     def line(self, number: int) -> str:
         """Return the text of a line, from 1, without its end."""
         start = self.starts[number - 1]
@@ -89,43 +96,106 @@ class SourceFile:
         return self.text[start:end].rstrip("\r\n")
 
 
+class Splice(NamedTuple):
+    """A place in a file, and what is written there instead: made by :meth:`Text.edit` alone, in its place's quoting."""
+
+    origin: Origin
+    text: str
+
+
+Runs = tuple[tuple[int, Quoting | None], ...]
+"""The stretches of a text: where each begins, and how it is quoted."""
+_AS_IT_STANDS: Runs = ((0, None),)
+_NOT_WRITTEN: Runs = ((0, NOWHERE),)
+
+
 @dataclass(frozen=True)
 class Text:
-    """Decoded characters, each with the offset in ``source`` where it was written.
+    """Decoded characters, each with where in ``source`` it was written, and how it is quoted there.
 
-    ``spots`` has one offset for each character and one more for the end. Unknown parts are :data:`HOLE`.
+    ``spots`` has the offset at which each character's spelling begins, and one more for the end. ``ends`` has the
+    offset behind each spelling, which for an escape such as ``\\"`` is more than one further; None where all are one
+    character wide. ``runs`` says how new text must be quoted in which part. Unknown parts are :data:`HOLE`.
     """
 
     value: str
     source: SourceFile
     spots: Sequence[int]
+    ends: Sequence[int] | None = field(default=None, compare=False)
+    runs: Runs = field(default=_NOT_WRITTEN, compare=False)
 
     @classmethod
     def verbatim(cls, source: SourceFile, start: int, end: int) -> Text:
         """Return the text of ``[start, end)`` as it stands in the file."""
-        return cls(source.text[start:end], source, range(start, end + 1))
+        return cls(source.text[start:end], source, range(start, end + 1), None, _AS_IT_STANDS)
+
+    def end_of(self, index: int) -> int:
+        """Return the offset behind the spelling of a character."""
+        return self.spots[index] + 1 if self.ends is None else self.ends[index]
 
     def origin(self, start: int = 0, end: int | None = None, via: str = "") -> Origin:
         """Return where the characters ``[start, end)`` of the value were written."""
         if end is None:
             end = len(self.value)
         first = self.spots[min(start, len(self.spots) - 1)]
-        last = self.spots[end - 1] + 1 if end > start else first
+        last = self.end_of(end - 1) if end > start else first
         return self.source.origin(first, max(first, last), via)
 
-    @property
-    def quote(self) -> str:
-        """The quotation mark that the text stands in, where it begins right behind one; else an empty text."""
-        before = self.source.text[self.spots[0] - 1 : self.spots[0]]
-        return before if before in ("'", '"') else ""
+    def quoting(self, index: int) -> Quoting | None:
+        """Return how the character at ``index``, or what is written in its place, is quoted."""
+        return next(quoting for start, quoting in reversed(self.runs) if start <= index or start == 0)
 
-    def escaped(self, text: str) -> str:
-        """Return ``text`` as it must be written to become part of this one: double quotes inside double quotes."""
-        return text.replace('"', '\\"') if self.quote == '"' else text
+    def quoted(self, kind: str, at: int, detail: str = "") -> Text:
+        """Return the text as the inside of one more stretch of quotes, which begins at offset ``at`` of the file."""
+        runs = tuple((start, Quoting(kind, at, outer, detail)) for start, outer in self.runs)
+        return Text(self.value, self.source, self.spots, self.ends, runs)
+
+    def edit(self, start: int, end: int, new: str) -> tuple[Splice, ...] | None:
+        """Return the change that makes the characters ``[start, end)`` into ``new``, written as its place demands.
+
+        Quotes around the characters stay, and so do line ends of the file between them. None where that cannot be:
+        the characters are written nowhere, or ``new`` cannot be written there.
+        """
+        if start == end:
+            return self._insertion(start, new)
+        splices: list[Splice] = []
+        for first, last in self._stretches(start, end):
+            written = spell(self.quoting(first), new)
+            if written is None:
+                return None
+            splices.append(Splice(self.origin(first, last), self.source.own_line_ends(written)))
+            new = ""
+        return tuple(splices)
+
+    def _insertion(self, at: int, new: str) -> tuple[Splice, ...] | None:
+        """Return what writes ``new`` behind the character before ``at``, or before the one at ``at``."""
+        behind = at > 0 and self.quoting(at - 1) != NOWHERE
+        written = spell(self.quoting(at - 1 if behind else at), new)
+        if written is None:
+            return None
+        place = self.end_of(at - 1) if behind else self.spots[at]
+        return (Splice(self.source.origin(place, place), self.source.own_line_ends(written)),)
+
+    def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Iterate over the parts of ``[start, end)`` that stand in one piece: in the same quotes and on one line."""
+        first = start
+        for index in range(start + 1, end):
+            gap = self.source.text[self.end_of(index - 1) : self.spots[index]]
+            if "\n" in gap or self.quoting(index) != self.quoting(first):
+                yield first, index
+                first = index
+        yield first, end
 
     def part(self, start: int, end: int) -> Text:
         """Return the characters ``[start, end)`` with their places."""
-        return Text(self.value[start:end], self.source, self.spots[start : end + 1])
+        runs = self.runs
+        if len(runs) > 1:
+            begin = max(i for i, (at, _) in enumerate(runs) if at <= start or i == 0)
+            runs = tuple(
+                (max(at - start, 0), q) for i, (at, q) in enumerate(runs) if i >= begin and (at < end or i == begin)
+            )
+        ends = None if self.ends is None else self.ends[start:end]
+        return Text(self.value[start:end], self.source, self.spots[start : end + 1], ends, runs)
 
     def stand_in(self, value: str) -> Text:
         """Return a text that is written nowhere itself, at the beginning of this one, from which it follows."""
@@ -135,6 +205,22 @@ class Text:
         """Return the text as a string node, Unknown if any part of it is."""
         value: Any = Unknown(self.value.replace(HOLE, "…")) if HOLE in self.value else self.value
         return Node(value, self.origin(via=via), text=self)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a value is spelled in the code of a language: the characters ``[start, end)`` of ``code``.
+
+    ``entry`` is where the entry of a mapping, a list or a call begins that the value belongs to, its key included.
+    """
+
+    code: Text
+    start: int
+    end: int
+    language: Literal["json", "yaml", "python"]
+    entry: int | None = None
+    flow: bool = True
+    """Whether it stands between brackets, where commas part the entries; else each has lines of its own."""
 
 
 @dataclass
@@ -153,6 +239,10 @@ class Node:
     """Further places that a derived value follows from."""
     text: Text | None = None
     """The characters of a string, where rules look inside them."""
+    key_text: Text | None = None
+    """The characters of an entry's key."""
+    site: Site | None = field(default=None, repr=False, compare=False)
+    """Where the value is spelled, if it is a value of JSON, YAML or Python."""
 
     @property
     def known(self) -> bool:

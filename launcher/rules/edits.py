@@ -1,77 +1,262 @@
-"""Text splices that several rules need: write another word, rename a key, remove an entry of a mapping."""
+"""What a fix changes: set a value, rename a key or a flag, remove an entry, insert one.
+
+A rule says what changes; how it is written, in which quotes and inside what, is decided by :meth:`Text.edit` alone.
+Every function returns None where the change cannot be made for certain: the value comes from elsewhere, or is not
+written at all.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits, Msg
-from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.values import Node, Origin, SourceFile
+from pd_launch.schemas.launch import Arg
+from pd_launch.schemas.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 
-Edits = tuple[tuple[Origin, str], ...]
+Edits = tuple[Splice, ...]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_COMMA = re.compile(r"\s*,")
 
 
-def key_origin(deployment: Deployment, node: Node, name: str) -> Origin | None:
-    """Return where the key ``name`` of ``node`` is written, or None where it is not found before the value."""
-    if node.key is not None:
-        return node.key
-    source = _source(deployment, node.origin)
-    if source is None:
+def set_value(node: Node, value: object) -> Edits | None:
+    """Return what gives ``node`` another value, in its own style: a text stays in its quotes, a number stays one."""
+    if isinstance(value, str):
+        number = as_integer(value)
+        if number is not None and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+            value = number
+        elif node.text is not None and (_spells_text(node, value) or not isinstance(node.value, str)):
+            return set_text(node.text, value)
+    if node.site is not None:
+        code = _spelled(node.site, value)
+        return None if code is None else node.site.code.edit(node.site.start, node.site.end, code)
+    if node.text is None or isinstance(node.value, (dict, list)):
         return None
-    start = source.offset(node.origin.line, node.origin.column)
-    line = source.text.rfind("\n", 0, start) + 1
-    match = re.search(rf"{re.escape(name)}(?=[\"']?\s*[:=]\s*$)", source.text[line:start])
-    return source.origin(line + match.start(), line + match.end()) if match else None
+    return set_text(node.text, value if isinstance(value, str) else json.dumps(value))
 
 
-def written(deployment: Deployment, origin: Origin | None) -> str | None:
-    """Return the text at ``origin`` as it stands in the file; None where that is no text of an input."""
-    source = _source(deployment, origin) if origin else None
-    return None if source is None or origin is None else source.text[slice(*_span(source, origin))]
+def set_text(text: Text, new: str) -> Edits | None:
+    """Return what writes ``new`` for a text, in its quotes."""
+    return text.edit(0, len(text.value), new)
 
 
-def renamed(
-    deployment: Deployment, origin: Origin, old: str, new: str, safe: bool = False, message: Msg | None = None
-) -> FixEdits | None:
-    """Return the fix that writes ``new`` for ``old`` at ``origin``; None where ``old`` does not stand there once."""
-    text = written(deployment, origin)
-    if text is None or text.count(old) != 1:
+def put_in_quotes(node: Node) -> Edits | None:
+    """Return what makes a number or another word a text: the same characters in double quotes, as all languages do."""
+    site = node.site
+    if site is None or isinstance(node.value, (dict, list)):
         return None
-    return FixEdits(message or Msg(f"write {new}", f"改写为 {new}"), ((origin, text.replace(old, new)),), safe)
+    written = node.text.value if node.text is not None else site.code.value[site.start : site.end]
+    return site.code.edit(site.start, site.end, json.dumps(written, ensure_ascii=False))
 
 
-def rename_key(deployment: Deployment, node: Node, old: str, new: str) -> Edits | None:
-    """Return the splice that renames a key and keeps its quotes, or None where the key is not written as ``old``."""
-    place = key_origin(deployment, node, old)
-    text = written(deployment, place) if place else None
-    if place is None or text is None or text.count(old) != 1:
+def replace_part(text: Text | None, old: str, new: str) -> Edits | None:
+    """Return what writes ``new`` for the only ``old`` in a text; None where it is not there once."""
+    if text is None or text.value.count(old) != 1:
         return None
-    return ((place, text.replace(old, new)),)
+    start = text.value.index(old)
+    return text.edit(start, start + len(old), new)
 
 
-def remove_entry(deployment: Deployment, node: Node, name: str) -> Edits | None:
-    """Return the splice that removes a mapping's entry with one of the commas beside it; None where it is not found."""
-    key = key_origin(deployment, node, name)
-    source = _source(deployment, node.origin)
-    if key is None or source is None or key.file != node.origin.file:
+def rename_key(node: Node, new: str) -> Edits | None:
+    """Return what gives the entry ``node`` of a mapping another key, in the quotes of the old one."""
+    return None if node.key_text is None else set_text(node.key_text, new)
+
+
+def rename_flag(arg: Arg, new: str) -> Edits | None:
+    """Return what writes the flag ``new``, a long name without dashes, in the form in which ``arg`` is written."""
+    if arg.text is None:
         return None
-    start, end = _span(source, key)[0], _span(source, node.origin)[1]
-    text = source.text
-    if not re.fullmatch(r"[^{}\[\],]*", text[_span(source, key)[1] : _span(source, node.origin)[0]]):
+    written = arg.text.value
+    if written.startswith("-"):
+        return set_text(arg.text, f"--{new}")
+    return set_text(arg.text, new.replace("-", "_") if "_" in written or _is_call(arg.text) else new)
+
+
+def _is_call(text: Text) -> bool:
+    """Whether a name is a keyword of a Python call, in which there are no hyphens."""
+    return text.source.path.endswith(".py") and text.quoting(0) is None
+
+
+def fix(message: Msg, edits: Edits | None, safe: bool = False) -> FixEdits | None:
+    """Return the fix that makes ``edits``, or None where there are none."""
+    return FixEdits(message, edits, safe) if edits else None
+
+
+def renamed(edits: Edits | None, new: str, safe: bool = False) -> FixEdits | None:
+    """Return the fix that writes ``new``, with the usual words."""
+    return fix(Msg(f"write {new}", f"改写为 {new}"), edits, safe)
+
+
+def joined(*parts: Edits | None) -> Edits | None:
+    """Return several changes as one; None where one of them cannot be made."""
+    return None if any(part is None for part in parts) else tuple(s for part in parts for s in part or ())
+
+
+def remove_entry(node: Node) -> Edits | None:
+    """Return what removes an entry of a mapping with its comma or its lines; no other lines are joined by it."""
+    site = node.site
+    if site is None or site.entry is None:
         return None
-    after, before = re.match(r"\s*,\s*", text[end:]), re.search(r",\s*$", text[:start])
-    if after:
-        end += after.end()
-    elif before:
-        start = before.start()
-    elif not text[:start].rstrip().endswith("{"):
+    return _remove_flow(site, site.entry) if site.flow else _remove_block(site, site.entry)
+
+
+def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
+    """Return what adds entries behind the others of a mapping; where those have lines of their own, on new ones."""
+    site = mapping.site
+    if site is None or not isinstance(mapping.value, dict):
         return None
-    return ((source.origin(start, end), ""),)
+    entries = [entry.site for entry in mapping.value.values() if entry.site is not None]
+    if len(entries) != len(mapping.value) or any(e.code is not site.code or e.entry is None for e in entries):
+        return None  # some come from elsewhere
+    last = max(entries, key=lambda entry: entry.end, default=None)
+    flow = site.code.value[site.start : site.start + 1] == "{" or site.language == "python"
+    written = [_entry(site, last, key, value, flow) for key, value in new.items()]
+    lines = [entry for entry in written if entry is not None and "\n" not in entry]
+    if len(lines) < len(written):
+        return None
+    if last is None:
+        at = site.code.value.find("{", site.start, site.end) + 1
+        return site.code.edit(at, at, ", ".join(lines)) if at else None
+    indent = _indent(site.code, last.entry or 0)
+    if not flow:
+        return None if indent is None else _added(site.code, last.end, f"\n{indent}", lines)
+    on_lines = _added(site.code, last.end, f",\n{indent}", lines) if indent is not None else None
+    return on_lines or _added(site.code, last.end, ", ", lines)
 
 
-def _source(deployment: Deployment, origin: Origin) -> SourceFile | None:
-    return None if origin.via else deployment.sources.get(origin.file)
+def _added(code: Text, at: int, between: str, entries: list[str]) -> Edits | None:
+    return code.edit(at, at, "".join(f"{between}{entry}" for entry in entries))
 
 
-def _span(source: SourceFile, origin: Origin) -> tuple[int, int]:
-    return source.offset(origin.line, origin.column), source.offset(origin.end_line, origin.end_column)
+def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -> str | None:
+    code = _spelled(site, value, flow)
+    if code is None:
+        return None
+    if site.language == "yaml":
+        return f"{key}: {code}"
+    called = site.language == "python" and (
+        _IDENTIFIER.match(site.code.value, last.entry) if last is not None and last.entry is not None else None
+    )
+    return f"{key}={code}" if called else f"{json.dumps(key, ensure_ascii=False)}: {code}"
+
+
+def _spelled(site: Site, value: object, flow: bool | None = None) -> str | None:
+    """Return plain data, or what a node is written as, in the language of a site."""
+    if isinstance(value, Node):
+        if value.site is not None and value.site.language == site.language:
+            return value.site.code.value[value.site.start : value.site.end]
+        value = value.plain()
+    if _unknown(value):
+        return None
+    if site.language == "python":
+        return _python(value)
+    code = json.dumps(value, ensure_ascii=False)
+    if site.language == "yaml" and isinstance(value, str):
+        return value if _is_plain(value, site.flow if flow is None else flow) else code
+    return code
+
+
+def _unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_unknown(part) for part in value.values())
+    return any(map(_unknown, value)) if isinstance(value, list) else isinstance(value, Unknown)
+
+
+def _python(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_python(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_python, value)) + "]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _is_plain(text: str, flow: bool) -> bool:
+    """Whether YAML reads ``text`` without quotes as this very text."""
+    if flow and re.search(r"[,\[\]{}]", text):
+        return False
+    try:
+        return bool(yaml.safe_load(f"a: {text}") == {"a": text})
+    except yaml.YAMLError:
+        return False
+
+
+def _spells_text(node: Node, new: str) -> bool:
+    """Whether ``new`` stays a text where ``node`` is written: without quotes, YAML would take some for numbers."""
+    text, site = node.text, node.site
+    if text is None or site is None or site.language != "yaml":
+        return True
+    quoting = text.quoting(0)
+    return quoting is None or not quoting.kind.startswith("yaml") or len(quoting.kind) == 5 or _is_plain(new, site.flow)
+
+
+def _remove_flow(site: Site, start: int) -> Edits | None:
+    """Remove an entry between brackets, with the comma behind it or else the one before it."""
+    code, end = site.code, site.end
+    behind = _COMMA.match(code.value, end)
+    before = len(code.value[:start].rstrip()) - 1
+    if behind is None and code.value[before : before + 1] not in (",", "{", "("):
+        return None
+    comma = code.edit(before, before + 1, "") if behind is None and code.value[before] == "," else ()
+    stop = behind.end() if behind else end
+    whole = _own_lines(code, start, stop)
+    if whole is not None:
+        return joined(comma, whole)
+    breaks = code.source.text
+    if behind:
+        while stop < len(code.value) and code.value[stop] in " \t" and breaks[code.spots[stop]] in " \t":
+            stop += 1
+        return code.edit(start, stop, "")
+    first = start
+    while comma and first - 1 > before and breaks[code.spots[first - 1]] in " \t":
+        first -= 1
+    return joined(comma, code.edit(first, stop, ""))
+
+
+def _remove_block(site: Site, start: int) -> Edits | None:
+    """Remove an entry of a block mapping of YAML with its lines, where it is not the only one."""
+    code = site.code
+    end = start + len(code.value[start : site.end].rstrip())
+    if "#" in code.value[start:end] or not _has_siblings(code.source, start, end):
+        return None
+    return _own_lines(code, start, end)
+
+
+def _own_lines(code: Text, start: int, end: int) -> Edits | None:
+    """Return the removal of the lines that hold just the characters ``[start, end)``; None where they hold more."""
+    source = code.source
+    text, first, last = source.text, code.spots[start], code.end_of(end - 1)
+    begin = text.rfind("\n", 0, first) + 1
+    stop = text.find("\n", last)
+    if stop < 0 or text[begin:first].strip() or text[last:stop].strip():
+        return None
+    return Text.verbatim(source, begin, stop + 1).edit(0, stop + 1 - begin, "")
+
+
+def _has_siblings(source: SourceFile, start: int, end: int) -> bool:
+    """Whether the entry at ``[start, end)`` of a block mapping stands between others of the same indentation."""
+    line, column = source.place(start)
+    last = source.place(end)[0]
+    above = (source.line(number) for number in range(line - 1, 0, -1))
+    below = (source.line(number) for number in range(last + 1, len(source.starts) + 1))
+    return _meets(above, column - 1) or _meets(below, column - 1)
+
+
+def _meets(lines: Iterable[str], indent: int) -> bool:
+    """Whether the first line that is not deeper than ``indent`` is exactly so deep and an entry."""
+    for line in lines:
+        depth = len(line) - len(line.lstrip(" "))
+        if line.strip() and not line.lstrip().startswith("#") and depth <= indent:
+            return depth == indent and not line.lstrip().startswith("- ")
+    return False
+
+
+def _indent(code: Text, at: int) -> str | None:
+    """Return the blanks before the character ``at`` if it is the first of a line behind the first one, else None."""
+    begin = code.value.rfind("\n", 0, at) + 1
+    before = code.value[begin:at]
+    return before if begin and not before.strip() else None

@@ -19,7 +19,7 @@ from typing import Literal, cast
 from pd_launch.launcher.chinese import typeset
 from pd_launch.schemas.finding import Confidence, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Origin
+from pd_launch.schemas.values import Origin, Splice
 
 SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
 SECTIONS_ZH = ("作用", "为什么重要", "示例", "应当这样写", "适用版本", "来源")
@@ -55,10 +55,10 @@ NOTHING = Msg("", "")
 
 @dataclass(frozen=True)
 class FixEdits:
-    """Text splices that remove a finding: each place is replaced by its text. Empty places insert."""
+    """Changes that remove a finding, as :mod:`pd_launch.launcher.rules.edits` writes them."""
 
     message: Msg
-    edits: tuple[tuple[Origin, str], ...]
+    edits: tuple[Splice, ...]
     safe: bool
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import renamed
+from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.flag_domains import (
     OBJECT,
     PLAIN_JSON,
@@ -156,8 +156,8 @@ def _no_field(entry: Node, path: str, config: str, shown: str, table: Table, dep
     message = Msg(f"{shown} has no field {path}", f"{shown} 没有字段 {path}")
     if near is None:
         return Hit(place, message, Msg(f"remove {name}", f"删掉 {name}"))
-    fix = renamed(deployment, place, name, near)
-    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=fix)
+    right = renamed(rename_key(entry, near), near)
+    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=right)
 
 
 def _kv_fields(node: NodeLaunch, table: Table, deployment: Deployment) -> Iterator[Hit]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from pd_launch.launcher.rules.edits import renamed, written
+from pd_launch.launcher.rules.edits import fix, put_in_quotes, renamed, set_value
 from pd_launch.launcher.rules.flag_domains import integer_word
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg
 from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, BudgetError, parse_bytes, parse_ratio
@@ -111,7 +111,7 @@ def _choice(name: str, value: Node, known: Iterable[str], deployment: Deployment
         value.origin,
         Msg(f"{value.plain()!r} is no value of {name}", f"{value.plain()!r} 不是 {name} 的取值"),
         Msg(f"write one of {', '.join(choices)}", f"请写 {', '.join(choices)} 之一"),
-        fix=renamed(deployment, value.origin, value.value, near) if near else None,
+        fix=renamed(set_value(value, near), near) if near else None,
     )
 
 
@@ -144,13 +144,11 @@ def _structure(connector: Connector, deployment: Deployment) -> Iterator[Hit]:
         )
     engine = connector.tree.get("engine_id")
     if engine is not None and isinstance(engine.value, (int, float)) and connector.parent is None:
-        plain = written(deployment, engine.key) == '"engine_id"' if engine.key else False  # no quotes to escape
         help_ = Msg(f'write "{engine.value}"', f'请写 "{engine.value}"')
-        fix = FixEdits(help_, ((engine.origin, f'"{engine.value}"'),), True) if plain else None
         message = Msg(
             f"engine_id must be a text, not {engine.value!r}", f"engine_id 应当是文本,不能是 {engine.value!r}"
         )
-        yield Hit(engine.origin, message, help_, fix=fix)
+        yield Hit(engine.origin, message, help_, fix=fix(help_, put_in_quotes(engine), safe=True))
 
 
 def _pool_backend(backend: Node, deployment: Deployment) -> Iterator[Hit]:
@@ -225,16 +223,13 @@ def _integer_help(value: Node) -> Msg:
 
 def _as_integer(value: Node, deployment: Deployment) -> FixEdits | None:
     size = _size(value)
-    if size is None or size <= 0 or written(deployment, value.origin) is None:
-        return None
-    return FixEdits(Msg(f"write {size}", f"改写为 {size}"), ((value.origin, str(size)),), safe=True)
+    return renamed(set_value(value, size), str(size), safe=True) if size is not None and size > 0 else None
 
 
 def _boolean(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -> Hit:
     true, false = ("True", "False") if node.program == "python" else ("true", "false")
-    word = {"true": true, "false": false}.get(value.value.strip().lower()) if isinstance(value.value, str) else None
-    quoted = written(deployment, value.origin) in (f'"{value.value}"', f"'{value.value}'")
-    message = Msg(f"write {word}", f"改写为 {word}")
+    meant = {"true": True, "false": False}.get(value.value.strip().lower()) if isinstance(value.value, str) else None
+    edits = None if meant is None else set_value(value, meant)
     return Hit(
         value.origin,
         Msg(
@@ -242,7 +237,7 @@ def _boolean(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -
             f"{name} 应当是 {true} 或 {false},不能是 {value.plain()!r}",
         ),
         Msg(f"write {true} or {false} without quotes", f"请写不带引号的 {true} 或 {false}"),
-        fix=FixEdits(message, ((value.origin, word),), safe=True) if word and quoted else None,
+        fix=renamed(edits, true if meant else false, safe=True),
     )
 
 

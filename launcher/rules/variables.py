@@ -18,18 +18,9 @@ _NO_SURROUNDINGS = ("command", "python", "e2e")
 _SHORT, _LONG = 6, 8
 
 
-def place_of(variable: EnvVar, deployment: Deployment) -> Origin:
-    """Return where a variable's name is written; where that is not found, the place of its value."""
-    node = variable.value
-    if node.key is not None:
-        return node.key
-    source = deployment.sources.get(node.origin.file)
-    if source is None or node.origin.via:
-        return node.origin
-    end = source.offset(node.origin.line, node.origin.column)
-    start = source.text.rfind("\n", 0, end) + 1
-    match = re.search(rf"(?<!\w){re.escape(variable.name)}(?=[\"']?\s*[=:]\s*[\"']?$)", source.text[start:end])
-    return source.origin(start + match.start(), start + match.end()) if match else node.origin
+def place_of(variable: EnvVar) -> Origin:
+    """Return where a variable's name is written; where that is not known, the place of its value."""
+    return variable.value.key or variable.value.origin
 
 
 def surroundings_known(node: NodeLaunch, deployment: Deployment) -> bool:

@@ -49,7 +49,7 @@ def _engine(backend: Node, worker: Node, path: str, found: Found) -> NodeLaunch:
     for key, value in config.items() if config else ():
         name = key.replace("_", "-")
         if value.value == "" or value.value is None:
-            node.args.append(Arg(name, name, value.key or value.origin))  # a switch
+            node.args.append(Arg(name, name, value.key or value.origin, text=value.key_text))  # a switch
         else:
             add_flag(node, name, value, found.faults)
     node.__dict__.pop("by_name", None)

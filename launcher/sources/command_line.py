@@ -117,7 +117,7 @@ class _Words:
             self.faults.append(_swallowed(word))
             self.at = len(self.words)
         else:
-            self.node.args.append(Arg("", word.value, word.origin(), word.node()))
+            self.node.args.append(Arg("", word.value, word.origin(), word.node(), text=word))
 
     def flag(self, word: Text) -> None:
         written, glued = _split(word)
@@ -133,6 +133,7 @@ class _Words:
             word.origin(0, len(written)),
             nodes[0] if nodes else None,
             tuple(nodes[1:]),
+            word.part(0, len(written)),
         )
         if base != name and base in JSON_ARGS:
             self.dotted.setdefault(base, []).append((name.split(".")[1:], arg))
@@ -182,8 +183,14 @@ def _put(tree: Node, path: list[str], arg: Arg) -> None:
         tree = tree.value.setdefault(step, Node({}, arg.origin, key=arg.origin))
     if isinstance(tree.value, dict):
         value = Node(True, arg.origin) if arg.value is None else _typed(arg.value)
-        value.key = arg.origin
+        value.key, value.key_text = arg.origin, _last_step(arg)
         tree.value[path[-1].rstrip("+")] = value
+
+
+def _last_step(arg: Arg) -> Text | None:
+    """Return the characters of the last name of a dotted flag."""
+    start = arg.written.rfind(".") + 1
+    return arg.text.part(start, len(arg.text.value)) if arg.text is not None else None
 
 
 def _typed(node: Node) -> Node:

@@ -83,16 +83,17 @@ def _environment(node: Node | None) -> dict[str, EnvVar]:
     for name, value in node.items() if node else ():
         text = interpolated(value)
         if value.value is None or text is None:
-            text = Text(HOLE, value.text.source, value.text.spots[:2]) if value.text else None
+            text = value.text.stand_in(HOLE) if value.text else None
         if text is not None:
-            env[name] = EnvVar(name, text.node(), "compose")
+            env[name] = EnvVar.of(name, text, "compose", value.key_text)
+            env[name].value.site = value.site if value.text is not None and text.value == value.text.value else None
     for entry in node.elements() if node else ():
         text = interpolated(entry)
         if text is None:
             continue
         name, sign, _ = text.value.partition("=")
-        value_text = text.part(len(name) + 1, len(text.value)) if sign else Text(HOLE, text.source, text.spots[:2])
-        env[name] = EnvVar(name, value_text.node(), "compose")
+        value_text = text.part(len(name) + 1, len(text.value)) if sign else text.stand_in(HOLE)
+        env[name] = EnvVar.of(name, value_text, "compose", text.part(0, len(name)))
     return env
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pd_launch.launcher.sources.command_line import PLAIN_JSON
@@ -56,12 +57,13 @@ def add_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> N
         return
     place = value.key or value.origin
     if isinstance(value.value, bool):
-        node.args.append(Arg(name if value.value else f"no-{name}", name, place))
+        node.args.append(Arg(name if value.value else f"no-{name}", name, place, text=value.key_text))
     elif isinstance(value.value, list):
         words = [_word(part) for part in value.elements()]
-        node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:])))
+        node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:]), value.key_text))
     else:
-        node.args.append(Arg(name, name, place, value if isinstance(value.value, dict) else _json(name, value, faults)))
+        given = value if isinstance(value.value, dict) else _json(name, value, faults)
+        node.args.append(Arg(name, name, place, given, text=value.key_text))
 
 
 def _json(name: str, value: Node, faults: list[Fault]) -> Node:
@@ -70,10 +72,10 @@ def _json(name: str, value: Node, faults: list[Fault]) -> Node:
         return _word(value)
     tree, more = parse_json(value.text, sizes=name not in PLAIN_JSON)
     faults += more
-    tree.key, tree.text = value.key, value.text
+    tree.key, tree.key_text, tree.text = value.key, value.key_text, value.text
     return tree
 
 
 def _word(node: Node) -> Node:
     text = node.text.value if node.text is not None else str(node.value)
-    return Node(text, node.origin, key=node.key, text=node.text)
+    return replace(node, value=text, shadowed=[])

@@ -26,7 +26,8 @@ class DockerCommand:
     container: Container
     words: list[Text]
     """The command inside the container, behind the image."""
-    env: dict[str, Text] = field(default_factory=dict)
+    env: dict[str, tuple[Text, Text]] = field(default_factory=dict)
+    """Name to value and name, both as they are written."""
     executes_in: str | None = None
     """The container's name, for ``docker exec``."""
     entrypoint: Text | None = None
@@ -95,9 +96,8 @@ def _option(name: str, value: Text, word: Text, command: DockerCommand) -> None:
     container, node = command.container, value.node()
     if name in ("-e", "--env"):
         key, sign, _ = value.value.partition("=")
-        command.env[key] = (
-            value.part(len(key) + 1, len(value.value)) if sign else Text(HOLE, value.source, value.spots[:2])
-        )
+        given = value.part(len(key) + 1, len(value.value)) if sign else value.stand_in(HOLE)
+        command.env[key] = given, value.part(0, len(key))
     elif name == "--shm-size":
         container.shm_size = node
     elif name in ("-m", "--memory"):

@@ -108,7 +108,7 @@ def _engine(
     envs = entry.get("envs") or tree.get("env_common")
     for name, node in envs.items() if envs else ():
         if node.text is not None:
-            env[name] = EnvVar(name, substitute(node.text, lookup).node(), "e2e")
+            env[name] = EnvVar.of(name, substitute(node.text, lookup), "e2e", node.key_text)
     words = _words(command, lookup, found)
     source = words[0].source if words else None
     if source is None:

@@ -74,8 +74,9 @@ def with_variables(env: Mapping[str, EnvVar]) -> Finish:
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
     words, inline = unwrap(command.words)
-    env = {name: EnvVar(name, value.node(), _how(how)) for name, (value, how) in command.env.items()}
-    env.update({name: EnvVar(name, value.node(), "inline") for name, value in inline.items()})
+    names = command.names
+    env = {name: EnvVar.of(name, value, _how(how), names.get(name)) for name, (value, how) in command.env.items()}
+    env.update(_inline(inline))
 
     there = elsewhere(command, finish)
 
@@ -93,6 +94,10 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     if add_engine(words, form, label, command.origin, found, complete):
         return True
     return _other(words, found)
+
+
+def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
+    return {name: EnvVar.of(name, value, "inline", written) for name, (value, written) in given.items()}
 
 
 def _other(words: list[Text], found: Found) -> bool:
@@ -123,7 +128,7 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     if start is None:
         return False
     program, arguments = start
-    env = {name: EnvVar(name, value.node(), "inline") for name, value in inline.items()}
+    env = _inline(inline)
     if any(_HELP.fullmatch(word.value) for word in arguments):
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
@@ -157,7 +162,7 @@ def _profiles(words: Sequence[Text]) -> list[Text]:
 def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
     """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
     container = docker.container
-    env = {name: EnvVar(name, value.node(), "docker") for name, value in docker.env.items()}
+    env = {name: EnvVar.of(name, value, "docker", written) for name, (value, written) in docker.env.items()}
     if docker.executes_in is not None:
         earlier = found.containers.get(docker.executes_in)
         if earlier is not None:
@@ -222,7 +227,7 @@ def surroundings(command: Command) -> Scope | None:
     words, inline = unwrap(command.words)
     if is_remote([word.value for word in words]):
         return None
-    env = {**{name: value for name, (value, _) in command.env.items()}, **inline}
+    env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
     return Scope(variables=dict(env), exported=set(env))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.values import HOLE, Text
 
 Lookup = Callable[[str], str | None]
@@ -18,81 +19,76 @@ def substitute(text: Text, lookup: Lookup, pattern: re.Pattern[str] = SHELL_NAME
     The characters of a value all have the place of the variable.
     """
     if "$" not in text.value:
-        return text
-    value: list[str] = []
-    spots: list[int] = []
+        return text.quoted("dollar", text.spots[0])
+    weaver, stretch = Weaver(text), Stretch("dollar", text.spots[0])
     at = 0
     for match in pattern.finditer(text.value):
-        value.append(text.value[at : match.start()])
-        spots += text.spots[at : match.start()]
-        new = _replacement(match, lookup)
-        value.append(new)
-        spots += [text.spots[match.start()]] * len(new)
+        weaver.take(at, match.start(), stretch)
+        if match.group() == "$$":
+            weaver.put("$", match.start(), match.end(), stretch)
+        else:
+            weaver.fill(_replacement(match, lookup), match.start())
         at = match.end()
-    value.append(text.value[at:])
-    spots += text.spots[at:]
-    return Text("".join(value), text.source, spots)
+    weaver.take(at, len(text.value), stretch)
+    return weaver.text(len(text.value))
 
 
 def _replacement(match: re.Match[str], lookup: Lookup) -> str:
     name = match["braced"] or match["bare"]
     if not name:
-        return "$" if match.group() == "$$" else match.group()
+        return match.group()
     found = lookup(name)
     if found is not None:
         return found
     return HOLE if match["default"] is None else match["default"]
 
 
-def split_words(text: Text) -> tuple[list[Text], int]:
+def split_words(text: Text, reader: str = "") -> tuple[list[Text], int]:
     """Split a command string as a shell would, without expanding anything.
+
+    ``reader`` is whose quoting new text must keep to, where that is not a shell: ``systemd``.
 
     Returns:
         The words with their places, and the offset in ``text`` of a quote that is never closed, or -1.
     """
     words: list[Text] = []
-    characters: list[str] = []
-    spots: list[int] = []
-    inside, started, opened = "", False, -1
+    weaver: Weaver | None = None
+    inside, opened, closed, begun = "", -1, -1, 0
     value, at = text.value, 0
 
-    def take(index: int) -> None:
-        characters.append(value[index])
-        spots.append(text.spots[index])
+    def word() -> Weaver:
+        nonlocal weaver, begun
+        if weaver is None:
+            weaver, begun = Weaver(text), at
+        return weaver
+
+    def stretch() -> Stretch:
+        return Stretch(reader + inside or "word", text.spots[opened if inside else begun])
 
     def finish(end: int) -> None:
-        words.append(Text("".join(characters), text.source, [*spots, text.spots[min(end, len(text.spots) - 1)]]))
-        characters.clear()
-        spots.clear()
+        nonlocal weaver
+        if weaver is not None:
+            words.append(weaver.text(end if weaver.value else closed))
+        weaver = None
 
     while at < len(value):
         character = value[at]
         following = value[at + 1 : at + 2]
-        if inside == "'":
-            if character == "'":
-                inside = ""
-            else:
-                take(at)
-        elif character == "\\" and (not inside or following in '"\\$`\n'):
+        if inside != "'" and character == "\\" and (not inside or following in '"\\$`\n'):
             if following and following != "\n":
-                take(at + 1)
-                started = True
+                word().put(following, at, at + 2, stretch())
             at += 1
-        elif inside:
-            if character == '"':
-                inside = ""
-            else:
-                take(at)
-        elif character in "'\"":
-            inside, started, opened = character, True, at
-        elif character in " \t\n":
-            if started:
-                finish(at)
-            started = False
+        elif character == inside and inside:
+            inside, closed = "", at
+        elif not inside and character in "'\"":
+            inside, opened = character, at
+            word().begin(at, stretch())
+        elif not inside and character in " \t\n":
+            finish(at)
         else:
-            take(at)
-            started = True
+            word().put(character, at, at + 1, stretch())
         at += 1
-    if started:
-        finish(len(value))
+    if inside and weaver is not None and not weaver.value:
+        closed = len(value)
+    finish(len(value))
     return words, opened if inside else -1

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.units import human_integer
-from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
+from pd_launch.schemas.values import HOLE, Node, Origin, Site, Splice, Text, Unknown
 
 MAX_DEPTH = 100
 MAX_FAULTS = 50
 _BLANK = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_ESCAPED = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _SINGLE = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
 _WIDE = {"\uff1a": ":", "\uff0c": ",", "\uff5b": "{", "\uff5d": "}", "\uff3b": "[", "\uff3d": "]"}
 _BARE = re.compile(rf"[^\s,:\[\]{{}}\"'`\\{''.join(_WIDE)}]+|{HOLE}")
@@ -31,6 +34,12 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 class _Lost(Exception):
     """The reader cannot make sense of the rest."""
+
+
+def edits_of(text: Text, changes: Sequence[tuple[int, int, str]]) -> tuple[Splice, ...]:
+    """Return several changes of one text, each of ``[start, end)`` to new characters; nothing where one cannot be."""
+    edits = [text.edit(*change) for change in changes]
+    return tuple(splice for edit in edits for splice in edit or ()) if all(edits) else ()
 
 
 @dataclass
@@ -54,7 +63,7 @@ class _Reader:
     ) -> None:
         if len(self.faults) >= MAX_FAULTS:
             raise _Lost("too much of this is no JSON")
-        edits = tuple((self.text.origin(a, b), self.text.escaped(new)) for a, b, new in fix or ())
+        edits = edits_of(self.text, fix or ())
         origin = self.text.origin(start, end)
         self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
 
@@ -106,21 +115,33 @@ class _Reader:
 
     def read(self) -> Node:
         character = self.peek()
+        start = self.at
         if character == "{":
-            return self.container(self.members, "{", "}")
-        if character == "[":
-            return self.container(self.elements, "[", "]")
-        if character in ('"', "'", "\\") or character in _CURLY:
-            start = self.at
-            return Node(*self.string(), text=self.inner(start))
-        return self.bare()
+            node = self.container(self.members, "}")
+        elif character == "[":
+            node = self.container(self.elements, "]")
+        elif character in ('"', "'", "\\") or character in _CURLY:
+            node = Node(*self.string(), text=self.inner(start))
+        else:
+            node = self.bare()
+        node.site = Site(self.text, start, self.at, "json")
+        return node
 
     def inner(self, start: int) -> Text | None:
-        """Return a plain string's characters for rules that look inside; None where it has escapes."""
+        """Return the characters of the string that was just read, for rules that look inside."""
+        stretch = Stretch("json", self.text.spots[start])
         raw = self.text.part(start + 1, max(start + 1, self.at - 1))
-        return None if "\\" in raw.value else raw
+        if "\\" not in raw.value:
+            return raw.quoted(*stretch)
+        weaver, at = Weaver(raw), 0
+        for match in _ESCAPED.finditer(raw.value):
+            weaver.take(at, match.start(), stretch)
+            weaver.put(json.loads(f'"{match[0]}"'), *match.span(), stretch)
+            at = match.end()
+        weaver.take(at, len(raw.value), stretch)
+        return weaver.text(len(raw.value))
 
-    def container(self, content: Any, opening: str, closing: str) -> Node:
+    def container(self, content: Any, closing: str) -> Node:
         start = self.at
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -191,14 +212,18 @@ class _Reader:
     def members(self, start: int, closing: str) -> dict[str, Node]:
         found: dict[str, Node] = {}
         for _ in self.separators(start, closing, "object"):
+            self.peek()
+            first = self.at
             key, place = self.key()
+            key_text = self.inner(first) if self.value[first] in "\"'" else self.text.part(first, self.at)
             if self.peek() != ":":
                 if HOLE in key:
                     raise _Unsure
                 raise _Lost(f"':' is missing after the key {key!r}")
             self.at += 1
             node = self.read()
-            node.key = place
+            node.key, node.key_text = place, key_text
+            node.site = replace(node.site, entry=first) if node.site else None
             if key in found:
                 node.shadowed = [*found[key].shadowed, found[key]]
             found[key] = node
@@ -414,13 +439,14 @@ def _unwrap(text: Text) -> tuple[Text, list[Fault]]:
     if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"" and value[1:].lstrip()[:1] in ("{", "["):
         start = text.value.index(value[0])
         end = text.value.rindex(value[0])
-        first, last = text.origin(start, start + 1), text.origin(end, end + 1)
+        first = text.origin(start, start + 1)
+        fix = edits_of(text, [(start, start + 1, ""), (end, end + 1, "")])
         fault = Fault(
             "json",
             first,
             f"the quotes ({value[0]}) are part of the value: the shell does not take them off here",
             f"引号({value[0]})成了值的一部分:shell 在这里不会去掉它",
-            fix=((first, ""), (last, "")),
+            fix=fix,
         )
         return text.part(start + 1, end), [fault]
     return text, []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine, with_variables
 from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.wrapped import STARTS, joined
 from pd_launch.schemas.launch import EnvVar
-from pd_launch.schemas.values import Node, Text, Unknown
+from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
 
@@ -67,9 +68,10 @@ def _environment(mapping: Node) -> dict[str, EnvVar]:
             named = entry.get("name")
             if named is not None and isinstance(named.value, str):
                 value = entry.get("value") or Node(Unknown("valueFrom"), named.origin)
+                value = replace(value, key=named.origin, key_text=named.text, shadowed=[])
                 env[named.value] = EnvVar(named.value, value, "manifest")
             elif entry.text is not None:
                 name, sign, _ = entry.text.value.partition("=")
-                value = entry.text.part(len(name) + 1, len(entry.text.value)).node()
-                env[name] = EnvVar(name, value if sign else Node(Unknown(name), entry.origin), "manifest")
+                text = entry.text.part(len(name) + 1, len(entry.text.value)) if sign else entry.text.stand_in(HOLE)
+                env[name] = EnvVar.of(name, text, "manifest", entry.text.part(0, len(name)))
     return env

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
@@ -195,7 +196,7 @@ def _environment(container: Node) -> dict[str, EnvVar]:
             continue
         value = entry.get("value")
         if value is not None and value.text is not None:
-            node = Node(value.text.value, value.origin, key=name.origin, text=value.text)
+            node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
         env[name.value] = EnvVar(name.value, node, "manifest")

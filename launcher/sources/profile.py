@@ -176,3 +176,4 @@ def _move(node: Node, line: SourceFile, start: int) -> None:
             part.key = moved(part.key)
         if part.text is not None:
             part.text = Text(part.text.value, line, [spot + start for spot in part.text.spots])
+        part.key_text = part.site = None

@@ -30,7 +30,7 @@ def profile_faults(tree: Node, error: ValidationError) -> list[Fault]:
             continue  # the mapping's own arm of the union says what is wrong inside
         if problem["type"] == "extra_forbidden":
             fault = _unknown_key(node, path)
-            meant |= {(*path[:-1], new) for _, new in fault.fix}
+            meant |= {(*path[:-1], near) for near in _meant(node, path)}
         elif problem["type"] == "missing":
             fault = _missing_key(node, path, str(problem["loc"][-1]))
         else:
@@ -62,10 +62,15 @@ def _follow(tree: Node, loc: Sequence[int | str]) -> tuple[Node, list[str]]:
     return node, path
 
 
+def _meant(node: Node, path: list[str]) -> list[str]:
+    """Return the key that an unknown one is probably a slip of; nothing where there is none."""
+    near = nearest(path[-1] if path else "", _fields_at(path[:-1]), 0.6)
+    return [near] if near else []
+
+
 def _unknown_key(node: Node, path: list[str]) -> Fault:
     known = _fields_at(path[:-1])
-    name = path[-1] if path else ""
-    near = nearest(name, known, 0.6)
+    near = next(iter(_meant(node, path)), None)
     place = node.key or node.origin
     en = f"unknown key {'.'.join(path)}"
     zh = f"未知的键 {'.'.join(path)}"
@@ -75,7 +80,7 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
             place,
             en,
             zh,
-            fix=((place, near),),
+            fix=(node.key_text.edit(0, len(node.key_text.value), near) or ()) if node.key_text is not None else (),
             fix_is_safe=False,
             help=f"did you mean {near}?",
             help_zh=f"是不是想写 {near}?",

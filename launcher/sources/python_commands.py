@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, read_command, with_variables
 from pd_launch.launcher.sources.python_texts import made
@@ -62,7 +63,9 @@ class Commands:
             first = self._split(given)
             text = self.node(first).text
             if text is not None and first is not given:
-                text = Text(text.value.replace("\n", " "), text.source, text.spots)  # cut at any blank
+                shell = isinstance(given, ast.Call) and ast.unparse(given.func) == "shlex.split"
+                text = text if shell else text.quoted("split", text.spots[0])  # quotes would stay
+                text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
             if name == "create_subprocess_exec":
                 self._run([word for part in call.args for word in self._words_of(part)], origin, env)
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.python_commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python_flow import written_out
-from pd_launch.launcher.sources.python_texts import literals, spelled
+from pd_launch.launcher.sources.python_texts import literals, made, spelled
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
-from pd_launch.schemas.values import Node, Origin, SourceFile, Text, Unknown
+from pd_launch.schemas.values import Node, Origin, Site, SourceFile, Text, Unknown
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
 RAY_ARGUMENTS = "engine_kwargs"
@@ -48,6 +49,7 @@ def read_python(source: SourceFile, found: Found) -> None:
 class _Reader:
     def __init__(self, source: SourceFile, tree: ast.Module, found: Found) -> None:
         self.source = source
+        self.whole = Text.verbatim(source, 0, len(source.text))
         self.tree = tree
         self.found = found
         self.assigned: dict[str, list[ast.expr]] = {}
@@ -103,12 +105,17 @@ class _Reader:
         elif isinstance(target, ast.Subscript):
             name = self.node(target.slice).value
             if isinstance(name, str) and ast.unparse(target.value) in ENVIRON:
-                found, before = self.node(value), self.env.get(name)
+                found, before = self.entry(target.slice, value), self.env.get(name)
                 if before is not None and before.value.value != found.value:
                     found = Node(Unknown(name), found.origin)  # one of them, and which engine has it is not known
                 self.env[name] = EnvVar(name, found, "python")
             elif isinstance(name, str) and isinstance(target.value, ast.Name):
                 self.entries.setdefault(target.value.id, {})[name] = value
+
+    def entry(self, key: ast.expr, value: ast.expr) -> Node:
+        """Return a value with the place of its key."""
+        name = self.node(key)
+        return replace(self.node(value), key=name.origin, key_text=name.text, shadowed=[])
 
     def update(self, call: ast.Call) -> None:
         """Follow ``os.environ.update({…})`` and ``os.environ.setdefault("A", "1")``."""
@@ -118,7 +125,7 @@ class _Reader:
         if function.attr == "setdefault" and len(call.args) == 2:
             name = self.node(call.args[0]).value
             if isinstance(name, str):
-                self.env[name] = EnvVar(name, self.node(call.args[1]), "python")
+                self.env[name] = EnvVar(name, self.entry(*call.args), "python")
         elif function.attr == "update":
             for name, value in self.node(call.args[0]).items():
                 self.env[name] = EnvVar(name, value, "python")
@@ -148,7 +155,7 @@ class _Reader:
                 self.add_all(launch, keyword.value)
             else:
                 start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
-                place = self.source.origin(start, start + len(keyword.arg))
+                place = Text.verbatim(self.source, start, start + len(keyword.arg))
                 self.add(launch, keyword.arg, self.node(keyword.value), place)
         self.found.nodes.append(launch)
 
@@ -158,20 +165,20 @@ class _Reader:
         later = self.entries.get(mapping.id, {}) if isinstance(mapping, ast.Name) else {}
         entries.update({name: self.node(value) for name, value in later.items()})
         for name, node in entries.items():
-            self.add(launch, name, node, node.key or node.origin)
+            self.add(launch, name, node, node.key_text or made(name, self.source, node.origin))
 
-    def add(self, launch: NodeLaunch, name: str, value: Node, place: Origin) -> None:
-        flag = name.replace("_", "-")
+    def add(self, launch: NodeLaunch, name: str, value: Node, key: Text) -> None:
+        flag, place = name.replace("_", "-"), key.origin()
         if flag == "model":
             launch.model = value
         elif value.value is True:
-            launch.args.append(Arg(flag, name, place))
+            launch.args.append(Arg(flag, name, place, text=key))
         elif value.value is False:
-            launch.args.append(Arg(f"no-{flag}", name, place))
+            launch.args.append(Arg(f"no-{flag}", name, place, text=key))
         elif flag in LISTS and isinstance(value.value, list) and value.value:
-            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:])))
+            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
         elif value.value is not None:
-            launch.args.append(Arg(flag, name, place, value))
+            launch.args.append(Arg(flag, name, place, value, text=key))
 
     def argument(self, flag: str, value: ast.expr, place: ast.expr) -> Arg:
         return Arg(flag, flag, self.origin(place), self.node(value))
@@ -182,11 +189,12 @@ class _Reader:
         if isinstance(expression, ast.Constant):
             text = self.string(expression) if isinstance(expression.value, str) else None
             known = isinstance(expression.value, (str, int, float, bool, type(None)))
-            return Node(expression.value if known else Unknown(ast.unparse(expression)), origin, text=text)
+            value = expression.value if known else Unknown(ast.unparse(expression))
+            return Node(value, origin, text=text, site=self.site(origin))
         if isinstance(expression, ast.Dict):
-            return Node(self.mapping(expression), origin)
+            return Node(self.mapping(expression), origin, site=self.site(origin))
         if isinstance(expression, (ast.List, ast.Tuple)):
-            return Node([self.node(element) for element in expression.elts], origin)
+            return Node([self.node(element) for element in expression.elts], origin, site=self.site(origin))
         if isinstance(expression, ast.Name):
             return self.name(expression)
         text = spelled(expression, self.node, self.source, origin)
@@ -203,8 +211,10 @@ class _Reader:
             if key is None:
                 found.update(self.node(value).items())
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                entry = self.node(value)
-                entry = Node(entry.value, entry.origin, key=self.origin(key), text=entry.text)
+                entry = self.entry(key, value)
+                if entry.site is not None and entry.origin == self.origin(value):
+                    first = self.origin(key)
+                    entry.site = replace(entry.site, entry=self.source.offset(first.line, first.column))
                 if key.value in found:
                     entry.shadowed = [found[key.value]]
                 found[key.value] = entry
@@ -232,8 +242,9 @@ class _Reader:
                     continue
                 node = self.node(keyword.value)
                 start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
-                place = self.source.origin(start, start + len(keyword.arg))
-                entries[keyword.arg] = Node(node.value, node.origin, key=place, text=node.text)
+                written = Text.verbatim(self.source, start, start + len(keyword.arg))
+                site = replace(node.site, entry=start) if node.site else None
+                entries[keyword.arg] = replace(node, shadowed=[], key=written.origin(), key_text=written, site=site)
             return Node(entries, self.origin(expression))
         if name == "loads" and expression.args:
             return self.json(expression.args[0])
@@ -242,6 +253,10 @@ class _Reader:
             known = dict(self.node(expression.args[0]).items()) if expression.args else {}
             return Node({**known, **more}, self.origin(expression))
         return Node(Unknown(f"{name}(…)"), self.origin(expression))
+
+    def site(self, origin: Origin) -> Site:
+        start = self.source.offset(origin.line, origin.column)
+        return Site(self.whole, start, self.source.offset(origin.end_line, origin.end_column), "python")
 
     def json(self, expression: ast.expr) -> Node:
         node = self.node(expression)
@@ -259,7 +274,8 @@ class _Reader:
         raw = self.source.text[start:end]
         for quotes in ('"""', "'''", '"', "'"):
             if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
-                return Text.verbatim(self.source, start + len(quotes), end - len(quotes))
+                text = Text.verbatim(self.source, start + len(quotes), end - len(quotes))
+                return text.quoted("python", start, quotes)
         return literals(self.source, start, end, expression.value)
 
     def origin(self, node: Any) -> Origin:

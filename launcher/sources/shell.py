@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell_scan import scan
-from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scope, Words, concat
+from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scope, Words
+from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
 
@@ -63,6 +64,8 @@ class Command:
     """The branches of conditions that lead to it: where the condition stands, and which branch."""
     foreground: bool = False
     """Whether the script waits for its end before it goes on."""
+    names: dict[str, Text] = field(default_factory=dict)
+    """The names of its variables as they are written, where they are."""
 
 
 @dataclass
@@ -225,6 +228,8 @@ class _Runner:
         if target is None or target.type != "variable_name":
             return "", None
         name = self.words.raw(target)
+        written = self.base.part(*self.words.span(target))
+        scope.names[name] = written.quoted("word", written.spots[0])
         append = any(child.type == "+=" for child in node.children)
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
@@ -255,6 +260,7 @@ class _Runner:
                 word = self.words.single(child, scope)
                 name = word.value.partition("=")[0]
                 scope.variables[name] = word.part(len(name) + 1, len(word.value))
+                scope.names[name] = word.part(0, len(name))
             else:
                 continue
             if exports and name:
@@ -428,7 +434,9 @@ class _Runner:
             if child.type == "heredoc_redirect":
                 for part in child.children:
                     if part.type == "heredoc_body":
-                        return self.base.part(*self.words.span(part))
+                        body = self.base.part(*self.words.span(part))
+                        literal = self.words.raw(child).lstrip("<-0123456789 \t")[:1] in ("'", '"', "\\")
+                        return body if literal else body.quoted("heredoc", body.spots[0])
         return None
 
     def on_command(self, node: Any, scope: Scope) -> None:
@@ -460,7 +468,9 @@ class _Runner:
             self.stage += 1
         waits = not self.background and not _in_background(node)
         branches = self._branches_now()
-        self.script.commands.append(Command(words, {**env, **inline}, place, branches=branches, foreground=waits))
+        env.update(inline)
+        names = {name: scope.names[name] for name in env if name in scope.names}
+        self.script.commands.append(Command(words, env, place, branches=branches, foreground=waits, names=names))
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""

@@ -94,7 +94,7 @@ class _Scanner:
                 self.base.origin(at, match.end()),
                 f"{what} behind the backslash: the line does not go on, and a blank argument is passed",
                 f"反斜杠后面有{what_zh}:这一行没有续行,而且会传入一个空白参数",
-                fix=((self.base.origin(at + 1, match.end()), ""),),
+                fix=self.base.edit(at + 1, match.end(), "") or (),
                 fix_is_safe=True,
                 help="end the line with the backslash itself",
                 help_zh="让反斜杠成为行尾的最后一个字符",
@@ -111,7 +111,7 @@ class _Scanner:
                     self.base.origin(at, twice.end()),
                     "two backslashes at the line's end: the line does not go on, and a backslash is passed",
                     "行尾有两个反斜杠:这一行没有续行,而且会传入一个反斜杠",
-                    fix=((self.base.origin(at + 1, twice.end()), ""),),
+                    fix=self.base.edit(at + 1, twice.end(), "") or (),
                     fix_is_safe=True,
                     help="end the line with one backslash",
                     help_zh="行尾只写一个反斜杠",
@@ -132,7 +132,7 @@ class _Scanner:
                 "反斜杠后面有注释:这一行没有续行,注释成了参数"
                 if comment
                 else "这个反斜杠后面是空白:它没有续行,空白成了参数的一部分",
-                fix=() if comment else ((self.base.origin(at, match.end()), ""),),
+                fix=() if comment else self.base.edit(at, match.end(), "") or (),
                 fix_is_safe=not comment,
                 help="move the comment to a line before the command" if comment else "remove the backslash",
                 help_zh="把注释移到命令之前的一行" if comment else "删掉这个反斜杠",

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.sources.weave import Stretch, Weaver, concat
 from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
@@ -27,7 +28,6 @@ MAX_SEQUENCE = 256
 _SEQ = re.compile(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers>-?\d{1,9}(?: -?\d{1,9}){0,2})")
 _PASTE = re.compile(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
 """Counting, and what puts its lines together: ``seq 0 7 | paste -sd,``."""
-MAX_TEXT = 200_000
 MAX_ITEMS = 4_000
 
 
@@ -39,6 +39,8 @@ class Scope:
     exported: set[str] = field(default_factory=set)
     positional: dict[int, Text] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, Text] = field(default_factory=dict)
+    """Where a variable was assigned last: its name there."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
 
@@ -129,7 +131,8 @@ class Words:
             return [], 1
         start = self.span(listed)[0]
         parts = list(re.finditer("[^,]+", self.raw(listed)))[:MAX_SEQUENCE]
-        return [self.base.part(start + part.start(), start + part.end()) for part in parts], 3
+        stretch = Stretch("word", self.base.spots[start])
+        return [self.base.part(start + p.start(), start + p.end()).quoted(*stretch) for p in parts], 3
 
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""
@@ -145,7 +148,7 @@ class Words:
         if kind == "string":
             return self._string(node, scope)
         if kind == "raw_string":
-            return [_Piece(self.base.part(start + 1, end - 1), True)]
+            return [_Piece(self.base.part(start + 1, end - 1).quoted("'", self.base.spots[start]), True)]
         if kind == "ansi_c_string":
             return [_Piece(self._ansi(start + 2, end - 1), True)]
         if kind == "translated_string":
@@ -159,7 +162,7 @@ class Words:
             return self._substitution(node, scope, quoted)
         if kind in ("process_substitution", "brace_expression"):
             return [_Piece(self.spread(HOLE, start, end), True)]
-        return [_Piece(self._unescape(start, end, _WORD_ESCAPE), True)]
+        return [_Piece(self._unescape(start, end, _WORD_ESCAPE, Stretch("word", self.base.spots[start])), True)]
 
     def _adjacent(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
         found: list[_Piece] = []
@@ -171,52 +174,47 @@ class Words:
         """Expand a double-quoted string; text between its expansions is taken from the file, blanks included."""
         start, end = self.span(node)
         closed = node.children and node.children[-1].type == '"' and len(node.children) > 1
-        found: list[_Piece] = [_Piece(self.spread("", start + 1, start + 1), True)]
+        stretch = Stretch('"', self.base.spots[start])
+        found: list[_Piece] = [_Piece(self._unescape(start + 1, start + 1, _STRING_ESCAPE, stretch), True)]
         at = start + 1
         for child in node.children[1:]:
             if child.type in ("string_content", '"'):
                 continue
             begin, finish = self._inner_span(child)
-            found.append(_Piece(self._unescape(at, begin, _STRING_ESCAPE), True))
+            found.append(_Piece(self._unescape(at, begin, _STRING_ESCAPE, stretch), True))
             found += self.pieces(child, scope, True)
             at = finish
-        found.append(_Piece(self._unescape(at, end - 1 if closed else end, _STRING_ESCAPE), True))
+        found.append(_Piece(self._unescape(at, end - 1 if closed else end, _STRING_ESCAPE, stretch), True))
         arrays = [piece for piece in found if piece.words is not None]
         if arrays and not any(piece.words or piece.text.value for piece in found):
             return arrays  # "${EMPTY[@]}" is no word at all
         return found
 
-    def _unescape(self, start: int, end: int, escape: re.Pattern[str]) -> Text:
-        raw = self.base.value[start:end]
-        if "\\" not in raw:
-            return self.base.part(start, end)
-        value: list[str] = []
-        spots: list[int] = []
-        at = 0
-        for match in escape.finditer(raw):
-            value.append(raw[at : match.start()])
-            spots += self.base.spots[start + at : start + match.start()]
+    def _unescape(self, start: int, end: int, escape: re.Pattern[str], stretch: Stretch) -> Text:
+        if "\\" not in self.base.value[start:end]:
+            return self.base.part(start, end).quoted(*stretch)
+        weaver = Weaver(self.base)
+        at = start
+        for match in escape.finditer(self.base.value, start, end):
+            weaver.take(at, match.start(), stretch)
             if match[1] != "\n":
-                value.append(match[1])
-                spots.append(self.base.spots[start + match.start(1)])
+                weaver.put(match[1], match.start(), match.end(), stretch)
             at = match.end()
-        value.append(raw[at:])
-        spots += self.base.spots[start + at : start + len(raw)]
-        return Text("".join(value), self.source, [*spots, self.base.spots[end]])
+        weaver.take(at, end, stretch)
+        return weaver.text(end)
 
     def _ansi(self, start: int, end: int) -> Text:
-        """Return the text of ``$'…'``; an escape has the place of its backslash."""
-        value: list[str] = []
-        spots: list[int] = []
+        """Return the text of ``$'…'``."""
+        weaver, stretch = Weaver(self.base), Stretch("$'", self.base.spots[start])
         for match in _ANSI_PART.finditer(self.base.value, start, end):
             code = match["hex"] or match["octal"]
             if code:
                 number = int(code.lstrip("xuU"), 16 if match["hex"] else 8)
-                value.append(chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else "\ufffd")
+                character = chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else "\ufffd"
             else:
-                value.append(_ANSI.get(match["sign"], match["sign"]) if match["sign"] else match.group())
-            spots.append(self.base.spots[match.start()])
-        return Text("".join(value), self.source, [*spots, self.base.spots[end]])
+                character = _ANSI.get(match["sign"], match["sign"]) if match["sign"] else match.group()
+            weaver.put(character, match.start(), match.end(), stretch)
+        return weaver.text(end)
 
     def spread(self, value: str, start: int, end: int) -> Text:
         """Return ``value`` with all its characters at the expansion that it came from."""
@@ -373,7 +371,7 @@ class Words:
             if match[0] in ("%s", "%b", "%d") and rest:
                 parts.append(rest.pop(0))
             elif match[0] in ("%%", "\\n"):
-                parts.append(Text(match[0][0] if match[0] == "%%" else "\n", form.source, form.spots[at - 1 : at + 1]))
+                parts.append(form.part(at - 1, at).stand_in("%" if match[0] == "%%" else "\n"))
             else:
                 return None
         parts.append(form.part(at, len(form.value)))
@@ -382,6 +380,7 @@ class Words:
     def heredoc(self, redirect: Any, scope: Scope) -> Text | None:
         """Return a here-document's text, expanded unless its delimiter is quoted; None if a filter reads it."""
         parts = {child.type: child for child in redirect.children}
+        stretch = Stretch("heredoc", self.base.spots[self.span(redirect)[0]])
         if not {"heredoc_start", "heredoc_end"} <= parts.keys() or "pipeline" in parts:
             return None
         begin, finish = self.span(parts["heredoc_start"])[1], self.span(parts["heredoc_end"])[0]
@@ -394,21 +393,21 @@ class Words:
         for child in body.children if body is not None else ():
             if child.is_named and child.type != "heredoc_content":
                 start, end = self._inner_span(child)
-                found += self._between(at, start, scope)
+                found += self._between(at, start, scope, stretch)
                 found += [piece.text for piece in self.pieces(child, scope, True)]
                 at = end
-        return concat([*found, *self._between(at, finish, scope)], self.source, self.base.spots[at])
+        return concat([*found, *self._between(at, finish, scope, stretch)], self.source, self.base.spots[at])
 
-    def _between(self, start: int, end: int, scope: Scope) -> list[Text]:
+    def _between(self, start: int, end: int, scope: Scope, stretch: Stretch) -> list[Text]:
         """Return what stands between two expansions of a here-document; the parser does not see ``$1`` there."""
         found: list[Text] = []
         for match in _POSITIONAL.finditer(self.base.value, start, end):
             value = scope.positional.get(int(match[1]))
-            found.append(self._unescape(start, match.start(), _STRING_ESCAPE))
+            found.append(self._unescape(start, match.start(), _STRING_ESCAPE, stretch))
             place = match.start(), match.end()
             found.append(self.spread(HOLE, *place) if value is None else self._local(value, *place))
             start = match.end()
-        return [*found, self._unescape(start, end, _STRING_ESCAPE)]
+        return [*found, self._unescape(start, end, _STRING_ESCAPE, stretch)]
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
         inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]
@@ -465,18 +464,6 @@ def _sequence(numbers: list[int]) -> range | None:
         return None
     values = range(first, last + (1 if step > 0 else -1), step)
     return values if len(values) <= MAX_SEQUENCE else None
-
-
-def concat(parts: list[Text], source: SourceFile, start: int) -> Text:
-    """Return the texts as one, each character with its own place; ``start`` is the place of nothing at all."""
-    parts = [part for part in parts if part.value] or parts[:1]
-    if len(parts) == 1:
-        return parts[0]
-    value = "".join(part.value for part in parts)[:MAX_TEXT]
-    spots: list[int] = []
-    for part in parts:
-        spots += part.spots[: len(part.value)]
-    return Text(value, source, [*spots[: len(value)], parts[-1].spots[-1] if parts else start])
 
 
 def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:

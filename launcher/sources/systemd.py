@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pd_launch.launcher.sources.engines import Found, Nested, keep, read_command, with_variables
 from pd_launch.launcher.sources.interpolate import split_words
 from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
 _SECTION = re.compile(r"\[(Unit|Service|Install)\]\s*$", re.MULTILINE)
+_DOUBLED = re.compile(r"%%|\$\$")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
 
@@ -25,19 +27,21 @@ def is_unit(source: SourceFile) -> bool:
 def read_unit(source: SourceFile, found: Found) -> None:
     """Add what a unit starts to ``found``."""
     env: dict[str, tuple[Text, str]] = {}
+    names: dict[str, Text] = {}
     for key, value in _settings(source):
         if key == "Environment":
-            for word in split_words(value)[0]:
+            for word in split_words(value, "systemd")[0]:
                 name, _, _ = word.value.partition("=")
                 env[name] = (_plain(word.part(len(name) + 1, len(word.value))), "export")
+                names[name] = _plain(word.part(0, len(name)))
         elif key == "ExecStart":
-            words = [_plain(word) for word in split_words(value)[0]]
+            words = [_plain(word) for word in split_words(value, "systemd")[0]]
             if words:
                 start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
                 words[0] = words[0].part(start, len(words[0].value))
-                command = Command(words, dict(env), value.origin(), None)
+                command = Command(words, dict(env), value.origin(), None, names=dict(names))
                 if not read_command(command, "shell", source.path, found, keep):
-                    given = {name: EnvVar(name, text.node()) for name, (text, _) in env.items()}
+                    given = {name: EnvVar.of(name, text, "export", names[name]) for name, (text, _) in env.items()}
                     found.nested += [Nested(script, with_variables(given), given) for script in scripts_inside(command)]
 
 
@@ -65,16 +69,13 @@ def _line_end(text: str, at: int) -> int:
 
 def _plain(word: Text) -> Text:
     """Return a word with ``%%`` and ``$$`` as the single signs that they stand for."""
-    spots = [i for i in range(len(word.value)) if not (i and word.value[i] in "%$" and _doubled(word.value, i))]
-    if len(spots) == len(word.value):
-        return word
-    kept = [word.spots[i] for i in spots]
-    return Text("".join(word.value[i] for i in spots), word.source, [*kept, word.spots[-1]])
-
-
-def _doubled(text: str, index: int) -> bool:
-    """Whether the sign at ``index`` is the second of a pair."""
-    first = index
-    while first and text[first - 1] == text[index]:
-        first -= 1
-    return (index - first) % 2 == 1
+    weaver, stretch = Weaver(word), Stretch("specifier", word.spots[0])
+    at = 0
+    for pair in _DOUBLED.finditer(word.value):
+        weaver.take(at, pair.start(), stretch)
+        weaver.put(pair.group()[0], *pair.span(), stretch)
+        at = pair.end()
+    if not at:
+        return word.quoted(*stretch)
+    weaver.take(at, len(word.value), stretch)
+    return weaver.text(len(word.value))

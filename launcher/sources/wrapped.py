@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal
 
 from pd_launch.launcher.sources.shell import Command
-from pd_launch.launcher.sources.shell_words import concat
+from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.values import HOLE, Text
 
 Program = Literal["serve", "api_server", "dynamo"]
@@ -56,17 +56,20 @@ STARTS = re.compile(rf"\bvllm serve\s|{re.escape(API_SERVER)}")
 _MOST_BEFORE = 60
 
 
-def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, Text]]:
-    """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets."""
+def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Text]]]:
+    """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets.
+
+    What it sets has a value and its name, both as they are written.
+    """
     rest = list(words)
-    inline: dict[str, Text] = {}
+    inline: dict[str, tuple[Text, Text]] = {}
     inside_env = False
     while rest:
         name = rest[0].value.rpartition("/")[2]
         if (_ANY_NAME if inside_env else _ASSIGNMENT).match(rest[0].value):
             word = rest.pop(0)
             cut = word.value.index("=")
-            inline[word.value[:cut]] = word.part(cut + 1, len(word.value))
+            inline[word.value[:cut]] = word.part(cut + 1, len(word.value)), word.part(0, cut)
             continue
         if inside_env and rest[0].value.startswith(HOLE) and "=" in rest[0].value:
             rest.pop(0)  # env "$NAME=x": a variable whose name is not known

@@ -11,8 +11,8 @@ _FOLD = re.compile(r"[ \t]*(?:\r\n|[\r\n\x85\u2028\u2029])(?:[ \t]|\r\n|[\r\n\x8
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _ESCAPE = {"x": 4, "u": 6, "U": 10}
 
-_Unit = int | list[int]
-"""A character's place, or the places of the line breaks of one run, of which the value keeps some."""
+_Unit = tuple[int, int] | list[int]
+"""Where a character's spelling begins and ends, or the places of line breaks, of which the value keeps some."""
 
 
 class Spots(Sequence[int]):
@@ -25,6 +25,11 @@ class Spots(Sequence[int]):
     @cached_property
     def found(self) -> list[int]:
         """The places, in order."""
+        return self.spelled[0]
+
+    @cached_property
+    def spelled(self) -> tuple[list[int], list[int]]:
+        """Where each character's spelling begins, and where it ends."""
         return _align(*self.written)
 
     def __len__(self) -> int:
@@ -38,23 +43,45 @@ class Spots(Sequence[int]):
         return self.found[index]
 
 
-def _align(raw: str, value: str, start: int, style: str | None) -> list[int]:
+class Ends(Sequence[int]):
+    """The places behind a scalar's characters, beside :class:`Spots`."""
+
+    def __init__(self, spots: Spots) -> None:
+        self.spots = spots
+
+    def __len__(self) -> int:
+        return self.spots.size - 1
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        return self.spots.spelled[1][index]
+
+
+def _align(raw: str, value: str, start: int, style: str | None) -> tuple[list[int], list[int]]:
     units = _block(raw, value) if style in ("|", ">") else _flow(raw, style)
     spots: list[int] = []
+    ends: list[int] = []
     for unit in units:
         at = len(spots)
         if at >= len(value):
             break
-        if isinstance(unit, int):
-            spots.append(unit)
-        elif value[at] == "\n" or len(unit) > 1:
+        if isinstance(unit, tuple):
+            spots.append(unit[0])
+            ends.append(unit[1])
+            continue
+        kept = len(unit)
+        if value[at] == "\n" or len(unit) > 1:
             kept = next((i for i in range(len(unit)) if value[at + i : at + i + 1] != "\n"), len(unit))
-            spots += unit[len(unit) - kept :]
-        elif unit:
-            spots += unit
+        spots += unit[len(unit) - kept :]
+        ends += [place + 1 for place in unit[len(unit) - kept :]]
     rest = len(value) - len(spots)
-    spots = [start + spot for spot in spots] + [start + max(len(raw) - 1, 0)] * rest
-    return [*spots, start + len(raw)]
+    last = start + len(raw)
+    spots = [start + spot for spot in spots] + [last - 1 if raw else start] * rest
+    closing = last - (1 if style in ("'", '"') else 0)
+    return [*spots, closing], [start + end for end in ends] + [last] * rest
 
 
 def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
@@ -68,21 +95,28 @@ def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
         elif style == '"' and raw[at] == "\\" and _BREAK.match(raw, at + 1):
             fold = _FOLD.match(raw, at + 1, end)  # an escaped line break is nothing; blank lines behind it count
             at_end = fold.end() if fold else at + 2
-            yield from (match.start() for match in list(_BREAK.finditer(raw, at, at_end))[1:])
+            yield from (match.span() for match in list(_BREAK.finditer(raw, at, at_end))[1:])
             at = at_end
         else:
-            yield at
             escape = style == '"' and raw[at] == "\\"
-            at += _ESCAPE.get(raw[at + 1], 2) if escape else 2 if raw.startswith("''", at) and style == "'" else 1
+            size = _ESCAPE.get(raw[at + 1], 2) if escape else 2 if raw.startswith("''", at) and style == "'" else 1
+            yield at, at + size
+            at += size
+
+
+def block_indent(raw: str, value: str) -> int:
+    """Return by how many blanks the lines of a block scalar are indented beyond what its value keeps."""
+    header = _BREAK.search(raw)
+    first = re.search(r"^( *)[^ \r\n]", raw[header.end() :] if header else "", re.MULTILINE)
+    indented = re.match(r"\n*( *)", value)
+    return len(first[1]) - len(indented[1]) if first and indented else 0
 
 
 def _block(raw: str, value: str) -> Iterator[_Unit]:
     """Iterate over the characters of a block scalar behind its header, without the indentation of its lines."""
     header = _BREAK.search(raw)
     at = header.end() if header else len(raw)
-    first = re.search(r"^( *)[^ \r\n]", raw[at:], re.MULTILINE)
-    indented = re.match(r"\n*( *)", value)
-    indent = len(first[1]) - len(indented[1]) if first and indented else 0
+    indent = block_indent(raw, value)
     run: list[int] = []
     while at < len(raw):
         line_end = _BREAK.search(raw, at)
@@ -91,7 +125,7 @@ def _block(raw: str, value: str) -> Iterator[_Unit]:
         if text < stop and run:
             yield run
             run = []
-        yield from range(text, stop)
+        yield from zip(range(text, stop), range(text + 1, stop + 1), strict=True)
         if line_end:
             run.append(stop)
         at = line_end.end() if line_end else len(raw)

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 from yaml.reader import Reader as _Reader
 
-from pd_launch.launcher.sources.yaml_scalar import Spots
+from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
 
 MAX_DEPTH = 100
 _TEMPLATE = re.compile(
@@ -34,8 +34,9 @@ class _Open:
     node: Node
     size: int = 1
     height: int = 1
-    key: tuple[str, Origin] | None = None
+    key: tuple[str, Node] | None = None
     anchor: str | None = None
+    flow: bool = False
 
 
 @dataclass
@@ -46,11 +47,16 @@ class _Builder:
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
     """Each anchor's node with its size and height, as if written out."""
+    whole: Text = field(init=False)
+    """The file as it stands."""
     mark: int = 0
     """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
+
+    def __post_init__(self) -> None:
+        self.whole = Text.verbatim(self.source, 0, len(self.source.text))
 
     def read(self) -> None:
         for event in yaml.parse(self.source.text[self.mark :], Loader=_Loader):
@@ -60,11 +66,16 @@ class _Builder:
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
             self.count(1, 1, event)
-            self.stack.append(_Open(Node(value, self.origin(event)), anchor=event.anchor))
+            node = Node(value, self.origin(event))
+            self.stack.append(_Open(node, anchor=event.anchor, flow=bool(event.flow_style)))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             opened = self.stack.pop()
+            closing: Any = event
             first, last = opened.node.origin, self.origin(event)
             opened.node.origin = replace(first, end_line=last.end_line, end_column=last.end_column)
+            start = self.source.offset(first.line, first.column)
+            flow = any(opened.flow for opened in self.stack)
+            opened.node.site = Site(self.whole, start, closing.end_mark.index + self.mark, "yaml", flow=flow)
             _merge(opened.node)
             if opened.anchor:
                 self.anchors[opened.anchor] = (opened.node, opened.size, opened.height)
@@ -106,10 +117,13 @@ class _Builder:
                 value = event.value
         if not isinstance(value, (str, int, float, bool, type(None))):
             value = event.value  # dates and binary stay as they are written
-        text = _scalar_text(self.source, event, self.mark)
+        flow = any(opened.flow for opened in self.stack)
+        text = _scalar_text(self.source, event, self.mark, flow)
+        start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
+        site = Site(self.whole, start, end, "yaml", flow=flow)
         if isinstance(value, str) and HOLE in value:
-            return text.node()
-        return Node(value, self.origin(event), text=text)
+            return replace(text.node(), site=site)
+        return Node(value, self.origin(event), text=text, site=site)
 
     def add(self, node: Node, size: int, height: int) -> None:
         if not self.stack:
@@ -122,12 +136,14 @@ class _Builder:
         if isinstance(container, list):
             container.append(node)
         elif opened.key is None:
-            opened.key = (_key_text(node), node.origin)
+            opened.key = (_key_text(node), node)
         else:
-            name, place = opened.key
+            name, key = opened.key
+            place = key.origin
             opened.key = None
             earlier = container.get(name)
-            entry = Node(node.value, node.origin, key=place, text=node.text)
+            site = replace(node.site, entry=key.site.start if key.site else None) if node.site else None
+            entry = Node(node.value, node.origin, key=place, text=node.text, key_text=key.text, site=site)
             if earlier is not None:
                 entry.shadowed = [*earlier.shadowed, earlier]
                 first = (earlier.key or earlier.origin).line
@@ -210,12 +226,19 @@ def _fault(origin: Origin, message: str) -> Fault:
     return Fault("yaml", origin, f"not valid YAML: {message}", f"不是有效的 YAML:{message}")
 
 
-def _scalar_text(source: SourceFile, event: Any, mark: int) -> Text:
-    """Return a scalar's characters with the place of each, whatever its quoting."""
+def _scalar_text(source: SourceFile, event: Any, mark: int, flow: bool) -> Text:
+    """Return a scalar's characters with the place of each, whatever its quoting; ``flow``: inside brackets."""
     start, end = event.start_mark.index + mark, event.end_mark.index + mark
-    raw, value = source.text[start:end], event.value
+    raw, value, style = source.text[start:end], event.value, event.style
+    if not style:
+        kind, detail = "yaml-flow" if flow else "yaml", ""
+    else:
+        kind, detail = f"yaml{style}", " " * block_indent(raw, value) if style == "|" else ""
     if raw == value:
-        return Text.verbatim(source, start, end)
-    if event.style in ("'", '"') and raw[1:-1] == value:
-        return Text.verbatim(source, start + 1, end - 1)
-    return Text(value, source, Spots(raw, value, start, event.style))
+        text = Text.verbatim(source, start, end)
+    elif style in ("'", '"') and raw[1:-1] == value:
+        text = Text.verbatim(source, start + 1, end - 1)
+    else:
+        spots = Spots(raw, value, start, style)
+        text = Text(value, source, spots, Ends(spots), ((0, None),))
+    return text.quoted(kind, start, detail)

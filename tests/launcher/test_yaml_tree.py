@@ -88,8 +88,8 @@ def test_every_character_has_the_place_where_it_was_written(value: str, form: di
     ("text", "path", "value", "places"),
     [
         ("a: bcd\n", ("a",), "bcd", [3, 4, 5, 6]),
-        ("a: 'b''c'\n", ("a",), "b'c", [4, 5, 7, 9]),
-        ('a: "b\\tc\\u00e4\\"d"\n', ("a",), 'b\tcä"d', [4, 5, 7, 8, 14, 16, 18]),
+        ("a: 'b''c'\n", ("a",), "b'c", [4, 5, 7, 8]),
+        ('a: "b\\tc\\u00e4\\"d"\n', ("a",), 'b\tcä"d', [4, 5, 7, 8, 14, 16, 17]),
         ("a: |\n  xy\n  z\n", ("a",), "xy\nz\n", [7, 8, 9, 12, 13, 14]),
         ("a: |\r\n  xy\r\n  z\r\n", ("a",), "xy\nz\n", [8, 9, 10, 14, 15, 17]),
         ("a: >-  # folded\n  one\n  two\n", ("a",), "one two", [18, 19, 20, 21, 24, 25, 26, 28]),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import Edits, fix
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment
 
 ZH = r"""
@@ -67,11 +68,10 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
     """
     for fault in deployment.faults_of("json"):
         message = Msg(fault.detail, fault.detail_zh)
-        fix = FixEdits(message, fault.fix, fault.fix_is_safe) if fault.fix else None
-        yield Hit(fault.origin, message, _help(fault.fix), fix=fix)
+        yield Hit(fault.origin, message, _help(fault.fix), fix=fix(message, fault.fix, fault.fix_is_safe))
 
 
-def _help(edits: tuple[tuple[object, str], ...]) -> Msg:
+def _help(edits: Edits) -> Msg:
     if edits and all(not text for _, text in edits):
         return Msg("remove it", "删掉它")
     if edits:

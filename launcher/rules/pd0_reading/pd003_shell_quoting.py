@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.launcher.sources.command_line import QUOTED
 from pd_launch.schemas.launch import Deployment, EnvVar, Fault
@@ -111,5 +112,4 @@ def _help(fault: Fault) -> Msg:
 
 
 def _fix(fault: Fault) -> FixEdits | None:
-    message = Msg("correct the quoting", "改正引号")
-    return FixEdits(message, fault.fix, fault.fix_is_safe) if fault.fix else None
+    return fix(Msg("correct the quoting", "改正引号"), fault.fix, fault.fix_is_safe)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from pd_launch.launcher.rules.edits import renamed, written
+from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
 from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
@@ -110,7 +110,7 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
         return
     if arg.written != arg.written.strip():
-        yield _blank(arg, deployment)
+        yield _blank(arg)
     elif found.candidates:
         names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
         message = Msg(f"{arg.written} fits several flags: {names}", f"{arg.written} 同时符合几个参数:{names}")
@@ -144,8 +144,15 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
-    fix = renamed(deployment, arg.origin, shown, f"--{near}" if shown.startswith("-") else near)
-    return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=fix)
+    right = renamed(_renamed(arg, shown, near), f"--{near}" if shown.startswith("-") else near)
+    return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=right)
+
+
+def _renamed(arg: Arg, shown: str, near: str) -> Edits | None:
+    """Return what writes the flag ``near`` for a flag, of a dotted one for its first name."""
+    if shown == arg.written:
+        return rename_flag(arg, near)
+    return replace_part(arg.text, shown, f"--{near}")
 
 
 def _elsewhere(name: str, table: Table) -> Msg | None:
@@ -159,16 +166,15 @@ def _elsewhere(name: str, table: Table) -> Msg | None:
     return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它;vLLM {first} 到 {last} 才有这个参数")
 
 
-def _blank(arg: Arg, deployment: Deployment) -> Hit:
+def _blank(arg: Arg) -> Hit:
     right = arg.written.strip()
     help_ = Msg(f"write {right} without the blank", f"请写 {right},不要带空格")
-    text = written(deployment, arg.origin)
-    edits = ((arg.origin, text.replace(arg.written, right)),) if text and text.count(arg.written) == 1 else None
+    edits = set_text(arg.text, right) if arg.text is not None else None
     return Hit(
         arg.origin,
         Msg(f"a blank belongs to the flag {arg.written!r}", f"参数 {arg.written!r} 里带有空格"),
         help_,
-        fix=FixEdits(help_, edits, safe=True) if edits else None,
+        fix=fix(help_, edits, safe=True),
     )
 
 
@@ -201,4 +207,4 @@ def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     known = [*(flag.replace("-", "_") for flag in table.flags), *table.names("keywords")]
     near = nearest(keyword, known)
     help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?") if near else Msg("remove it", "删掉它")
-    yield Hit(arg.origin, message, help_, fix=renamed(deployment, arg.origin, keyword, near) if near else None)
+    yield Hit(arg.origin, message, help_, fix=renamed(rename_flag(arg, near), near) if near else None)

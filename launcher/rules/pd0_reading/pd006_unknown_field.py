@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry, renamed
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, remove_entry, rename_key, renamed
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
@@ -88,14 +88,13 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
             f"{name} is not a field any more: vLLM {dropped} dropped it", f"{name} 已在 vLLM {dropped} 中删除"
         )
         help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name};没有连接器读取它")
-        edits = remove_entry(deployment, entry, name)
-        return Hit(place, message, help_, fix=FixEdits(help_, edits, True) if edits else None)
+        return Hit(place, message, help_, fix=fix(help_, remove_entry(entry), safe=True))
     message = Msg(f"--kv-transfer-config has no field {name}", f"--kv-transfer-config 没有字段 {name}")
     near = nearest(name, known)
     if near is None:
         return Hit(place, message, _options(name))
-    fix: FixEdits | None = renamed(deployment, place, name, near)
-    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=fix)
+    right = renamed(rename_key(entry, near), near)
+    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=right)
 
 
 def _options(name: str) -> Msg:

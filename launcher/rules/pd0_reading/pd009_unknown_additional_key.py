@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import renamed
+from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.additional import GROUP, SWITCH
 from pd_launch.schemas.finding import Severity
@@ -118,8 +118,8 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
     near = nearest(name, known)
     releases = [] if where else releases_with_key(name, target)
     if near is not None and not releases:
-        fix = renamed(deployment, place, name, near)
-        return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=fix)
+        right = renamed(rename_key(entry, near), near)
+        return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=right)
     if releases:
         span, span_zh = f"from {releases[0]} to {releases[-1]}", f"从 {releases[0]} 到 {releases[-1]} "
         return Hit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, Fault
 
@@ -76,7 +77,4 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
 
 
 def _fix(fault: Fault) -> FixEdits | None:
-    if not fault.fix:
-        return None
-    text = fault.fix[0][1]
-    return FixEdits(Msg(f"write {text}", f"改写为 {text}"), fault.fix, fault.fix_is_safe)
+    return renamed(fault.fix, fault.fix[0].text, fault.fix_is_safe) if fault.fix else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import renamed
+from pd_launch.launcher.rules.edits import renamed, set_value
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -102,5 +102,5 @@ def _wrong(role: Node, deployment: Deployment) -> Hit:
         Msg(f"did you mean {near}?", f"是不是想写 {near}?")
         if near
         else Msg(f"write one of {choice}", f"请写 {choice} 之一"),
-        fix=renamed(deployment, role.origin, text, near) if near else None,
+        fix=renamed(set_value(role, near), near) if near else None,
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import written
+from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.additional import GROUP, SWITCH, Switch, switch_of
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Node, Origin
+from pd_launch.schemas.values import Node
 
 ZH = """
 recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
@@ -118,7 +117,7 @@ def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
             f"{target} 不读取 {GROUP}.{SWITCH}:重计算调度器没有打开",
         ),
         help_,
-        fix=_flattened(node, nested, help_, deployment),
+        fix=_flattened(node, nested, help_),
     )
 
 
@@ -136,26 +135,18 @@ def _deprecated(node: NodeLaunch, flat: Node, nested: Node | None, deployment: D
         ),
         help_,
         severity="info",
-        fix=_nested(flat, help_, deployment) if group is None else None,
+        fix=_nested(flat, help_) if group is None else None,
     )
 
 
-def _flattened(node: NodeLaunch, nested: Node, message: Msg, deployment: Deployment) -> FixEdits | None:
+def _flattened(node: NodeLaunch, nested: Node, message: Msg) -> FixEdits | None:
     group = node.additional.get(GROUP) if node.additional else None
-    if group is None or group.key is None or len(list(group.items())) != 1 or nested.key is None:
+    if group is None or len(list(group.items())) != 1 or not isinstance(nested.value, bool):
         return None
-    if written(deployment, group.key) != f'"{GROUP}"' or not isinstance(nested.value, bool):
+    return fix(message, joined(rename_key(group, SWITCH), set_value(group, nested.value)), safe=True)
+
+
+def _nested(flat: Node, message: Msg) -> FixEdits | None:
+    if not isinstance(flat.value, bool):
         return None
-    whole = _joined(group.key, group.origin)
-    return FixEdits(message, ((whole, f'"{SWITCH}": {json.dumps(nested.value)}'),), safe=True)
-
-
-def _nested(flat: Node, message: Msg, deployment: Deployment) -> FixEdits | None:
-    if flat.key is None or written(deployment, flat.key) != f'"{SWITCH}"' or not isinstance(flat.value, bool):
-        return None
-    text = f'"{GROUP}": {{"{SWITCH}": {json.dumps(flat.value)}}}'
-    return FixEdits(message, ((_joined(flat.key, flat.origin), text),), safe=True)
-
-
-def _joined(first: Origin, last: Origin) -> Origin:
-    return Origin(first.file, first.line, first.column, last.end_line, last.end_column)
+    return fix(message, joined(rename_key(flat, GROUP), set_value(flat, {SWITCH: flat.value})), safe=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import OFFLOAD_NAMES
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
@@ -19,6 +20,7 @@ from pd_launch.schemas.releases.connectors import (
     registered,
 )
 from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node
 
 ZH = """
 目标版本里没有这个连接器
@@ -97,7 +99,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             place.origin,
             Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
             _help(connector, name, instead, target),
-            fix=_fix(connector, instead, rename, deployment),
+            fix=_fix(place, instead, rename),
         )
 
 
@@ -154,13 +156,7 @@ def _help(connector: Connector, name: str, instead: str | None, target: Target) 
     )
 
 
-def _fix(connector: Connector, instead: str | None, message: Msg, deployment: Deployment) -> FixEdits | None:
-    place = connector.tree.get("kv_connector")
-    source = deployment.sources.get(place.origin.file) if place else None
-    if place is None or source is None or instead is None or connector.name in (None, instead) or place.origin.via:
+def _fix(place: Node, instead: str | None, message: Msg) -> FixEdits | None:
+    if instead is None or instead == place.value:
         return None
-    origin = place.origin
-    text = source.text[source.offset(origin.line, origin.column) : source.offset(origin.end_line, origin.end_column)]
-    if text.count(connector.name or "") != 1:
-        return None
-    return FixEdits(message, ((origin, text.replace(connector.name or "", instead)),), False)
+    return fix(message, set_value(place, instead))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import OFFLOAD_NAMES
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, connectors, offload_name
@@ -102,7 +102,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
                 f"the class in {module} is called {own}, not {name}: the path wins over the registered name",
                 f"{module} 里的类叫 {own},不叫 {name}:模块路径优先于注册的名称",
             )
-        yield Hit(path.origin, what, _help(name, known), fix=_remove(deployment, path) if known else None)
+        yield Hit(path.origin, what, _help(name, known), fix=_remove(path) if known else None)
 
 
 def _bundled(module: str, name: str, right: str) -> tuple[Msg, Msg] | None:
@@ -144,6 +144,5 @@ def _help(name: str, known: bool) -> Msg:
     )
 
 
-def _remove(deployment: Deployment, path: Node) -> FixEdits | None:
-    edits = remove_entry(deployment, path, KEY)
-    return FixEdits(Msg(f"remove {KEY}", f"删掉 {KEY}"), edits, False) if edits else None
+def _remove(path: Node) -> FixEdits | None:
+    return fix(Msg(f"remove {KEY}", f"删掉 {KEY}"), remove_entry(path))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, remove_entry
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import Node
@@ -106,7 +106,6 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
             )
     engine = child.get("engine_id")
     if engine is not None:
-        edits = remove_entry(deployment, engine, "engine_id")
         remove = Msg("remove engine_id from the child", "从子项里删掉 engine_id")
         yield Hit(
             engine.key or engine.origin,
@@ -115,7 +114,7 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
                 "子项里写了 engine_id:它从顶层继承,写两次连接器会报错",
             ),
             Msg("remove it here; the top level may have one", "在这里删掉;顶层可以写"),
-            fix=FixEdits(remove, edits, True) if edits else None,
+            fix=fix(remove, remove_entry(engine), safe=True),
         )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry, written
+from pd_launch.launcher.rules.edits import fix, insert_entries, joined, remove_entry
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Node, Origin
+from pd_launch.schemas.values import Node
 
 KEY = "kv_load_failure_policy"
 
@@ -86,7 +86,7 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
                 "把它移到 --kv-transfer-config 的顶层,与 kv_role 并列",
             ),
             related=((top.origin, Msg("this one counts", "生效的是这个")),) if top else (),
-            fix=_move(deployment, node, value, top),
+            fix=_move(node, value, top),
         )
 
 
@@ -94,17 +94,10 @@ def _model_note(top: Node | None) -> str:
     return "" if top is None else ", or remove it: the top level has one already"
 
 
-def _move(deployment: Deployment, node: NodeLaunch, value: Node, top: Node | None) -> FixEdits | None:
-    """Return the edits that move the entry up, where the top level has none; None where the text cannot be spliced."""
-    tree, removed = node.kv_transfer, remove_entry(deployment, value, KEY)
-    role = tree.get("kv_role") if tree else None
-    key = written(deployment, value.key) if value.key else None
-    text = written(deployment, value.origin)
-    if top is not None or removed is None or role is None or key is None or text is None or "\n" in key + text:
+def _move(node: NodeLaunch, value: Node, top: Node | None) -> FixEdits | None:
+    """Return the fix that moves the entry up, where the top level has none."""
+    tree = node.kv_transfer
+    if top is not None or tree is None:
         return None
-    end = Origin(
-        role.origin.file, role.origin.end_line, role.origin.end_column, role.origin.end_line, role.origin.end_column
-    )
-    if role.origin.file != value.origin.file or role.origin.via:
-        return None
-    return FixEdits(Msg("move it to the top level", "移到顶层"), ((end, f", {key}: {text}"), *removed), False)
+    edits = joined(insert_entries(tree, {KEY: value}), remove_entry(value))
+    return fix(Msg("move it to the top level", "移到顶层"), edits)

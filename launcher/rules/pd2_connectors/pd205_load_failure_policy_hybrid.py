@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
 
@@ -75,7 +76,6 @@ def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iter
         return
     if not deployment.target.ascend_at_least(SINCE):
         return
-    fix = FixEdits(Msg("write fail", "写成 fail"), ((policy.origin, '"fail"'),), False)
     yield Hit(
         policy.origin,
         Msg(
@@ -83,5 +83,5 @@ def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iter
             f'kv_load_failure_policy "recompute" 与混合模型({facts.family})一起使用:启动时会被拒绝',
         ),
         Msg('remove it or write "fail"', '删掉它,或者写成 "fail"'),
-        fix=fix if node.form in ("shell", "docker", "command", "e2e") and not policy.origin.via else None,
+        fix=fix(Msg("write fail", "写成 fail"), set_value(policy, "fail")),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.values import Node
@@ -101,7 +102,6 @@ def _side(node: NodeLaunch, connector: Connector, side: str) -> Iterator[Hit]:
 def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, own: int) -> Hit:
     has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}(即 1)")
     place = arg.value.origin if arg is not None and arg.value is not None else None
-    fix = FixEdits(Msg(f"write {own}", f"写成 {own}"), ((value.origin, str(own)),), False)
     return Hit(
         value.origin,
         Msg(f"{key} is {declared}, but this node has {has}", f"{key} 是 {declared},但本节点{has_zh}"),
@@ -110,12 +110,11 @@ def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, o
             f"让两处一致:{key} 写 {own},或 --{flag} 写 {declared}",
         ),
         related=((place, Msg("the node's own size", "本节点自己的大小")),) if place else (),
-        fix=None if value.origin.via else fix,
+        fix=fix(Msg(f"write {own}", f"写成 {own}"), set_value(value, own)),
     )
 
 
 def _text(value: Node, key: str, declared: int) -> Hit:
-    fix = FixEdits(Msg(f"write {declared}", f"写成 {declared}"), ((value.origin, str(declared)),), True)
     return Hit(
         value.origin,
         Msg(
@@ -123,5 +122,5 @@ def _text(value: Node, key: str, declared: int) -> Hit:
             f'{key} 是文本 "{declared}":平台拿它和数字比较,会认为不同',
         ),
         Msg(f"write {declared} without quotes", f"写成不带引号的 {declared}"),
-        fix=None if value.origin.via else fix,
+        fix=fix(Msg(f"write {declared}", f"写成 {declared}"), set_value(value, declared), safe=True),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import written
+from pd_launch.launcher.rules.edits import fix, insert_entries
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -119,24 +119,13 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 "repeat prefill and decode in the top level's kv_connector_extra_config, beside connectors",
                 "在顶层的 kv_connector_extra_config 里、connectors 旁边再写一遍 prefill 和 decode",
             ),
-            fix=_copy_up(deployment, top, child),
+            fix=_copy_up(top, child),
         )
         return
 
 
-def _copy_up(deployment: Deployment, top: Connector, child: Connector) -> FixEdits | None:
-    """Return the insertion of the child's sizes before the top level's list, as they are written."""
-    listed = top.option("connectors")
-    key = listed.key if listed else None
-    if key is None or key.via:
-        return None
-    texts = []
-    for side in SIDES:
-        sizes = child.option(side)
-        name = written(deployment, sizes.key) if sizes is not None and sizes.key else None
-        value = written(deployment, sizes.origin) if sizes is not None else None
-        if name is None or value is None or not value.lstrip().startswith("{"):
-            return None
-        texts.append(f"{name}: {' '.join(value.split())}, ")
-    start = type(key)(key.file, key.line, key.column, key.line, key.column)
-    return FixEdits(Msg("copy them to the top level", "复制到顶层"), ((start, "".join(texts)),), False)
+def _copy_up(top: Connector, child: Connector) -> FixEdits | None:
+    """Return the insertion of the child's sizes into the top level's options, as they are written."""
+    sizes = {side: size for side in SIDES if (size := child.option(side)) is not None}
+    edits = insert_entries(top.extra, sizes) if top.extra is not None and len(sizes) == len(SIDES) else None
+    return fix(Msg("copy them to the top level", "复制到顶层"), edits)

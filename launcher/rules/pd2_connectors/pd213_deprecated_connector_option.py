@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, remove_entry
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.target import Target, release
@@ -100,7 +100,7 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
                 option.key or option.origin,
                 Msg(f"{OPTION} has no effect: nothing reads it since 0.13", f"{OPTION} 没有作用:从 0.13 起没有人读它"),
                 Msg("remove it", "删掉它"),
-                fix=_remove(remove_entry(deployment, option, OPTION)),
+                fix=fix(Msg("remove it", "删掉它"), remove_entry(option), safe=True),
             )
         port = connector.option("mooncake_rpc_port")
         if port is not None:
@@ -116,7 +116,3 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
 def _still_read(target: Target) -> bool:
     return target.asked is not None and release(target.asked) < release(NO_READER_SINCE)
-
-
-def _remove(edits: object) -> FixEdits | None:
-    return FixEdits(Msg("remove it", "删掉它"), edits, True) if isinstance(edits, tuple) else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PREFIX_CACHING
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.offload import served
@@ -93,7 +94,6 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
         value = connector.option(PREFIX_CACHING)
         if value is None or value.value is not True:
             continue
-        off = FixEdits(Msg("turn it off", "关掉它"), ((value.origin, "false"),), False)
         yield Hit(
             value.origin,
             Msg(
@@ -101,5 +101,5 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
                 "enable_offload_prefix_caching 是实验功能:前缀相同的请求会共享主机块",
             ),
             Msg("leave it out, or write false", "不要写它,或者写 false"),
-            fix=None if value.origin.via or node.program == "python" else off,
+            fix=fix(Msg("turn it off", "关掉它"), set_value(value, False)),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import written
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS
@@ -71,9 +71,7 @@ def deprecated_connector_name(node: NodeLaunch, deployment: Deployment) -> Itera
         row, place = ASCEND_CONNECTORS.get(connector.name or ""), connector.tree.get("kv_connector")
         if row is None or not row.alias_of or place is None or connector.module is not None:
             continue
-        text = written(deployment, place.origin)
         rename = Msg(f"write {row.alias_of}", f"写成 {row.alias_of}")
-        edits = ((place.origin, text.replace(row.name, row.alias_of)),) if text and text.count(row.name) == 1 else None
         yield Hit(
             place.origin,
             Msg(
@@ -81,5 +79,5 @@ def deprecated_connector_name(node: NodeLaunch, deployment: Deployment) -> Itera
                 f"{row.name} 是 {row.alias_of} 的别名,以后会删除",
             ),
             rename,
-            fix=FixEdits(rename, edits, True) if edits else None,
+            fix=fix(rename, set_value(place, row.alias_of), safe=True),
         )

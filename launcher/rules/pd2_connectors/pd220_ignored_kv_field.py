@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, remove_entry
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.kv_fields import kv_fields
@@ -97,10 +97,9 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             value = connector.tree.get(field)
             if value is None or field not in accepted or value.value == DEFAULTS.get(field, object()):
                 continue
-            edits = remove_entry(deployment, value, field)
             yield Hit(
                 value.key or value.origin,
                 Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用:{why.zh}"),
                 Msg("remove it", "删掉它"),
-                fix=FixEdits(Msg(f"remove {field}", f"删掉 {field}"), edits, True) if edits else None,
+                fix=fix(Msg(f"remove {field}", f"删掉 {field}"), remove_entry(value), safe=True),
             )

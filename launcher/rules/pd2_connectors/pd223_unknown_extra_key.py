@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import rename_key
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.edits import fix, rename_key
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, RATIO, TOTAL
 from pd_launch.schemas.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -84,7 +84,7 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         if connector.is_offload:
             yield from _offload(node, deployment, connector, extra)
         elif connector.module is None and connector.name in KEYS:
-            yield from _others(deployment, connector, extra)
+            yield from _others(connector, extra)
 
 
 def _offload(node: NodeLaunch, deployment: Deployment, connector: Connector, extra: Node) -> Iterator[Hit]:
@@ -100,7 +100,7 @@ def _offload(node: NodeLaunch, deployment: Deployment, connector: Connector, ext
         refuses = connector.is_bundled_offload
         en = "the bundled connector refuses it at start" if refuses else f"{target} does not read it{_left(extra)}"
         zh = "自带的连接器会在启动时拒绝" if refuses else f"{target} 不读取它{_left_zh(extra)}"
-        yield _hit(deployment, value, key, near, known, (en, zh), "error" if refuses else "warning")
+        yield _hit(value, key, near, known, (en, zh), "error" if refuses else "warning")
 
 
 def _left(extra: Node) -> str:
@@ -122,7 +122,7 @@ def _ratio(value: Node, target: Target) -> Hit:
     )
 
 
-def _others(deployment: Deployment, connector: Connector, extra: Node) -> Iterator[Hit]:
+def _others(connector: Connector, extra: Node) -> Iterator[Hit]:
     known = KEYS[connector.name or ""]
     for key, value in extra.items():
         if key in TOP_LEVEL_FIELDS and key not in known:
@@ -131,13 +131,13 @@ def _others(deployment: Deployment, connector: Connector, extra: Node) -> Iterat
         near = _near(key, known, 0.85) if key not in (*known, *PLATFORM_KEYS) else None
         if near is not None:
             en, zh = f"{connector.name} does not read it", f"{connector.name} 不读取它"
-            yield _hit(deployment, value, key, near, known, (en, zh), "warning")
+            yield _hit(value, key, near, known, (en, zh), "warning")
         if key in ("prefill", "decode"):
             for inner, size in value.items():
                 meant = _near(inner, SIZE_KEYS, 0.7) if inner not in SIZE_KEYS else None
                 if meant is not None:
                     en, zh = f"nobody reads it in {key!r}", f"{key!r} 里没有人读它"
-                    yield _hit(deployment, size, inner, meant, SIZE_KEYS, (en, zh), "warning")
+                    yield _hit(size, inner, meant, SIZE_KEYS, (en, zh), "warning")
 
 
 def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
@@ -152,7 +152,6 @@ def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
 
 
 def _hit(
-    deployment: Deployment,
     value: Node,
     key: str,
     near: str | None,
@@ -161,14 +160,13 @@ def _hit(
     severity: str,
 ) -> Hit:
     listed = ", ".join(known)
-    edits = rename_key(deployment, value, key, near) if near else None
     name = Msg(f"write {near}", f"写成 {near}")
     return Hit(
         value.key or value.origin,
         Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}:{what[1]}"),
         name if near else Msg(f"remove it; known options are {listed}", f"删掉它;已知选项有 {listed}"),
         severity="error" if severity == "error" else "warning",
-        fix=FixEdits(name, edits, False) if edits else None,
+        fix=fix(name, rename_key(value, near)) if near else None,
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import Edits, rename_key
+from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
 from pd_launch.launcher.rules.nouns import seat
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, Budget
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.offload import budget_of, served
 from pd_launch.schemas.units import counted, format_size, human_size
-from pd_launch.schemas.values import Node
 
 ZH = """
 cpu_bytes_to_use 会除以一个引擎的 rank 数
@@ -89,7 +88,10 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         share, on = budget.per_rank_bytes, seat(node)
         profile = node.form == "profile"
         instead = f"per_rank: {format_size(share)}" if profile else f'"{PER_RANK}": {share}'
-        edits = _edits(deployment, value, share, profile)
+        edits = joined(
+            rename_key(value, "per_rank" if profile else PER_RANK),
+            set_value(value, format_size(share) if profile else share),
+        )
         message = Msg(f"write {instead}", f"改写成 {instead}")
         yield Hit(
             value.origin,
@@ -99,7 +101,7 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"bytes per {on.en}",
                 f"要让{on.each_zh} 保持 {human_size(share)},请写 {instead};想要别的大小,就写{on.each_zh} 的字节数",
             ),
-            fix=FixEdits(message, edits, True) if edits else None,
+            fix=fix(message, edits, safe=True),
         )
 
 
@@ -124,10 +126,3 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
         en += f", and each node with its {engines} engine{'s' if engines != 1 else ''} {node_bytes}"
         zh += f",每个节点({engines} 个引擎)共 {node_bytes}"
     return Msg(en, zh)
-
-
-def _edits(deployment: Deployment, value: Node, share: int, profile: bool) -> Edits | None:
-    renamed = rename_key(deployment, value, TOTAL, "per_rank" if profile else PER_RANK)
-    if renamed is None or value.origin.via:
-        return None
-    return (*renamed, (value.origin, format_size(share) if profile else str(share)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import remove_entry
+from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.nouns import seat
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.budget import PER_RANK, TOTAL, BudgetError, parse_bytes, split_total
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.offload import budget_of, budget_options, served
@@ -88,7 +88,6 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue
         wins, loses = human_size(budget.per_rank_bytes), human_size(share)
         engine, on = human_size(budget.per_engine_bytes or 0), seat(node)
-        edits = remove_entry(deployment, total, TOTAL)
         remove = Msg("remove cpu_bytes_to_use", "删掉 cpu_bytes_to_use")
         yield Hit(
             total.origin,
@@ -104,5 +103,5 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins});想要{on.each_zh} {loses} 就把它写成 {share}",
             ),
             related=((per_rank.origin, Msg("this one counts", "生效的是这个")),),
-            fix=FixEdits(remove, edits, True) if edits else None,
+            fix=fix(remove, remove_entry(total), safe=True),
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.machines import by_container, by_machine, offload_bytes, size_of
 from pd_launch.schemas.shared_memory import ShmNeed, addends, shm_need
 from pd_launch.schemas.units import GIB, human_size
-from pd_launch.schemas.values import Origin
+from pd_launch.schemas.values import Node
 
 ZH = """
 /dev/shm 太小
@@ -42,7 +43,7 @@ class _Size:
     """A size of /dev/shm that is known, where it is written (None: measured), and in which form a fix writes it."""
 
     size: int
-    origin: Origin | None = None
+    written: Node | None = None
     form: str = ""
 
 
@@ -95,7 +96,7 @@ def shared_memory(deployment: Deployment) -> Iterator[Hit]:
         if container.shm_size is not None:
             size = size_of(container.shm_size)
             if size is not None:
-                yield from _judge(deployment, nodes, _Size(size, container.shm_size.origin, container.form))
+                yield from _judge(deployment, nodes, _Size(size, container.shm_size, container.form))
         elif container.form != "profile" and not container.partial:
             yield from _unsized(deployment, nodes, container)
     free = deployment.fact("shm_free")
@@ -116,9 +117,9 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
     need = _need(deployment, nodes)
     budget = sum(offload_bytes(node, deployment) or 0 for node in nodes) if deployment.target.is_ascend else 0
     both = need.total + budget
-    origin = have.origin or nodes[0].origin
+    origin = have.written.origin if have.written is not None else nodes[0].origin
     en, zh = human_size(have.size), human_size(have.size)
-    if have.origin is None:
+    if have.written is None:
         en, zh = f"{en} free", f"可用的 {zh}"
     if have.size < need.total:
         yield Hit(
@@ -183,7 +184,7 @@ def _how(container: Container, size: int) -> Msg:
 
 def _fix(have: _Size, size: int) -> FixEdits | None:
     unit = {"docker": "g", "compose": "g", "manifest": "Gi", "profile": "GiB"}.get(have.form)
-    if unit is None or have.origin is None or have.origin.via:
+    if unit is None or have.written is None:
         return None
     text = f"{_whole(size)}{unit}"
-    return FixEdits(Msg(f"write {text}", f"写成 {text}"), ((have.origin, text),), False)
+    return fix(Msg(f"write {text}", f"写成 {text}"), set_value(have.written, text))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import side_of
 from pd_launch.schemas.speculation import config_of, speculative_tokens, step_tokens
@@ -91,7 +92,8 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
     config = config_of(node)
     if side_of(node) != "decode" or need is None or batched >= need:
         return
-    fix = FixEdits(Msg(f"write {need}", f"写成 {need}"), ((place, str(need)),), False)
+    value = node.value("max-num-batched-tokens")
+    right = set_value(value, str(need)) if value is not None else None
     yield Hit(
         place,
         Msg(
@@ -102,5 +104,5 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
         Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need},或减少序列数、推测 token 数"),
         severity="warning",
         related=related + (((config.origin, Msg("speculative tokens", "推测 token 数")),) if config else ()),
-        fix=None if place.via else fix,
+        fix=fix(Msg(f"write {need}", f"写成 {need}"), right),
     )

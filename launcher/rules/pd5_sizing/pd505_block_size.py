@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
@@ -85,7 +86,8 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     real = real_block(written, facts.family, deployment.target)
     if real == written:
         return
-    place = at(node, "block-size")
+    place, value = at(node, "block-size"), node.value("block-size")
+    right = set_value(value, str(real)) if value is not None else None
     yield Hit(
         place,
         Msg(
@@ -93,7 +95,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             f"对 {facts.family},--block-size {written} 会被改成 {real}",
         ),
         Msg(f"write {real}", f"写 {real}"),
-        fix=None if place.via else FixEdits(Msg(f"write {real}", f"写成 {real}"), ((place, str(real)),), True),
+        fix=fix(Msg(f"write {real}", f"写成 {real}"), right, safe=True),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.hccl import DEFAULT_MIB
 from pd_launch.schemas.hccl_need import Need, hccl_need
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -107,7 +108,7 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     place = variable.value.origin if variable else at(node, "enable-expert-parallel")
     said = f"HCCL_BUFFSIZE {have}" if variable else f"HCCL_BUFFSIZE is not set ({have})"
     said_zh = f"HCCL_BUFFSIZE {have}" if variable else f"没有设置 HCCL_BUFFSIZE(默认 {have})"
-    fix = FixEdits(Msg(f"write {need.mib}", f"写成 {need.mib}"), ((place, str(need.mib)),), False)
+    right = set_value(variable.value, str(need.mib)) if variable else None
     yield Hit(
         place,
         Msg(f"{said}: {_terms(need)} need {need.mib} MiB", f"{said_zh}:{_terms(need, 'zh')}需要 {need.mib} MiB"),
@@ -116,7 +117,7 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             f"设 HCCL_BUFFSIZE={need.mib} 或更大,或减小 max_num_seqs、max_num_batched_tokens",
         ),
         related=((at(node, "enable-expert-parallel"), Msg("expert parallelism", "专家并行")),) if variable else (),
-        fix=None if variable is None or place.via else fix,
+        fix=fix(Msg(f"write {need.mib}", f"写成 {need.mib}"), right),
     )
 
 

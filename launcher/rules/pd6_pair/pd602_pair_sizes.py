@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import OTHER, PairSide, of_side, side_of
@@ -138,7 +139,7 @@ def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[Node
         return
     if declared is None or None in real or declared in real:
         return
-    fix = FixEdits(Msg(f"write {real[0]}", f"写成 {real[0]}"), ((value.origin, str(real[0])),), False)
+    right = fix(Msg(f"write {real[0]}", f"写成 {real[0]}"), set_value(value, real[0]))
     yield Hit(
         value.origin,
         Msg(
@@ -147,5 +148,5 @@ def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[Node
         ),
         Msg(f"write {side}.{key} {real[0]} on both sides", f"两侧都写 {side}.{key} {real[0]}"),
         related=((at(others[0], flag), Msg(f"the {side} side's own size", "对侧自己的大小")),),
-        fix=None if value.origin.via or len(set(real)) > 1 else fix,
+        fix=None if len(set(real)) > 1 else right,
     )

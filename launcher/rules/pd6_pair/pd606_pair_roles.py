@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.edits import renamed
+from pd_launch.launcher.rules.edits import renamed, set_value
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import ROLE_SIDES, named_side
@@ -103,5 +103,5 @@ def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment)
         Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧,但两侧都是 {role}"),
         Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
         related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
-        fix=renamed(deployment, origin, role, RIGHT[side]),
+        fix=renamed(set_value(value, RIGHT[side]), RIGHT[side]) if value is not None else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import DAVINCI
-from pd_launch.launcher.rules.edits import renamed
+from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.launcher.rules.variables import nearest_name, place_of
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
@@ -100,12 +100,12 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             meant = nearest_name(name, known_names())
         if meant is None or meant == name:
             continue
-        place = place_of(variable, deployment)
+        place = place_of(variable)
         yield Hit(
             place,
             Msg(f"nothing that the engine runs reads {name}", f"引擎不会读取 {name}"),
             Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
-            fix=renamed(deployment, place, name, meant),
+            fix=renamed(rename_key(variable.value, meant), meant),
         )
 
 

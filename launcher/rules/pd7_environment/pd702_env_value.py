@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+from pd_launch.launcher.rules.edits import fix, put_in_quotes
 from pd_launch.launcher.rules.pd7_environment.addresses import misread_addresses
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.releases.environment import Variable, removed, variable
+from pd_launch.schemas.values import Text
 
 _WHOLE = Msg("a whole number", "一个整数")
 _ON, _OFF = ("true", "yes", "on", "y", "enable", "enabled"), ("false", "no", "off", "n", "disable", "disabled", "none")
@@ -124,11 +126,10 @@ def _shown(text: str) -> str:
 def _unquoted(given: EnvVar) -> Iterator[Hit]:
     """Report a value of a manifest, or a boolean of a compose file, that YAML does not take for a string."""
     text, pattern = given.value.text, _NO_STRING.get(given.how)
-    if text is None or pattern is None or text.quote or not pattern.fullmatch(text.value):
+    if text is None or pattern is None or _in_quotes(text) or not pattern.fullmatch(text.value):
         return
     reader = "Kubernetes" if given.how == "manifest" else "Compose"
     place = given.value.origin
-    fix = FixEdits(Msg("put it in quotes", "加上引号"), ((place, f'"{text.value}"'),), True)
     yield Hit(
         place,
         Msg(
@@ -136,8 +137,16 @@ def _unquoted(given: EnvVar) -> Iterator[Hit]:
             f"{given.name} 的值 {text.value} 没有引号:{reader} 只接受字符串,会拒绝这个文件",
         ),
         Msg(f'write "{text.value}"', f'请写 "{text.value}"'),
-        fix=None if place.via else fix,
+        fix=fix(Msg("put it in quotes", "加上引号"), put_in_quotes(given.value), safe=True),
     )
+
+
+def _in_quotes(text: Text) -> bool:
+    """Whether a scalar of YAML stands in quotes, or in a block."""
+    quoting = text.quoting(0)
+    while quoting is not None and not quoting.kind.startswith("yaml"):
+        quoting = quoting.outer
+    return quoting is None or quoting.kind not in ("yaml", "yaml-flow")
 
 
 def _wanted(found: Variable, text: str) -> Msg | None:

@@ -159,7 +159,7 @@ def _library_path(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if "mooncake" in path.lower() or "$" in path or any(folder in _LIBRARY_FOLDERS for folder in folders):
         return
     yield Hit(
-        place_of(found, deployment),
+        place_of(found),
         Msg(
             "LD_LIBRARY_PATH is replaced, and no longer leads to Mooncake's libraries",
             "LD_LIBRARY_PATH 被整个替换,不再包含 Mooncake 的库目录",

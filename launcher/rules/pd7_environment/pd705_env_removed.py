@@ -72,7 +72,7 @@ def env_removed(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue
         instead = INSTEAD.get(name)
         yield Hit(
-            place_of(given, deployment),
+            place_of(given),
             Msg(f"{deployment.target} does not read {name}", f"{deployment.target} 不读取 {name}"),
             Msg(f"use {instead}", f"改用 {instead}") if instead else Msg("take it out", "把它删掉"),
         )

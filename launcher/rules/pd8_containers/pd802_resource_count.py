@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import GPU_RESOURCE, NPU_RESOURCE, ranks_inside
+from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.launch import Container, Deployment
 from pd_launch.schemas.machines import by_container
@@ -110,7 +111,5 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
 
 
 def _fix(container: Container, name: str, needed: int) -> FixEdits | None:
-    amount = container.resources[name]
-    if amount.text is None:
-        return None
-    return FixEdits(Msg(f"ask for {needed}", f"申请 {needed} 个"), ((amount.text.origin(), str(needed)),), False)
+    edits = set_value(container.resources[name], str(needed))
+    return fix(Msg(f"ask for {needed}", f"申请 {needed} 个"), edits)
