@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from pd_launch.launcher.ignores import apply_ignores
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
+from pd_launch.launcher.rules.releases import hits_of
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Origin
@@ -78,11 +79,21 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
     return Checked(sorted(found.values(), key=Finding.sort_key), suppressed)
 
 
+def unfiltered(deployments: Iterable[Deployment], lang: str = "en") -> list[Finding]:
+    """Return what all rules say, whatever is selected or ignored by comments: what a fix is judged by."""
+    rules = [rule for rule in all_rules().values() if rule.code != IGNORES]
+    found: dict[tuple[object, ...], Finding] = {}
+    for deployment in deployments:
+        for finding in _findings(deployment, rules, Selection(), lang):
+            found.setdefault(_identity(finding), finding)
+    return list(found.values())
+
+
 def _findings(deployment: Deployment, rules: Iterable[Rule], selection: Selection, lang: str) -> list[Finding]:
     found: dict[tuple[object, ...], Finding] = {}
     unfilled = places(deployment)
     for rule in rules:
-        for hit in rule.hits(deployment):
+        for hit in hits_of(rule, deployment):
             if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
                 continue
             if selection.takes_in(rule, hit.origin.file):

@@ -16,10 +16,15 @@ _DEVICE = re.compile(r"/dev/davinci\d")
 _TAG = re.compile(r"(?:^|[/_-])v?(\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?)")
 
 
+def families(nodes: list[NodeLaunch]) -> tuple[bool, ...]:
+    """Return what an input may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
+    signs = [sign for sign in map(_sign, nodes) if sign is not None]
+    return (True in signs,) if signs else (True, False)
+
+
 def is_ascend(nodes: list[NodeLaunch]) -> bool:
     """Whether an input is for Ascend: it says so, or it gives no sign at all."""
-    signs = [sign for sign in map(_sign, nodes) if sign is not None]
-    return True in signs or not signs
+    return families(nodes)[0]
 
 
 def _sign(node: NodeLaunch) -> bool | None:
@@ -29,6 +34,8 @@ def _sign(node: NodeLaunch) -> bool | None:
         return True
     if any(c.name and _ASCEND_NAMES.search(c.name) for c in connectors(node.kv_transfer)):
         return True
+    if any(name.startswith(("CUDA_", "NCCL_", "VLLM_CPU_")) for name in node.env):
+        return False
     container = node.container
     if container is None:
         return None

@@ -8,9 +8,10 @@ on it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.quoting import NOWHERE, Quoting, spell
@@ -105,6 +106,7 @@ class Splice(NamedTuple):
 
 Runs = tuple[tuple[int, Quoting | None], ...]
 """The stretches of a text: where each begins, and how it is quoted."""
+_start = itemgetter(0)
 _AS_IT_STANDS: Runs = ((0, None),)
 _NOT_WRITTEN: Runs = ((0, NOWHERE),)
 
@@ -143,7 +145,10 @@ class Text:
 
     def quoting(self, index: int) -> Quoting | None:
         """Return how the character at ``index``, or what is written in its place, is quoted."""
-        return next(quoting for start, quoting in reversed(self.runs) if start <= index or start == 0)
+        return self.runs[self._run(index)][1]
+
+    def _run(self, index: int) -> int:
+        return max(bisect_right(self.runs, index, key=_start) - 1, 0)
 
     def quoted(self, kind: str, at: int, detail: str = "") -> Text:
         """Return the text as the inside of one more stretch of quotes, which begins at offset ``at`` of the file."""
@@ -159,13 +164,23 @@ class Text:
         if start == end:
             return self._insertion(start, new)
         splices: list[Splice] = []
+        behind = -1
         for first, last in self._stretches(start, end):
             written = spell(self.quoting(first), new)
-            if written is None:
+            if written is None or self.spots[first] < behind:
                 return None
+            behind = self.end_of(last - 1)
             splices.append(Splice(self.origin(first, last), self.source.own_line_ends(written)))
             new = ""
         return tuple(splices)
+
+    def to_line_feeds(self) -> tuple[Splice, ...]:
+        """Return the change that ends all lines of a text that stands verbatim in a file with a line feed alone.
+
+        It is the one change of line ends themselves, so it is not written with the file's own ones.
+        """
+        first, last = self.value.find("\r\n"), self.value.rfind("\r\n")
+        return (Splice(self.origin(first, last + 1), self.value[first : last + 2].replace("\r\n", "\n")[:-1]),)
 
     def _insertion(self, at: int, new: str) -> tuple[Splice, ...] | None:
         """Return what writes ``new`` behind the character before ``at``, or before the one at ``at``."""
@@ -181,7 +196,8 @@ class Text:
         first = start
         for index in range(start + 1, end):
             gap = self.source.text[self.end_of(index - 1) : self.spots[index]]
-            if "\n" in gap or self.quoting(index) != self.quoting(first):
+            back = self.spots[index] < self.end_of(index - 1)
+            if back or "\n" in gap or self.quoting(index) != self.quoting(first):
                 yield first, index
                 first = index
         yield first, end
@@ -190,10 +206,8 @@ class Text:
         """Return the characters ``[start, end)`` with their places."""
         runs = self.runs
         if len(runs) > 1:
-            begin = max(i for i, (at, _) in enumerate(runs) if at <= start or i == 0)
-            runs = tuple(
-                (max(at - start, 0), q) for i, (at, q) in enumerate(runs) if i >= begin and (at < end or i == begin)
-            )
+            first, last = self._run(start), bisect_left(runs, end, key=_start)
+            runs = tuple((max(at - start, 0), quoting) for at, quoting in runs[first : max(last, first + 1)])
         ends = None if self.ends is None else self.ends[start:end]
         return Text(self.value[start:end], self.source, self.spots[start : end + 1], ends, runs)
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,19 +25,14 @@ from pd_launch.launcher.commands.common import (
     write,
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
-from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.secrets import all_secrets, hide, mask
+from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
-from pd_launch.schemas.values import SourceFile
-
-if TYPE_CHECKING:
-    from pd_launch.launcher.fix import Fixed
 
 
 @dataclass(frozen=True)
@@ -110,53 +104,31 @@ def _known_codes(option: str, words: Sequence[str]) -> None:
 
 def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
     changes = False
-    if options.fix or options.diff:
-        from pd_launch.launcher.fix import fix_inputs
-
-        fixed = fix_inputs(_exact(inputs), selection, options.unsafe_fixes)
-        if options.diff:
-            secrets = all_secrets(read(inputs))
-            write(clean_lines(mask(fixed.diff(), secrets)), options.output)
-            changes = bool(fixed.changed)
-        else:
-            _write_fixed(fixed)
-            inputs.files = [SourceFile(s.path, fixed.after.get(s.path, s.text), s.exact) for s in inputs.files]
     deployments = read(inputs)
+    if options.fix or options.diff:
+        from pd_launch.launcher.commands.fixing import apply_fixes, show_diff
+
+        if options.diff:
+            changes = show_diff(inputs, selection, options.unsafe_fixes, deployments, options.output, lang)
+        else:
+            inputs.files = apply_fixes(inputs, selection, options.unsafe_fixes, deployments, lang)
+            deployments = read(inputs)
     say_passed_over(inputs.target, (deployment.target for deployment in deployments))
     checked = run_checks(deployments, selection, lang)
     if not options.diff:
+        checked.findings = _vetted(checked.findings, inputs, deployments, lang)
         _print(checked, deployments, inputs, options, lang)
     highest = worst(checked.findings)
     return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
 
 
-def clean_lines(text: str) -> str:
-    """Return lines without anything that a terminal would act on."""
-    return "".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True))
+def _vetted(findings: list[Finding], inputs: Inputs, deployments: Sequence[Deployment], lang: str) -> list[Finding]:
+    """Return the findings with the fixes alone that would be made."""
+    if not any(finding.fix for finding in findings):
+        return findings
+    from pd_launch.launcher.fix import vetted
 
-
-def _exact(inputs: Inputs) -> Inputs:
-    """Leave files out of fixing that are not valid UTF-8: writing them back would change more than the fix."""
-    skipped = [source.path for source in inputs.files if not source.exact]
-    for path in skipped:
-        click.echo(f"pd-launch: {clean(path)} is not valid UTF-8 and is not fixed", err=True)
-    if not skipped:
-        return inputs
-    files = [source for source in inputs.files if source.exact]
-    return Inputs(files, inputs.command, inputs.target, inputs.host, inputs.separate)
-
-
-def _write_fixed(fixed: Fixed) -> None:
-    for path in fixed.changed:
-        if path == STDIN:
-            continue
-        try:
-            write_atomically(Path(path), fixed.after[path])
-        except OSError as error:
-            raise click.ClickException(f"{clean(path)} could not be written: {error.strerror}") from None
-    if fixed.done:
-        names = ", ".join(sorted({finding.code for finding in fixed.done}))
-        click.echo(f"pd-launch: fixed {len(fixed.done)} ({names})", err=True)
+    return vetted(inputs, deployments, findings, lang)
 
 
 def _config(paths: Sequence[str]) -> Config:

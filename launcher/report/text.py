@@ -12,9 +12,26 @@ from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import SourceFile
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
+_MORE = {"en": "for more: ", "zh": "详细说明："}
 _LABELS = {
-    "en": {"why": "why", "help": "help", "error": "error", "warning": "warning", "info": "info", "colon": ": "},
-    "zh": {"why": "原因", "help": "建议", "error": "错误", "warning": "警告", "info": "提示", "colon": "："},
+    "en": {
+        "why": "why",
+        "help": "help",
+        "fix": "fix",
+        "error": "error",
+        "warning": "warning",
+        "info": "info",
+        "colon": ": ",
+    },
+    "zh": {
+        "why": "原因",
+        "help": "建议",
+        "fix": "修复",
+        "error": "错误",
+        "warning": "警告",
+        "info": "提示",
+        "colon": "：",
+    },
 }
 _WIDTH = 110
 
@@ -52,14 +69,20 @@ class TextReport:
         if not findings:
             return []
         first = max(findings, key=lambda finding: RANK[finding.severity]).code
+        return [f"{self.fixing(findings)}{_MORE[self.lang]}pd-launch explain {first}"]
+
+    def fixing(self, findings: Sequence[Finding]) -> str:
+        """Return how many findings can be fixed, and how; nothing where none can."""
         sure = sum(finding.fix is not None and finding.fix.safe for finding in findings)
-        fixable = sum(finding.fix is not None for finding in findings)
+        likely = sum(finding.fix is not None for finding in findings) - sure
         flags = "--fix" if sure else "--fix --unsafe-fixes"
+        if not sure + likely:
+            return ""
         if self.lang == "zh":
-            fixing = f"{sure or fixable} 处可以自动修复：加 {flags}（先看改动：--diff）；" if fixable else ""
-            return [f"{fixing}详细说明：pd-launch explain {first}"]
-        fixing = f"{sure or fixable} can be fixed: add {flags}, or --diff to look first; " if fixable else ""
-        return [f"{fixing}for more: pd-launch explain {first}"]
+            more = f"另有 {likely} 处需加 --unsafe-fixes；" if sure and likely else ""
+            return f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more}"
+        more = f"{likely} more with --unsafe-fixes; " if sure and likely else ""
+        return f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more}"
 
     def finding(self, finding: Finding) -> str:
         """Return one finding with its place."""
@@ -75,6 +98,9 @@ class TextReport:
             lines.append(self.labelled("why", "dim", finding.why))
         if finding.help:
             lines.append(self.labelled("help", "bold", finding.help))
+        if finding.fix is not None:
+            flags = "--fix" if finding.fix.safe else "--fix --unsafe-fixes"
+            lines.append(self.labelled("fix", "bold", f"{flags}: {finding.fix.message}"))
         return "\n".join(lines) + "\n"
 
     def labelled(self, name: str, style: str, text: str) -> str:

@@ -198,12 +198,13 @@ class _Reader:
             if need_comma:
                 if character == HOLE:
                     raise _Unsure
+                behind = len(self.value[: self.at].rstrip())
                 self.fault(
                     self.at,
                     self.at + 1,
                     "a comma is missing before this",
                     "这里前面缺少逗号",
-                    [(self.at, self.at, ",")],
+                    [(behind, behind, ",")],
                     safe=False,
                 )
             need_comma, last_comma = True, -1

@@ -17,7 +17,9 @@ MAX_DEPTH = 20
 _PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
 _BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|[^{}]*\})")
 _OPENING = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<marks>\"\"\"|'''|\"|')")
-_ESCAPE = re.compile(r"\\(?:N\{[^}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:\r\n|N\{[^}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL
+)
 
 
 def made(value: str, source: SourceFile, origin: Origin) -> Text:
@@ -105,13 +107,15 @@ def _literal(source: SourceFile, start: int, end: int, stretch: Stretch) -> Text
     weaver, at = Weaver(base), start
     weaver.begin(start, stretch)
     pattern = r"\{\{|\}\}|" if "f" in prefix else ""
-    pattern += r"(?!)" if "r" in prefix else _ESCAPE.pattern
+    pattern += r"\r\n" if "r" in prefix else rf"\r\n|{_ESCAPE.pattern}"
     for match in re.compile(pattern, re.DOTALL).finditer(source.text, start, end):
         weaver.take(at, match.start(), stretch)
         at = match.end()
         if match[0][0] in "{}":
             weaver.put(match[0][0], *match.span(), stretch)
-        elif match[0] != "\\\n":
+        elif match[0] == "\r\n":
+            weaver.put("\n", *match.span(), stretch)
+        elif match[0] not in ("\\\n", "\\\r\n"):
             weaver.put(_escaped(match[0]), *match.span(), stretch)
     weaver.take(at, end, stretch)
     return weaver.text(end)

@@ -65,6 +65,10 @@ def read(inputs: Inputs) -> list[Deployment]:
     return _Call(inputs).read()
 
 
+LINE_ENDS = "line-ends"
+"""The kind of fault of a file that says nothing of what the file holds."""
+
+
 @dataclass
 class _Group:
     """Files that are one deployment."""
@@ -114,8 +118,11 @@ class _Call:
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
-            self.script(Text.verbatim(source, 0, len(source.text)), group.found)
+            whole = Text.verbatim(source, 0, len(source.text))
+            self.script(whole, group.found)
             _same_host(group.found.nodes[before:], source.path)
+            if "\r\n" in source.text and (len(group.found.nodes) > before or _is_script(source)):
+                group.found.faults.append(_carriage_returns(whole))
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
@@ -201,10 +208,11 @@ class _Call:
         """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
         source = body.source
         start, end = body.spots[0], body.spots[-1]
-        if source.text[start:end] != body.value:
+        written = source.text[start:end]
+        if written.replace("\r\n", "\n") != body.value:
             return
         before = re.sub(r"[^\n]", " ", source.text[:start])
-        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), body.value)
+        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), written)
         documents, _ = parse_yaml(SourceFile(source.path, before + filled))
         self.known_form(documents, source, found)
 
@@ -274,7 +282,7 @@ class _Call:
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
-        if any(d.nodes or d.faults for d in self.deployments):
+        if any(d.nodes or any(fault.kind != LINE_ENDS for fault in d.faults) for d in self.deployments):
             return
         for deployment in self.deployments:
             for source in deployment.sources.values():
@@ -286,6 +294,25 @@ class _Call:
                         "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
                     )
                 )
+
+
+def _is_script(source: SourceFile) -> bool:
+    """Whether a file is a shell script by its name or its first line."""
+    return source.path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(?:ba|da|z|k)?sh\b", source.text) is not None
+
+
+def _carriage_returns(whole: Text) -> Fault:
+    first = whole.value.find("\r\n")
+    return Fault(
+        LINE_ENDS,
+        whole.origin(first, first + 1),
+        "the lines end with CR LF, as on Windows: the shell takes each carriage return for a part of the last word",
+        "各行以 CRLF(Windows 换行)结尾:shell 会把回车符当成每行最后一个词的一部分",
+        fix=whole.to_line_feeds(),
+        fix_is_safe=True,
+        help="save the file with LF line ends (dos2unix does that)",
+        help_zh="把文件保存为 LF 换行(例如用 dos2unix)",
+    )
 
 
 def _too_many(node: NodeLaunch) -> Fault:

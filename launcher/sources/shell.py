@@ -13,7 +13,7 @@ from typing import Any
 
 from pd_launch.launcher.sources.shell_scan import scan
 from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scope, Words
-from pd_launch.launcher.sources.weave import concat
+from pd_launch.launcher.sources.weave import concat, without_returns
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
 
@@ -83,6 +83,7 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
         ShellUnavailable: tree-sitter-bash is not installed.
     """
     parser = _parser()
+    text = without_returns(text)
     tree = parser.parse(_masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
     try:

@@ -8,7 +8,7 @@ from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Text
 
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
-_BLANK_END = re.compile(r"\\[ \t\r]+(?=\n|\Z)")
+_BLANK_END = re.compile(r"\\[ \t]+(?=\n|\Z)")
 _BLANK_WORD = re.compile(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
 """A backslash that stands alone inside a line: before another one, before an option, or before a comment."""
 _TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
@@ -87,13 +87,12 @@ class _Scanner:
         match = _BLANK_END.match(self.text, at)
         if match is None:
             return self.inside_line(at)
-        what, what_zh = ("a carriage return", "回车符(CRLF)") if "\r" in match.group() else ("blanks", "空白")
         self.faults.append(
             Fault(
                 "shell",
                 self.base.origin(at, match.end()),
-                f"{what} behind the backslash: the line does not go on, and a blank argument is passed",
-                f"反斜杠后面有{what_zh}:这一行没有续行,而且会传入一个空白参数",
+                "blanks behind the backslash: the line does not go on, and a blank argument is passed",
+                "反斜杠后面有空白:这一行没有续行,而且会传入一个空白参数",
                 fix=self.base.edit(at + 1, match.end(), "") or (),
                 fix_is_safe=True,
                 help="end the line with the backslash itself",

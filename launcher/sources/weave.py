@@ -69,6 +69,18 @@ class Weaver:
             self.runs.append((at, quoting))
 
 
+def without_returns(text: Text) -> Text:
+    """Return a text whose lines end with a line feed alone, each character in its place."""
+    if "\r\n" not in text.value:
+        return text
+    weaver, at = Weaver(text), 0
+    while (end := text.value.find("\r\n", at)) >= 0:
+        weaver.take(at, end, None)
+        at = end + 1
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
+
+
 def concat(parts: Sequence[Text], source: SourceFile, start: int) -> Text:
     """Return the texts as one, each character with its own place; ``start`` is the place of nothing at all."""
     parts = [part for part in parts if part.value] or parts[:1]
@@ -81,7 +93,9 @@ def concat(parts: Sequence[Text], source: SourceFile, start: int) -> Text:
     for part in parts:
         if len(spots) >= MAX_TEXT:
             break
-        runs += [(len(spots) + at, quoting) for at, quoting in part.runs if len(spots) + at < MAX_TEXT]
+        for at, quoting in part.runs:
+            if not runs or runs[-1][1] != quoting:
+                runs.append((len(spots) + at, quoting))
         spots += part.spots[: len(part.value)]
         ends += _ends(part)
     last = parts[-1].spots[-1] if parts else start
@@ -89,4 +103,6 @@ def concat(parts: Sequence[Text], source: SourceFile, start: int) -> Text:
 
 
 def _ends(text: Text) -> Sequence[int]:
+    if text.ends is None and isinstance(text.spots, range):
+        return text.spots[1:]
     return [spot + 1 for spot in text.spots[: len(text.value)]] if text.ends is None else text.ends

@@ -82,10 +82,37 @@ vllm serve   /models/m \\
     assert after == text.replace("true , }", "true  }")
 
 
-def test_windows_line_ends_stay() -> None:
-    text = "vllm serve /models/m --additional-config '{\"enable_cpu_binding\": true,}'\r\n# end\r\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#!/bin/bash\r\nvllm serve /models/m --port 8000\r\n",
+        "#!/bin/bash\nvllm serve /models/m \\\r\n  --port 8000\r\n# mixed\n",
+        "vllm serve /models/m --additional-config '{\"enable_cpu_binding\": true,}'\r\n# end\r\n",
+        "#!/bin/bash\r\necho no engine\r\n",
+    ],
+)
+def test_a_script_with_windows_line_ends_is_one_finding_and_one_fix(text: str) -> None:
+    found = [f for f in check(read_texts({"a.sh": text}, "vllm==0.32.0")) if "CR LF" in f.message]
+    assert [(f.code, f.severity, f.fix is not None and f.fix.safe) for f in found] == [("PD003", "error", True)]
     after = fixed({"a.sh": text}, "0.25.1rc1", None, unsafe=False).after["a.sh"]
-    assert after == text.replace("true,}", "true}")
+    assert after == text.replace("\r\n", "\n").replace("true,}", "true}")
+
+
+def test_windows_line_ends_of_other_files_stay() -> None:
+    text = (
+        "services:\n  d:\n    image: vllm/vllm-openai:v0.32.0\n    ipc: host\n    command: [--tensor-paralel-size, '2']"
+    )
+    text = f"{text}\n".replace("\n", "\r\n")
+    after = fixed({"c.yaml": text}, None, None, unsafe=True).after["c.yaml"]
+    assert after == text.replace("paralel", "parallel")
+
+
+def test_a_windows_script_is_read_as_the_same_script() -> None:
+    text = "export A=1\r\nvllm serve m --port 8100 \\\r\n  --kv-cache-dtype fp8\r\n"
+    nodes = [read_texts({"a.sh": t}, "vllm==0.32.0")[0].nodes[0] for t in (text, text.replace("\r", ""))]
+    words = [[(arg.name, arg.value.plain() if arg.value else None, arg.origin) for arg in node.args] for node in nodes]
+    assert words[0] == words[1]
+    assert [node.variable("A") for node in nodes] == ["1", "1"]
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str, text: str | None = None) -> Result:

@@ -180,7 +180,6 @@ def test_places(script: str, index: int, place: tuple[int, int, int, int]) -> No
         ("run $'x\n", (1, 6), "this quote (') is never closed"),
         ("run a \\  \n --b\n", (1, 7), "blanks behind the backslash"),
         ("run a \\\t\n --b\n", (1, 7), "blanks behind the backslash"),
-        ("run a \\\r\n --b c\r\n", (1, 7), "a carriage return behind the backslash"),
         ("run a\nrun \u2014port 1\n", (2, 5), "the typographic sign"),
         ("run \u201ca\u201d\n", (1, 5), "the typographic sign"),
     ],

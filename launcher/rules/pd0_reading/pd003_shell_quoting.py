@@ -21,7 +21,8 @@ shell 引号或续行写错了
 ## 作用
 
 报告没有闭合的引号、行尾反斜杠后面跟着空白(这样并不会续行,而是传入一个空白参数),以及因此无法读取的命令。还报告加了两次引号、
-使引号成为参数或变量的值的一部分的情况。
+使引号成为参数或变量的值的一部分的情况;以及各行以 CRLF(Windows 换行)结尾的脚本:shell 会把回车符当成每行最后一个词的
+一部分,以 `#!` 开头的脚本也无法启动。
 
 ## 为什么重要
 
@@ -45,7 +46,8 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
 
     Reports quotes that are never closed, a backslash followed by blanks at a line's end (which continues nothing and
     passes a blank argument), and commands that therefore cannot be read. Also quoting that is applied twice, so that
-    quotes are part of an argument or of a variable.
+    quotes are part of an argument or of a variable, and scripts whose lines end with CR LF, as on Windows: to the shell
+    each carriage return is a part of the last word of its line, and a script that begins with `#!` does not start.
 
     ## Why it matters
 
@@ -76,7 +78,7 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
 
     The shell's own rules; `bash -n` and the engine's argument parser confirm them.
     """
-    for kind in ("shell", "blank-word"):
+    for kind in ("shell", "blank-word", "line-ends"):
         for fault in deployment.faults_of(kind):
             yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), _help(fault), fix=_fix(fault))
     for node in deployment.nodes:

@@ -53,7 +53,8 @@ def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     ```bash
     # target: 0.23.0
     vllm serve /models/m --additional-config '{"scheduler_config": {"recompute_scheduler_enable": true}}' \
-      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
     ```
 
     ## Use instead
@@ -61,7 +62,8 @@ def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     ```bash
     # target: 0.23.0
     vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' \
-      --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer"}'
+      --kv-transfer-config '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'
     ```
 
     ## Releases

@@ -72,6 +72,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Example
 
     ```bash
+    # target: 0.25.1rc1
     export VLLM_ASCEND_ENABLE_FUSD_MC2=1
     vllm serve /models/m
     ```
@@ -79,6 +80,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Use instead
 
     ```bash
+    # target: 0.25.1rc1
     export VLLM_ASCEND_ENABLE_FUSED_MC2=1
     vllm serve /models/m
     ```

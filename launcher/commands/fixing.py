@@ -1,0 +1,93 @@
+"""What ``pd-launch check --fix`` and ``--diff`` do: write or show fixes, and say what was fixed and what was not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from pd_launch.launcher.check import Selection
+from pd_launch.launcher.commands.common import STDIN, write
+from pd_launch.launcher.files import NotRewritten, rewrite
+from pd_launch.launcher.fix import Refusal, fix_inputs
+from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.secrets import all_secrets, mask
+from pd_launch.launcher.sources.read import Inputs
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.values import SourceFile
+
+MAX_SAID = 20
+"""Fixes that are not made and are said one by one."""
+
+
+def show_diff(
+    inputs: Inputs, selection: Selection, unsafe: bool, deployments: Sequence[Deployment], output: str | None, lang: str
+) -> bool:
+    """Print what fixing would change as a unified diff; return whether it would change anything."""
+    fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
+    secrets = all_secrets(deployments)
+    text = mask(fixed.diff(), secrets)
+    write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
+    _say_refused(fixed.refused, secrets, lang)
+    return bool(fixed.changed)
+
+
+def apply_fixes(
+    inputs: Inputs, selection: Selection, unsafe: bool, deployments: Sequence[Deployment], lang: str
+) -> list[SourceFile]:
+    """Write the fixed files and say what was done; return the files as they are now."""
+    fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
+    kept: set[str] = set()
+    for path in fixed.changed:
+        if path == STDIN:
+            continue
+        try:
+            rewrite(Path(path), fixed.before[path], fixed.after[path])
+        except NotRewritten as error:
+            kept.add(path)
+            reason = error.zh if lang == "zh" else str(error)
+            click.echo(f"pd-launch: {clean(path)}: {reason}", err=True)
+    done = [finding for finding in fixed.done if not kept.intersection(edited(finding))]
+    if done:
+        counts = Counter(finding.code for finding in done)
+        names = ", ".join(code if count == 1 else f"{code} ×{count}" for code, count in sorted(counts.items()))
+        said = f"已修复 {len(done)} 处（{names}）" if lang == "zh" else f"fixed {len(done)} ({names})"
+        click.echo(f"pd-launch: {said}", err=True)
+    _say_refused(fixed.refused, all_secrets(deployments), lang)
+    after = {path: text for path, text in fixed.after.items() if path not in kept}
+    return [SourceFile(s.path, after.get(s.path, s.text), s.exact) for s in inputs.files]
+
+
+def edited(finding: Finding) -> set[str]:
+    """Return the files that a finding's fix writes to."""
+    return {edit.file for edit in finding.fix.edits} if finding.fix else set()
+
+
+def _say_refused(refused: Sequence[Refusal], secrets: list[str], lang: str) -> None:
+    for refusal in refused[:MAX_SAID]:
+        finding = refusal.finding
+        place = f"{finding.code} {finding.file}:{finding.line}:{finding.column}"
+        reason = mask(refusal.reason.text(lang), secrets)
+        said = f"有 1 处没有修复：{place}：{reason}" if lang == "zh" else f"1 fix not applied: {place}: {reason}"
+        click.echo(f"pd-launch: {clean(said)}", err=True)
+    more = len(refused) - MAX_SAID
+    if more > 0:
+        click.echo(
+            f"pd-launch: 另有 {more} 处没有修复" if lang == "zh" else f"pd-launch: {more} more not applied", err=True
+        )
+
+
+def _exact(inputs: Inputs) -> Inputs:
+    """Leave files out of fixing that are not valid UTF-8: writing them back would change more than the fix."""
+    skipped = [source.path for source in inputs.files if not source.exact]
+    for path in skipped:
+        click.echo(f"pd-launch: {clean(path)} is not valid UTF-8 and is not fixed", err=True)
+    return replace(inputs, files=_without(inputs.files, skipped)) if skipped else inputs
+
+
+def _without(files: Iterable[SourceFile], paths: Sequence[str]) -> list[SourceFile]:
+    return [source for source in files if source.path not in paths]
