@@ -9,6 +9,7 @@ from typing import Any
 
 from pd_launch.launcher.check import Selection, check
 from pd_launch.launcher.doctor_rows import Needs, Row, judged, rows_of
+from pd_launch.launcher.fix import vetted_profile
 from pd_launch.launcher.render import ProfileSide
 from pd_launch.launcher.rules.registry import Msg, all_rules
 from pd_launch.launcher.run import Refused, check_model, find_program
@@ -77,19 +78,21 @@ def examine_profile(
     """
     deployment = profile_deployment(loaded, target, facts)
     if loaded.profile is None:
-        return Examination(deployment, findings=_hidden(check([deployment], lang=lang), deployment), readable=False)
+        return Examination(
+            deployment, findings=_shown(check([deployment], lang=lang), deployment, lang), readable=False
+        )
     _keep(deployment, subject)
     codes = [code for code, rule in all_rules().items() if "H" in rule.needs.split()]
     examination = Examination(deployment)
-    examination.findings = _hidden(check([deployment], Selection(select=codes), lang), deployment)
+    examination.findings = _shown(check([deployment], Selection(select=codes), lang), deployment, lang)
     examination.rows = judged(rows_of(facts, _needs(deployment), deployment.ascend), examination.findings)
     if here:
         examination.rows += [_program(), *_models(deployment.nodes)]
     return examination
 
 
-def _hidden(findings: list[Finding], deployment: Deployment) -> list[Finding]:
-    return hide(findings, all_secrets([deployment]))
+def _shown(findings: list[Finding], deployment: Deployment, lang: str) -> list[Finding]:
+    return hide(vetted_profile(findings, deployment, lang), all_secrets([deployment]))
 
 
 def _keep(deployment: Deployment, subject: Subject) -> None:

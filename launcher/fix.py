@@ -101,6 +101,14 @@ def vetted(
     return [f.model_copy(update={"fix": None}) if f.fix and _key(f) in refused else f for f in findings]
 
 
+def vetted_profile(findings: list[Finding], deployment: Deployment, lang: str) -> list[Finding]:
+    """Return the findings on a profile's deployment with the fixes alone that would be made."""
+    if not any(finding.fix for finding in findings):
+        return findings
+    files = list(deployment.sources.values())
+    return vetted(Inputs(files, target=deployment.target, host=deployment.host), [deployment], findings, lang)
+
+
 _Key = tuple[str, str, int, int, str]
 
 

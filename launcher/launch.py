@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check
 from pd_launch.launcher.commands.common import host_option, read_source
+from pd_launch.launcher.fix import vetted_profile
 from pd_launch.launcher.plan import make_plan
 from pd_launch.launcher.render import ProfileSide, replace_arguments
 from pd_launch.launcher.rules.registry import all_rules
@@ -91,7 +92,7 @@ def prepare(options: LaunchOptions) -> Launch:
     if loaded.profile is not None and deployment.nodes:
         launch.launches = _this_node(deployment.nodes, options)
         launch.findings = _merged(findings, _host_findings(deployment, launch.launches, options))
-    launch.findings = hide(launch.findings, all_secrets([deployment]))
+    launch.findings = hide(vetted_profile(launch.findings, deployment, options.lang), all_secrets([deployment]))
     if loaded.profile is None or not launch.launches:
         return _without_launches(launch)
     launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)

@@ -25,6 +25,8 @@ class Quoting(NamedTuple):
     detail: str = ""
 
 
+PLAIN_YAML = ("yaml", "yaml-flow")
+"""The kinds of scalars of YAML without quotes, of which YAML takes some for numbers and other things."""
 NOWHERE = Quoting("nowhere", -1)
 """Of characters that are not written themselves, such as the result of a calculation: nothing can be changed there."""
 

@@ -16,6 +16,7 @@ import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits, Msg
 from pd_launch.schemas.launch import Arg
+from pd_launch.schemas.quoting import PLAIN_YAML
 from pd_launch.schemas.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 
 Edits = tuple[Splice, ...]
@@ -191,7 +192,7 @@ def _spells_text(node: Node, new: str) -> bool:
     if text is None or site is None or site.language != "yaml":
         return True
     quoting = text.quoting(0)
-    return quoting is None or not quoting.kind.startswith("yaml") or len(quoting.kind) == 5 or _is_plain(new, site.flow)
+    return quoting is None or quoting.kind not in PLAIN_YAML or _is_plain(new, site.flow)
 
 
 def _remove_flow(site: Site, start: int) -> Edits | None:

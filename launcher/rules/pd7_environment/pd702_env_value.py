@@ -10,6 +10,7 @@ from pd_launch.launcher.rules.edits import fix, put_in_quotes
 from pd_launch.launcher.rules.pd7_environment.addresses import misread_addresses
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.quoting import PLAIN_YAML
 from pd_launch.schemas.releases.environment import Variable, removed, variable
 from pd_launch.schemas.values import Text
 
@@ -146,7 +147,7 @@ def _in_quotes(text: Text) -> bool:
     quoting = text.quoting(0)
     while quoting is not None and not quoting.kind.startswith("yaml"):
         quoting = quoting.outer
-    return quoting is None or quoting.kind not in ("yaml", "yaml-flow")
+    return quoting is None or quoting.kind not in PLAIN_YAML
 
 
 def _wanted(found: Variable, text: str) -> Msg | None:
