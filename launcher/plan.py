@@ -20,6 +20,7 @@ from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, Proce
 from pd_launch.schemas.ports import all_ports, first_rank
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Origin, Unknown
+from pd_launch.schemas.whole import whole
 
 PROGRAM = "vllm"
 
@@ -115,8 +116,8 @@ def launch_devices(launch: NodeLaunch) -> list[int] | None:
     written = launch.env.get(hardware.device_variable)
     if written is None:
         return list(device_range(0, world * engines))
-    numbers = (launch.variable(hardware.device_variable) or "").split(",")
-    return [int(n) for n in numbers] if all(n.strip().isdigit() for n in numbers) else None
+    numbers = [whole(part.strip()) for part in (launch.variable(hardware.device_variable) or "").split(",")]
+    return None if None in numbers else [number for number in numbers if number is not None]
 
 
 def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:

@@ -13,6 +13,7 @@ import click
 from pd_launch.launcher.check import Checked, Selection, run_checks, worst
 from pd_launch.launcher.commands.common import (
     STDIN,
+    USAGE,
     as_text,
     codes,
     host_option,
@@ -58,6 +59,7 @@ class CheckOptions:
     fix: bool
     unsafe_fixes: bool
     diff: bool
+    exit_zero: bool
     show_config: bool
     color: str
     lang: str | None
@@ -79,8 +81,11 @@ def check_command(options: CheckOptions) -> int:
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
+    files, missing = _readable(paths)
+    if missing and not files and not command:
+        return USAGE
     inputs = Inputs(
-        [read_source(path) for path in paths],
+        files,
         [as_text(word) for word in command],
         parse_target_option(config.target if options.target is None else options.target),
         host_option(options.host, options.host_facts),
@@ -95,9 +100,22 @@ def check_command(options: CheckOptions) -> int:
         tuple(config.per_file_ignores.items()),
     )
     try:
-        return _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
+        found = _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
+    return USAGE if missing else 0 if options.exit_zero else found
+
+
+def _readable(paths: Sequence[str]) -> tuple[list[SourceFile], bool]:
+    """Return the files that can be read, and whether there is another: it is named and does not stop the rest."""
+    files, missing = [], False
+    for path in paths:
+        try:
+            files.append(read_source(path))
+        except click.ClickException as error:
+            error.show()
+            missing = True
+    return files, missing
 
 
 def _known_codes(option: str, words: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
 from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.schemas.whole import whole
 
 _SHOWN = re.compile(
     r"(ASCEND|HCCL|HCCN|ACL|VLLM|NCCL|GLOO|TP_SOCKET|MOONCAKE|MMC|YR|UCX|OMP|PYTORCH|TORCH|CUDA|KUBERNETES_SERVICE_HOST"
@@ -63,9 +64,10 @@ def _cpus_allowed(root: Path) -> int | None:
     count = 0
     for part in match[1].split(","):
         first, _, last = part.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        low, high = whole(first), whole(last or first)
+        if low is None or high is None:
             return None
-        count += int(last or first) - int(first) + 1
+        count += high - low + 1
     return count
 
 

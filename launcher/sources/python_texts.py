@@ -10,6 +10,7 @@ import tokenize
 from collections.abc import Callable, Iterable, Iterator
 
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
+from pd_launch.schemas.whole import whole
 
 Value = Callable[[ast.expr], Node]
 Part = tuple[str, int]
@@ -72,10 +73,10 @@ def _filled(
             parts.append((match["same"][0], spot))
             continue
         wanted = named.get(name)
-        if not name or name.isdigit():
-            index = int(name) if name else taken
+        if not name or name.isdecimal():
+            index = whole(name) if name else taken
             taken += 1
-            wanted = given[index] if index < len(given) else None
+            wanted = given[index] if index is not None and index < len(given) else None
         parts.append((_shown(value(wanted)) if wanted is not None and match["plain"] else HOLE, spot))
     parts += zip(template.value[at:], template.spots[at:], strict=False)
     return _text(parts, template.source, template.spots[0])
