@@ -58,15 +58,26 @@ def find_profile(name: str) -> Path:
     path = Path(name)
     if path.exists() and not path.is_dir():
         return path
-    if "/" not in name:
-        shipped = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
-        if shipped.exists():
-            return shipped
+    shipped = _shipped(name)
+    if shipped is not None:
+        return shipped
     if name and path.is_dir():
         return path  # reading it says that it is a folder
     near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
     hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
     raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
+
+
+def _shipped(name: str) -> Path | None:
+    """Return the path of the shipped profile of that name; nothing that leads to another place is one."""
+    stem = name.removesuffix(".yaml")
+    return SHIPPED / f"{stem}.yaml" if stem in shipped_names() else None
+
+
+def shipped_profile(name: str) -> SourceFile | None:
+    """Return the shipped profile of that name, with or without ``.yaml``, or None."""
+    path = _shipped(name)
+    return None if path is None else SourceFile(str(path), path.read_text(encoding="utf-8"))
 
 
 def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
