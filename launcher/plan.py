@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,11 +52,17 @@ def command_words(launch: NodeLaunch) -> list[Word]:
             words.append(Word(text, arg.origin))
             continue
         secret = is_secret(arg.name)
-        name = arg.name.upper().replace("-", "_").replace(".", "_")
+        name = _variable_name(arg.name)
         count = (arg.value, *arg.more).index(value)
         asked = f"{name}_{count + 1}" if count else name
         words.append(Word(text, value.origin, secret, asked if secret or not value.known else ""))
     return words
+
+
+def _variable_name(name: str) -> str:
+    """Return the shell variable that stands for an option; any text may be an option's name in a profile."""
+    made = re.sub(r"[^A-Z0-9_]", "_", name.upper())
+    return f"_{made}" if made[:1].isdigit() else made
 
 
 def environment(launch: NodeLaunch) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from pd_launch.launcher.formats.box import ADD, TOGETHER, UNTIL_ONE_ENDS
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.plan import command_words, environment
 from pd_launch.launcher.secrets import is_secret
 from pd_launch.schemas.launch import NodeLaunch
@@ -32,13 +32,13 @@ def shell_script(launches: Sequence[NodeLaunch]) -> str:
 
 def _value(launch: NodeLaunch, name: str, value: str) -> str:
     asked = is_secret(name) or not launch.env[name].value.known
-    return f'"${{{name}:?}}"' if asked else shlex.quote(value)
+    return f'"${{{name}:?}}"' if asked else shell_word(value)
 
 
 def _command(launch: NodeLaunch) -> str:
     lines: list[str] = []
     for word in command_words(launch):
-        quoted = f'"${{{word.asked}:?}}"' if word.asked else shlex.quote(word.text)
+        quoted = f'"${{{word.asked}:?}}"' if word.asked else shell_word(word.text)
         if word.text.startswith("--") or not lines:
             lines.append(quoted)
         else:

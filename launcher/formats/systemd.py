@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.launcher.report.text import shows_all
 from pd_launch.launcher.run import REFUSED
 
 
@@ -44,9 +45,17 @@ def systemd_unit(unit: Unit) -> str:
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
 
 
+def _escape(character: str) -> str:
+    return f"\\x{ord(character):02x}" if character.isascii() else f"\\U{ord(character):08x}"
+
+
 def quoted(word: str) -> str:
-    """Return a word as systemd reads it back unchanged: % and $ doubled, quoted where it has blanks or quotes."""
+    """Return a word as systemd reads it back unchanged: % and $ doubled, quoted where it has blanks or quotes.
+
+    Control characters are escapes: a line ends at a carriage return too.
+    """
     word = word.replace("\\", "\\\\").replace("%", "%%").replace("$", "$$").replace("\n", "\\n")
+    word = "".join(c if shows_all(c) else _escape(c) for c in word)
     if word and not set(word) & set(" \t\"';"):
         return word
     return '"' + word.replace('"', '\\"') + '"'

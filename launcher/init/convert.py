@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from pd_launch.launcher.secrets import is_secret
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.profile import CONTAINER_NAME
 from pd_launch.schemas.values import Node, Unknown
 
 _NONE = object()
@@ -210,7 +212,7 @@ class _Conversion:
         mounts = [m.value for m in found.mounts if isinstance(m.value, str) and ":" in m.value]
         if mounts:
             out["mounts"] = mounts
-        if found.name:
+        if found.name and re.fullmatch(CONTAINER_NAME, found.name):
             out["name"] = found.name
         return out
 

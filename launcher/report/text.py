@@ -156,6 +156,11 @@ def clean(text: str) -> str:
     return "".join(" " if c == "\t" else c if _shown(c) else "�" for c in text)
 
 
+def shows_all(text: str) -> bool:
+    """Whether a terminal shows every character of ``text`` as it is, line breaks and tabs apart, and acts on none."""
+    return text.isprintable() or all(c in "\n\t" or _shown(c) for c in text)
+
+
 def _shown(character: str) -> bool:
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 

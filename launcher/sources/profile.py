@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,7 +130,9 @@ def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
 
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
     """Validate a profile's tree."""
-    loaded = LoadedProfile(source, tree, faults=list(faults))
+    loaded = LoadedProfile(source, tree, faults=[*faults, *_no_text(tree)])
+    if len(loaded.faults) > len(faults):
+        return loaded
     try:
         loaded.profile = Profile.model_validate(tree.plain())
         loaded.profile.release()
@@ -143,6 +146,26 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
         help, help_zh = missing_help("target")
         loaded.faults.append(Fault("profile", spot, str(error), error.zh, help=help, help_zh=help_zh))
     return loaded
+
+
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _no_text(tree: Node) -> list[Fault]:
+    """Return the values that no argument, variable or file can hold: NUL characters and halves of pairs."""
+    found = {id(node): node for node in tree.walk() if isinstance(node.value, str) and _UNUSABLE.search(node.value)}
+    named = {id(n): n for n in tree.walk() for key, _ in n.items() if _UNUSABLE.search(key)}
+    return [
+        Fault(
+            "profile",
+            node.origin,
+            "a NUL character or half of a surrogate pair, which no argument or variable can hold",
+            "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+            help="remove it",
+            help_zh="请删掉它",
+        )
+        for node in (found | named).values()
+    ]
 
 
 def _apply(tree: Node, setting: str) -> None:
