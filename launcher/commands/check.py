@@ -30,7 +30,7 @@ from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.secrets import all_secrets, hide, mask
+from pd_launch.launcher.secrets import Secrets, all_secrets, hide, mask_patch
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
@@ -134,7 +134,7 @@ def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on:
         fixed = fix_inputs(_exact(inputs), selection, options.unsafe_fixes)
         if options.diff:
             secrets = all_secrets(read(inputs))
-            write(clean_lines(mask(fixed.diff(), secrets)), options.output)
+            write(clean_lines(mask_patch(fixed.diff(), secrets)), options.output)
             changes = bool(fixed.changed)
         else:
             _write_fixed(fixed)
@@ -201,7 +201,7 @@ def _print(
 def _rendered(
     findings: list[Finding],
     suppressed: int,
-    secrets: list[str],
+    secrets: Secrets,
     deployments: Sequence[Deployment],
     inputs: Inputs,
     options: CheckOptions,

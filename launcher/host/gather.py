@@ -13,7 +13,7 @@ from pd_launch.launcher.host.network import interface_facts, ports_in_use
 from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
-from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.launcher.secrets import MASK, is_secret, mask_lines
 from pd_launch.schemas.whole import whole
 
 _SHOWN = re.compile(
@@ -74,4 +74,4 @@ def _cpus_allowed(root: Path) -> int | None:
 def environment_facts() -> dict[str, str]:
     """Return the variables that matter to an engine, with secrets masked."""
     found = {name: value for name, value in os.environ.items() if _SHOWN.match(name)}
-    return {n: MASK if is_secret(n) else _LOGIN.sub(MASK, value) for n, value in sorted(found.items())}
+    return {n: MASK if is_secret(n) else mask_lines(_LOGIN.sub(MASK, value)) for n, value in sorted(found.items())}
