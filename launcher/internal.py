@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -40,7 +39,7 @@ class Guard:
         if not isinstance(error, Exception) or isinstance(error, _SPOKEN):
             return False
         self.failed = True
-        lines = _cleaned("".join(traceback.format_exception(kind, error, trace))) if self.debug else ""
+        lines = _traceback(error) if self.debug else ""
         with contextlib.suppress(OSError):
             click.echo(f"{lines}pd-launch: {_message(error, trace, self._language())}", err=True)
         return True
@@ -71,6 +70,9 @@ def _place(trace: TracebackType | None) -> str:
     return place
 
 
-def _cleaned(text: str) -> str:
+def _traceback(error: Exception) -> str:
     """Return a traceback without anything that a terminal would act on: messages quote what was read."""
+    import traceback
+
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return "".join(f"{line if line.isprintable() else ascii(line)}\n" for line in text.splitlines())

@@ -6,7 +6,9 @@ secret that equals an ordinary word must not take that word out of every message
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +24,9 @@ from pd_launch.schemas.values import Node, SourceFile, Text
 __all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_lines"]
 
 MASK = "***"
+_CUT = "…"
 _SHORTEST = 8
+_LONGEST_ESCAPE = 10
 _LONGEST_WORD = 16
 """A shorter text of letters alone may be a word of any language."""
 
@@ -63,6 +67,19 @@ class Secrets:
             while at >= 0:
                 yield at, at + len(value)
                 at = text.find(value, at + len(value))
+        yield from self._beginnings(text)
+
+    def _beginnings(self, text: str) -> Iterator[Span]:
+        """Iterate over where a text shows the beginning of a value that it cuts short."""
+        end = text.find(_CUT)
+        while end >= 0:
+            for value in self.values:
+                at = text.find(value[:_SHORTEST], max(0, end - len(value)), end)
+                while at >= 0 and not value.startswith(text[at:end]):
+                    at = text.find(value[:_SHORTEST], at + 1, end)
+                if at >= 0:
+                    yield at, end
+            end = text.find(_CUT, end + 1)
 
     def _between(self, path: str, first: int, last: int) -> list[Span]:
         spans = self.places.get(path, [])
@@ -97,7 +114,7 @@ def all_secrets(deployments: Iterable[Deployment]) -> Secrets:
             if node.text is not None:
                 places.setdefault(node.text.source.path, set()).update(_stretches(node.text))
     return Secrets(
-        _longest_first(value for value in found if not is_ordinary(value)),
+        _spelled(found),
         frozenset(value for value in found if value and is_ordinary(value)),
         {path: _joined(spans) for path, spans in places.items()},
         sources,
@@ -136,21 +153,29 @@ def is_held(value: object) -> bool:
 
 
 def _stretches(text: Text) -> Iterator[Span]:
-    """Iterate over the stretches of the file in which a text's characters stand."""
-    spots = sorted(set(text.spots[: len(text.value)]))
-    start = before = -1
-    for spot in spots:
-        if spot != before + 1:
-            if start >= 0:
-                yield start, before + 1
+    """Iterate over the stretches of the file in which a text's characters stand, what escapes them included."""
+    spots = sorted(set(text.spots[: len(text.value) + 1]))
+    start = before = spots[0]
+    for spot in spots[1:]:
+        if spot > before + _LONGEST_ESCAPE:
+            yield start, before + 1
             start = spot
         before = spot
-    if start >= 0:
-        yield start, before + 1
+    yield start, max(before, start + 1)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(values, key=len, reverse=True)
+
+
+def _spelled(values: Iterable[str]) -> list[str]:
+    """Return the values that are no ordinary words, in all the ways in which messages, JSON and scripts spell them."""
+    found: set[str] = set()
+    for value in values:
+        if not is_ordinary(value):
+            spellings = (value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+            found |= {*spellings, shlex.quote(value).strip("'")}
+    return _longest_first(found)
 
 
 def is_ordinary(value: str) -> bool:
@@ -176,17 +201,15 @@ def _vocabulary() -> frozenset[str]:
 
 def mask(text: str, secrets: Secrets) -> str:
     """Return ``text`` with the values masked that cannot be anything else."""
-    for value in secrets.values:
-        text = text.replace(value, MASK)
-    return text
+    return _without(text, _joined(secrets.copies(text)))
 
 
 def mask_lines(text: str, secrets: Secrets = NONE) -> str:
     """Return lines of an input or of a log with their secrets masked, by names and by values, also copies of these."""
     spans = written_spans(text)
     own = {text[start:end] for start, end in spans}
-    values = Secrets(_longest_first({*secrets.values, *(value for value in own if not is_ordinary(value))}))
-    return _without(text, _joined([*spans, *values.copies(text)]))
+    copies = [*secrets.copies(text), *Secrets(_spelled(own)).copies(text)]
+    return _without(text, _joined([*spans, *copies]))
 
 
 def mask_patch(patch: str, secrets: Secrets) -> str:
@@ -283,7 +306,7 @@ class Held:
     def of(cls, launches: Iterable[NodeLaunch]) -> Held:
         """Return what the engines hold."""
         values = {str(node.value) for node in secret_nodes(launches)}
-        return cls(Secrets(_longest_first(value for value in values if not is_ordinary(value))))
+        return cls(Secrets(_spelled(values)))
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds a secret that its name does not tell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import tempfile
 import time
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.cli import cli
@@ -375,12 +378,42 @@ def test_names_of_nothing_secret(name: str) -> None:
     assert not is_secret(name)
 
 
+NASTY = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Co", "Zl", "Zp"]), min_size=8, max_size=40
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(NASTY.filter(lambda text: not is_ordinary(text) and text.strip() == text))
+def test_no_stretch_of_any_secret_is_shown(secret: str) -> None:
+    quoted = shlex.quote(secret)
+    text = f"HF_TOKEN={quoted} vllm serve m --api-keys {quoted} --bad --seed {quoted}\n"
+    if secret.startswith(("-", "<")) or "{{" in secret:
+        return  # a flag, or a placeholder
+    deployments = read_texts({"s.sh": text})
+    secrets = all_secrets(deployments)
+    (source,) = deployments[0].sources.values()
+    line = source.line(1)
+    shown = mask_line(line, 0, 1, secrets.in_line(source, 1))[0] + str(hide(check(deployments), secrets))
+    frame = text.replace(quoted, "")
+    for start in range(len(secret) - 5):
+        stretch = secret[start : start + 6]
+        assert stretch in frame or "'" in stretch or stretch not in shown, shown
+
+
 def test_marks_stay_under_their_characters() -> None:
     line = "A_KEY=abcdefghijkl B_KEY=mn vllm"
     spans = written_spans(line)
     assert [line[a:b] for a, b in spans] == ["abcdefghijkl", "mn"]
     shown, start, end = mask_line(line, 28, 32, spans)
     assert shown == "A_KEY=*** B_KEY=*** vllm" and shown[start:end] == "vllm"
+
+
+def test_the_beginning_of_a_long_secret_is_masked_where_a_message_cuts_it_short() -> None:
+    secret = "a1" * 50
+    deployments = read_texts({"s.sh": f"HF_TOKEN={secret} vllm serve m {secret} --seed {secret}\n"})
+    said = str(hide(check(deployments), all_secrets(deployments)))
+    assert "…" in said and "***" in said and "a1a1" not in said
 
 
 def test_a_patch_is_masked_behind_its_signs() -> None:

@@ -73,7 +73,7 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     try:
         facts = json.loads(text)
     except RecursionError:
-        raise FactsError(f"{name} is nested too deep") from None
+        raise FactsError(f"{name} is no JSON that can be read: it is nested too deep") from None
     except ValueError as error:
         raise FactsError(f"{name} is no JSON: {error}") from None
     if not isinstance(facts, dict):
