@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 
 from pd_launch import __version__
+from pd_launch.launcher import internal
 
 USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
@@ -55,6 +56,11 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     context.exit()
 
 
+def _debug(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and isinstance(context.obj, internal.Guard):
+        context.obj.debug = True
+
+
 @click.group(cls=_Commands, context_settings=_SETTINGS)
 @_option(
     "-V",
@@ -64,6 +70,14 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     expose_value=False,
     callback=_version,
     help="Show the version and the newest releases known, and exit.",
+)
+@_option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_debug,
+    help="Show the traceback of an internal fault (status 70).",
 )
 def cli() -> None:
     """Check, render and launch the vLLM engines of a prefill/decode deployment.
@@ -129,6 +143,7 @@ def _lang_option(function: Any) -> Any:
 @_option("--host", is_flag=True, help="Also check against this machine.")
 @_option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
 @_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option("--exit-zero", is_flag=True, help="Exit 0 where findings would give 1; other statuses stay.")
 @_option("--show-config", is_flag=True, help="Print the configuration that counts here.")
 @_color_option
 @_lang_option
@@ -566,7 +581,10 @@ def completion(shell: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; an interrupted command exits with 130 and says nothing more, lost output with 2."""
+    """Run the command line; an interrupted command exits with 130 and says nothing more, lost output with 2.
+
+    A fault of pd-launch itself is 70, which nothing else is.
+    """
     # A short run with many objects that stay: collecting them again and again, and once more at exit, costs 15 %.
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
@@ -580,16 +598,20 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         _drop(sys.stdout)
+        what = "the output could not be written" if error.filename is None else ascii(error.filename)
         with contextlib.suppress(OSError):
-            click.echo(f"Error: the output could not be written: {error.strerror}", err=True)
+            click.echo(f"Error: {what}: {error.strerror}", err=True)
         _drop(sys.stderr)
         sys.exit(USAGE)
 
 
 def _run() -> int:
     """Run the command of this process; return its exit status."""
+    guard = internal.Guard(_language)
+    status: object = None
     try:
-        status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH")
+        with guard:
+            status = cli.main(prog_name="pd-launch", standalone_mode=False, auto_envvar_prefix="PD_LAUNCH", obj=guard)
         sys.stdout.flush()  # what cannot be written must not be found out after the status was given
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -598,7 +620,15 @@ def _run() -> int:
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return 130
+    if guard.failed:
+        return internal.STATUS
     return status if isinstance(status, int) else 0
+
+
+def _language() -> str:
+    from pd_launch.launcher.commands.common import locale_language
+
+    return locale_language()
 
 
 def _drop(stream: TextIO) -> None:

@@ -6,13 +6,16 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pd_launch.schemas.finding import RANK, Severity
 from pd_launch.schemas.names import nearest
 
 FILE = "pd-launch.toml"
 KEYS = ("target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")
+
+
+MAX_FILE = 1024 * 1024
 
 
 class ConfigError(Exception):
@@ -59,10 +62,10 @@ def find_config(start: Path) -> Config:
     folder = start if start.is_dir() else start.parent
     for place in (folder, *folder.absolute().parents):
         own = place / FILE
-        if own.is_file():
+        if _is_there(own):
             return _config(own, _load(own))
         project = place / "pyproject.toml"
-        if project.is_file():
+        if _is_there(project):
             table = _load(project).get("tool", {})
             if isinstance(table, dict) and "pd-launch" in table:
                 return _config(project, table["pd-launch"])
@@ -76,12 +79,27 @@ def _load(path: Path) -> dict[str, Any]:
         import tomli as tomllib
 
     try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise ConfigError(f"{path} is larger than 1 MiB: this is no configuration")
+        table: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
         return table
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is no TOML that can be read: it is nested too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is no TOML: {error}") from None
+    except ValueError:  # more digits than Python converts
+        raise ConfigError(f"{path} is no TOML that can be read: a number has too many digits") from None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
 
 
 def _config(path: Path, table: Any) -> Config:
@@ -107,14 +125,14 @@ def _config(path: Path, table: Any) -> Config:
 def _text(path: Path, table: dict[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{path}: {key} must be a text, not {value!r}")
+        raise ConfigError(f"{path}: {key} must be a text, not {_shown(value)}")
     return value
 
 
 def _language(path: Path, table: dict[str, Any]) -> str | None:
     value = _text(path, table, "lang")
     if value not in (None, "en", "zh"):
-        raise ConfigError(f"{path}: lang must be en or zh, not {value!r}")
+        raise ConfigError(f"{path}: lang must be en or zh, not {_shown(value)}")
     return value
 
 
@@ -125,9 +143,17 @@ def _list(path: Path, key: str, value: Any) -> tuple[str, ...]:
 
 
 def _severity(path: Path, key: str, value: Any) -> Severity:
-    if value not in RANK:
-        raise ConfigError(f"{path}: {key} must be error, warning or info, not {value!r}")
-    return cast("Severity", value)
+    if not isinstance(value, str) or value not in RANK:
+        raise ConfigError(f"{path}: {key} must be error, warning or info, not {_shown(value)}")
+    return value
+
+
+def _shown(value: object) -> str:
+    """Return a value of the file for a message: a text as it is, of others the kind: they may be huge."""
+    kinds = {list: "a list", dict: "a table", int: "a number"}
+    if isinstance(value, (str, bool, float)):
+        return repr(value)
+    return kinds.get(type(value), "a date or time")
 
 
 def _severities(path: Path, table: Any) -> dict[str, Severity]:

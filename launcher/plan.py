@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pd_launch.launcher.render import ProfileSide, argument_words
-from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.launcher.render import ProfileSide, argument_words, json_text
+from pd_launch.launcher.secrets import MASK, Held, is_held, is_secret_flag, tells
 from pd_launch.schemas.budget import host_blocks
 from pd_launch.schemas.finding import Finding, Summary, TargetInfo
 from pd_launch.schemas.host_memory import ring_bytes
 from pd_launch.schemas.kv_geometry import geometry_of
-from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.launch import Arg, NodeLaunch
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.offload import budget_of, offloads
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, ProcessPlan
 from pd_launch.schemas.ports import all_ports, first_rank
 from pd_launch.schemas.target import Target
-from pd_launch.schemas.values import Origin, Unknown
+from pd_launch.schemas.values import Node, Origin, Unknown
+from pd_launch.schemas.whole import whole
 
 PROGRAM = "vllm"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a word; ``asked`` is the shell variable that a script asks for in place of a secret."""
+
+    text: str
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,28 +44,85 @@ class Word:
     secret: bool = False
     asked: str = ""
     """The shell variable that a script asks for instead, where the word is a secret or not known before the launch."""
+    parts: tuple[Part, ...] = ()
+    """The parts of a JSON word in which single values are secret."""
 
     @property
     def shown(self) -> str:
         """The word, or a mask where it is a secret."""
+        if self.parts:
+            return "".join(MASK if part.asked else part.text for part in self.parts)
         return MASK if self.secret else self.text
 
+    @property
+    def asks(self) -> list[str]:
+        """The shell variables that a script asks for."""
+        return [name for name in (self.asked, *(part.asked for part in self.parts)) if name]
 
-def command_words(launch: NodeLaunch) -> list[Word]:
-    """Return the whole command."""
+    def quoted(self, quote: Callable[[str], str]) -> str:
+        """Return the word as a shell reads it; what is asked for is a variable."""
+        parts = self.parts or (Part(self.text, self.asked),)
+        return "".join(f'"${{{part.asked}:?}}"' if part.asked else quote(part.text) for part in parts)
+
+
+def command_words(launch: NodeLaunch, held: Held | None = None) -> list[Word]:
+    """Return the whole command. ``held`` is what is secret in the launch, where that is known already."""
+    held = held or Held.of([launch])
     words = [Word(PROGRAM), Word("serve")]
     if launch.model is not None:
-        words.append(Word(str(launch.model.value), launch.model.origin))
+        text = str(launch.model.value)
+        secret = held.in_text(text)
+        words.append(Word(text, launch.model.origin, secret, "MODEL" if secret else ""))
     for text, arg, value in argument_words(launch.args):
-        if value is None:
-            words.append(Word(text, arg.origin))
-            continue
-        secret = is_secret(arg.name)
-        name = arg.name.upper().replace("-", "_").replace(".", "_")
-        count = (arg.value, *arg.more).index(value)
-        asked = f"{name}_{count + 1}" if count else name
-        words.append(Word(text, value.origin, secret, asked if secret or not value.known else ""))
+        words.append(Word(text, arg.origin) if value is None else _value_word(text, arg, value, held))
     return words
+
+
+def _value_word(text: str, arg: Arg, value: Node, held: Held) -> Word:
+    name = variable_name(arg.name)
+    count = (arg.value, *arg.more).index(value)
+    asked = f"{name}_{count + 1}" if count else name
+    if is_secret_flag(arg.name):
+        return Word(text, value.origin, True, asked)
+    if isinstance(value.value, (dict, list)):
+        parts = json_parts(value, asked, held)
+        return Word(text, value.origin, len(parts) > 1, parts=parts if len(parts) > 1 else ())
+    secret = held.in_text(text)
+    return Word(text, value.origin, secret, asked if secret or not value.known else "")
+
+
+def variable_name(name: str) -> str:
+    """Return the shell variable that stands for an option; any text may be an option's name in a profile."""
+    made = re.sub(r"[^A-Z0-9_]", "_", name.upper())
+    return f"_{made}" if made[:1].isdigit() else made
+
+
+def json_parts(node: Node, name: str, held: Held) -> tuple[Part, ...]:
+    """Return a JSON argument in parts, each value that is secret as one of its own: its text without its quotes."""
+    hidden: list[Part] = []
+
+    def without(value: Any, path: str, secret: bool) -> Any:
+        if isinstance(value, dict):
+            return {k: without(v, f"{path}_{k}", secret or tells(str(k), v)) for k, v in value.items()}
+        if isinstance(value, list):
+            return [without(v, f"{path}_{i}" if i else path, secret) for i, v in enumerate(value)]
+        if not (secret and is_held(value)) and not (isinstance(value, str) and held.in_text(value)):
+            return value
+        written = json.dumps(value, ensure_ascii=False)
+        hidden.append(Part(written.strip('"') if isinstance(value, int) else written[1:-1], variable_name(path)))
+        return f"\0{len(hidden) - 1}\0" if isinstance(value, str) else f"\0{len(hidden) - 1}\0number"
+
+    text = json_text(without(node.plain(), name, False))
+    parts: list[Part] = []
+    at = 0
+    for match in _HIDDEN.finditer(text):
+        quote = "" if match["number"] else '"'
+        parts += [Part(text[at : match.start()] + quote), hidden[int(match["index"])]]
+        at = match.end() - len(quote)
+    return (*parts, Part(text[at:]))
+
+
+_HIDDEN = re.compile(r'"\\u0000(?P<index>\d+)\\u0000(?P<number>number)?"')
 
 
 def environment(launch: NodeLaunch) -> dict[str, str]:
@@ -72,7 +140,8 @@ def make_plan(
     files: int = 1,
 ) -> LaunchPlan:
     """Return the plan for the launches of one node; at least one. Secrets are masked."""
-    processes = [_process(launch) for launch in launches]
+    held = Held.of(launches)
+    processes = [_process(launch, held) for launch in launches]
     first = processes[0]
     return LaunchPlan(
         role=side,
@@ -92,16 +161,16 @@ def make_plan(
     )
 
 
-def _process(launch: NodeLaunch) -> ProcessPlan:
-    argv = [word.shown for word in command_words(launch)]
+def _process(launch: NodeLaunch, held: Held) -> ProcessPlan:
+    argv = [word.shown for word in command_words(launch, held)]
     kv_transfer, additional = launch.kv_transfer, launch.additional
     return ProcessPlan(
         node=launch.node_rank,
         dp_rank=first_rank(launch) if launch.external_dp else None,
         argv=argv,
-        env={name: MASK if is_secret(name) else value for name, value in environment(launch).items()},
-        kv_transfer_config=kv_transfer.plain() if kv_transfer else None,
-        additional_config=additional.plain() if additional else None,
+        env={name: held.value_of(name, value) for name, value in environment(launch).items()},
+        kv_transfer_config=held.masked(kv_transfer.plain()) if kv_transfer else None,
+        additional_config=held.masked(additional.plain()) if additional else None,
         ports=[PortUse(port=p.first, count=p.count, use=p.use, binds=p.binds) for p in all_ports(launch)],
         devices=launch_devices(launch),
     )
@@ -115,8 +184,8 @@ def launch_devices(launch: NodeLaunch) -> list[int] | None:
     written = launch.env.get(hardware.device_variable)
     if written is None:
         return list(device_range(0, world * engines))
-    numbers = (launch.variable(hardware.device_variable) or "").split(",")
-    return [int(n) for n in numbers] if all(n.strip().isdigit() for n in numbers) else None
+    numbers = [whole(part.strip()) for part in (launch.variable(hardware.device_variable) or "").split(",")]
+    return None if None in numbers else [number for number in numbers if number is not None]
 
 
 def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:

@@ -556,9 +556,14 @@ def argument_words(args: list[Arg]) -> list[tuple[str, Arg, Node | None]]:
         for node in (arg.value, *arg.more) if arg.value is not None else ():
             value = node.value
             if isinstance(value, (dict, list)):
-                value = json.dumps(node.plain(), ensure_ascii=False, default=_unknown_text)
+                value = json_text(node.plain())
             words.append((_unknown_text(value), arg, node))
     return words
+
+
+def json_text(value: Any) -> str:
+    """Return plain data as one line of JSON; what is unknown stands as it was written."""
+    return json.dumps(value, ensure_ascii=False, default=_unknown_text)
 
 
 def _unknown_text(value: object) -> str:

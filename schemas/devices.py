@@ -32,7 +32,7 @@ def visible(node: NodeLaunch, deployment: Deployment) -> list[int] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.strip().strip(",").split(",")]
-    return [int(part) for part in parts] if all(part.isdigit() and len(part) < 6 for part in parts) else None
+    return [int(part) for part in parts] if all(part.isdecimal() and len(part) < 6 for part in parts) else None
 
 
 def spread(node: NodeLaunch) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -43,6 +44,44 @@ def _variable(name: str) -> str:
     return name
 
 
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of Unicode: control and format characters, halves of pairs, line and paragraph separators."""
+_LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
+CONTAINER_NAME = r"[a-zA-Z0-9][a-zA-Z0-9_.-]+"
+"""What docker takes as a container's name."""
+
+
+def is_line(text: str) -> bool:
+    """Whether a text stands on one line and shows all that it holds: no control and no format characters."""
+    return text.isprintable() or not any(unicodedata.category(character) in _UNSEEN for character in text)
+
+
+def _line(text: str) -> str:
+    if not is_line(text):
+        raise ValueFault(
+            "must not hold a line break or another control character",
+            "不能含有换行或其他控制字符",
+            "write it on one line, without characters that do not show",
+            "写成一行,不要含有不可见的字符",
+        )
+    return text
+
+
+def _container_name(name: str) -> str:
+    if not re.fullmatch(CONTAINER_NAME, name):
+        raise ValueFault(
+            f"{name!r} is no name of a container",
+            f"{name!r} 不能作容器名",
+            "write two or more letters, digits, _, . and -, beginning with a letter or digit, such as decode-0",
+            "写至少两个字母、数字、_、. 或 -,以字母或数字开头,例如 decode-0",
+        )
+    return name
+
+
+Line = Annotated[str, AfterValidator(_line), Field(json_schema_extra={"pattern": _LINE_PATTERN})]
+ContainerName = Annotated[
+    str, AfterValidator(_container_name), Field(json_schema_extra={"pattern": f"^{CONTAINER_NAME}$"})
+]
 Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue | None]
 """Variables by name; null leaves one unset that would be set otherwise."""
 FlagValue = Any
@@ -153,7 +192,7 @@ class TransferSection(BaseModel):
 
     model_config = ConfigDict(extra="allow", defer_build=True)
 
-    connector: Annotated[str, Field(min_length=1)]
+    connector: Annotated[Line, Field(min_length=1)]
     """Registered name, such as MooncakeConnectorV1 or NixlConnector."""
     kv_port: Port | None = None
     """First port of the KV transfer; each rank takes its own from there."""
@@ -164,7 +203,7 @@ class TransferSection(BaseModel):
 class NetworkSection(_Section):
     """Which network interface the nodes use."""
 
-    interface: str
+    interface: Line
     """Name such as eth0, or auto."""
 
 
@@ -183,7 +222,7 @@ def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
 class NodeSection(_Section):
     """One node of a side."""
 
-    address: str
+    address: Line
     """Address by which the other nodes reach it, or auto."""
     env: Environment = Field(default_factory=dict)
     """Environment variables for this node; null leaves one unset."""
@@ -194,17 +233,17 @@ class NodeSection(_Section):
 class ContainerSection(_Section):
     """The container that the engines run in."""
 
-    image: str | None = None
+    image: Line | None = None
     """Image with tag."""
     shm_size: Bytes | None = None
     """Size of /dev/shm, such as 64GiB."""
     memory: Bytes | None = None
     """Memory limit."""
-    mounts: list[str] = Field(default_factory=list)
+    mounts: list[Line] = Field(default_factory=list)
     """Further mounts, as HOST:CONTAINER."""
-    name: str | None = None
+    name: ContainerName | None = None
     """Name of the container."""
-    runtime: str | None = None
+    runtime: Line | None = None
     """Container runtime, such as ascend."""
 
 
@@ -279,13 +318,13 @@ class Profile(_Section):
 
     version: Literal[1]
     """Version of this format."""
-    name: str = "profile"
+    name: Line = "profile"
     """Name of the deployment."""
     target: str | dict[Literal["vllm_ascend", "vllm"], str] | None = None
     """Release, such as vllm-ascend==0.25.1rc1."""
     hardware: Literal["a2", "a3", "cuda", "cpu"] | HardwareSection
     """Kind of the nodes."""
-    model: str
+    model: Line
     """Path or hub name of the model."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for both sides."""

@@ -251,7 +251,7 @@ def test_the_launch_becomes_the_engine(tmp_path: Path, stand_in: Path) -> None:
         (GOOD, False, "vllm is neither beside"),
         (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m is not there"),
         (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m is not there"),
-        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "cannot be passed on"),
+        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can hold"),
     ],
 )
 def test_refused_launches_have_status_78(tmp_path: Path, stand_in: Path, profile: str, path: bool, words: str) -> None:

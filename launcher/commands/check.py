@@ -12,6 +12,7 @@ import click
 from pd_launch.launcher.check import Checked, Selection, run_checks, worst
 from pd_launch.launcher.commands.common import (
     STDIN,
+    USAGE,
     as_text,
     codes,
     host_option,
@@ -27,12 +28,13 @@ from pd_launch.launcher.commands.common import (
 from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.secrets import all_secrets, hide
+from pd_launch.launcher.secrets import Secrets, all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
+from pd_launch.schemas.values import SourceFile
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class CheckOptions:
     fix: bool
     unsafe_fixes: bool
     diff: bool
+    exit_zero: bool
     show_config: bool
     color: str
     lang: str | None
@@ -73,8 +76,11 @@ def check_command(options: CheckOptions) -> int:
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
+    files, missing = _readable(paths)
+    if missing and not files and not command:
+        return USAGE
     inputs = Inputs(
-        [read_source(path) for path in paths],
+        files,
         [as_text(word) for word in command],
         parse_target_option(config.target if options.target is None else options.target),
         host_option(options.host, options.host_facts),
@@ -89,9 +95,22 @@ def check_command(options: CheckOptions) -> int:
         tuple(config.per_file_ignores.items()),
     )
     try:
-        return _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
+        found = _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
+    return USAGE if missing else 0 if options.exit_zero else found
+
+
+def _readable(paths: Sequence[str]) -> tuple[list[SourceFile], bool]:
+    """Return the files that can be read, and whether there is another: it is named and does not stop the rest."""
+    files, missing = [], False
+    for path in paths:
+        try:
+            files.append(read_source(path))
+        except click.ClickException as error:
+            error.show()
+            missing = True
+    return files, missing
 
 
 def _known_codes(option: str, words: Sequence[str]) -> None:
@@ -155,7 +174,7 @@ def _print(
 def _rendered(
     findings: list[Finding],
     suppressed: int,
-    secrets: list[str],
+    secrets: Secrets,
     deployments: Sequence[Deployment],
     inputs: Inputs,
     options: CheckOptions,

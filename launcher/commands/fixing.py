@@ -14,7 +14,7 @@ from pd_launch.launcher.commands.common import STDIN, write
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.fix import Refusal, fix_inputs
 from pd_launch.launcher.report.text import clean
-from pd_launch.launcher.secrets import all_secrets, mask
+from pd_launch.launcher.secrets import Secrets, all_secrets, mask, mask_patch
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment
@@ -30,7 +30,7 @@ def show_diff(
     """Print what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
     secrets = all_secrets(deployments)
-    text = mask(fixed.diff(), secrets)
+    text = mask_patch(fixed.diff(), secrets)
     write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
     _say_refused(fixed.refused, secrets, lang)
     return bool(fixed.changed)
@@ -67,7 +67,7 @@ def edited(finding: Finding) -> set[str]:
     return {edit.file for edit in finding.fix.edits} if finding.fix else set()
 
 
-def _say_refused(refused: Sequence[Refusal], secrets: list[str], lang: str) -> None:
+def _say_refused(refused: Sequence[Refusal], secrets: Secrets, lang: str) -> None:
     for refusal in refused[:MAX_SAID]:
         finding = refusal.finding
         place = f"{finding.code} {finding.file}:{finding.line}:{finding.column}"

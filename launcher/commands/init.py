@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pd_launch.launcher.check import check
-from pd_launch.launcher.commands.common import locale_language, parse_target_option, read_source, write
+from pd_launch.launcher.commands.common import as_text, locale_language, parse_target_option, read_source, write
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
 from pd_launch.launcher.init.convert import Converted, convert
@@ -21,6 +21,7 @@ from pd_launch.launcher.secrets import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.profile import is_line
 
 MOST_SHOWN = 100
 
@@ -41,9 +42,15 @@ def init_command(options: InitOptions) -> int:
     lang = options.lang or locale_language()
     if options.output is not None and Path(options.output).exists():
         raise click.ClickException(f"{clean(options.output)} is there already; name another file")
+    if not is_line(_name(options)):
+        raise click.ClickException(f"{clean(_name(options))}: a name must not hold control characters")
     if options.sources:
         return _from_files(options, lang)
     return _from_answers(options, lang)
+
+
+def _name(options: InitOptions) -> str:
+    return as_text(options.name or Path(options.output or "converted").stem)
 
 
 def _from_files(options: InitOptions, lang: str) -> int:
@@ -56,9 +63,8 @@ def _from_files(options: InitOptions, lang: str) -> int:
         raise click.ClickException("no engine was found in these files: pd-launch check says more about them")
     if any(d.nodes[0].form == "profile" for d in deployments):
         raise click.ClickException("one of these files is, or starts, a profile already: copy and edit that")
-    name = options.name or Path(options.output or "converted").stem
     try:
-        made = convert(deployments, name)
+        made = convert(deployments, _name(options))
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     _deliver(made.text, options.output, lang)

@@ -86,7 +86,9 @@ def _print_plan(launch: Launch, form: str, lang: str) -> int:
             raise click.ClickException(clean(str(error))) from None
         _explain(launch, lang)
     else:
-        write(launch.plan.model_dump_json(by_alias=True, indent=2) + "\n")
+        from pd_launch.launcher.report.plain_json import plain_json
+
+        write(plain_json(launch.plan.model_dump_json(by_alias=True, indent=2)) + "\n")
     return int(worst(launch.findings) == "error")
 
 

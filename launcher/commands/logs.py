@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.commands.common import STDIN, as_text, locale_language, use_colour, write
+from pd_launch.launcher.commands.common import STDIN, USAGE, as_text, locale_language, use_colour, write
 from pd_launch.launcher.logs.build import file_reports, masked, whole
 from pd_launch.launcher.logs.collect import Collector
 from pd_launch.launcher.logs.contract import LogsReport
@@ -63,11 +63,13 @@ def logs_command(options: LogsOptions) -> int:
         )
     lang = options.lang or locale_language()
     logs = [_Log(path) for path in dict.fromkeys(options.files)]
+    wanted = len(logs)
     if options.follow:
         _follow(logs, lang)
     else:
-        for log in logs:
-            _read(log, options.progress)
+        logs = [log for log in logs if _was_read(log, options.progress)]
+        if not logs:
+            return USAGE
     reports = [
         report
         for log in logs
@@ -77,7 +79,7 @@ def logs_command(options: LogsOptions) -> int:
     if options.request and not any(engine.requests for engine in report.engines):
         click.echo(f"pd-launch: no preempted request has {clean(options.request)!r} in its id", err=True)
     _print(report, options, lang)
-    return report.status
+    return report.status if len(logs) == wanted else USAGE
 
 
 def _print(report: LogsReport, options: LogsOptions, lang: str) -> None:
@@ -95,6 +97,16 @@ def _open(path: str) -> IO[bytes]:
         raise click.ClickException(f"{clean(as_text(path))}: {error.strerror}") from None
     except ValueError:
         raise click.ClickException(f"{clean(as_text(path))!r} is no path") from None
+
+
+def _was_read(log: _Log, progress: bool | None) -> bool:
+    """Read a log to its end; one that cannot be read is named and does not stop the others."""
+    try:
+        _read(log, progress)
+    except click.ClickException as error:
+        error.show()
+        return False
+    return True
 
 
 def _read(log: _Log, progress: bool | None) -> None:

@@ -99,7 +99,7 @@ def _choices(over: str | None) -> tuple[str, tuple[Any, ...]]:
     if name in ("memory", "per_rank"):
         return name, tuple(_size("over", value) for value in values)
     if name in ("requests", "tokens"):
-        if not all(value.isdigit() and int(value[:12]) > 0 for value in values):
+        if not all(value.isdecimal() and int(value[:12]) > 0 for value in values):
             raise click.BadParameter(f"{name} are whole numbers above 0", param_hint="--over")
         return name, tuple(int(value[:12]) for value in values)
     return name, tuple(values)

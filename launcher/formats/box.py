@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pd_launch.launcher.plan import command_words, environment, launch_devices
+from pd_launch.launcher.formats.words import shell_word
+from pd_launch.launcher.plan import Word, command_words, environment, launch_devices
 from pd_launch.launcher.render import argument_words
-from pd_launch.launcher.secrets import is_secret
+from pd_launch.launcher.secrets import Held
 from pd_launch.schemas.host_memory import engine_memory
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -128,7 +129,9 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -
     budget = sum(offload_bytes(launch, deployment) or 0 for launch in launches)
     ranks = sum((launch.world_size or 1) * (launch.local_engines or 1) for launch in launches)
     devices = _devices(launches)
-    asked = {word.asked: _ask(word.secret) for launch in launches for word in command_words(launch) if word.asked}
+    held = Held.of(launches)
+    words = [word for launch in launches for word in command_words(launch, held)]
+    asked = {name: _ask(word.secret) for word in words for name in word.asks}
     hosts = getattr(profile.nodes, side, [])
     return Box(
         f"{slug(profile.name)}-{side}" + (f"-{number}" if nodes > 1 else ""),
@@ -137,7 +140,7 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -
         nodes,
         section.image or default_image(profile, target),
         launches,
-        _common(launches, devices),
+        _common(launches, devices, held),
         devices,
         ranks,
         section.shm_size or _whole(max(SMALLEST_SHM, need + (budget if target.is_ascend else 0))),
@@ -194,13 +197,13 @@ def renumbered(launch: NodeLaunch, devices: Sequence[int] | None) -> dict[str, s
     return values
 
 
-def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None) -> dict[str, Variable]:
+def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None, held: Held) -> dict[str, Variable]:
     """Return the variables that all launches of a box have alike."""
     every = [renumbered(launch, devices) for launch in launches]
     shared = {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
     known = launches[0].env
     return {
-        name: Variable(value, "secret" if is_secret(name) else "" if known[name].value.known else "auto")
+        name: Variable(value, "secret" if held.variable(name, value) else "" if known[name].value.known else "auto")
         for name, value in shared.items()
     }
 
@@ -208,11 +211,11 @@ def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None) -> di
 def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
     """Return the words behind ``vllm``, with some arguments' values replaced or left out."""
     words = command_words(launch)
-    found = [_piece(word.text, word.asked) for word in words[1 : len(words) - len(argument_words(launch.args))]]
+    found = [_piece(word) for word in words[1 : len(words) - len(argument_words(launch.args))]]
     rest = words[len(found) + 1 :]
     for word, (_, arg, value) in zip(rest, argument_words(launch.args), strict=True):
         if arg.name not in changes:
-            found.append(_piece(word.text, word.asked))
+            found.append(_piece(word))
             continue
         change = changes[arg.name]
         if change is not None:
@@ -220,8 +223,8 @@ def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
     return found
 
 
-def _piece(text: str, asked: str) -> Piece:
-    return Piece(f'"${{{asked}:?}}"', True) if asked else Piece(text)
+def _piece(word: Word) -> Piece:
+    return Piece(word.quoted(shell_word), True) if word.asks else Piece(word.text)
 
 
 def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], before: Sequence[str] = ()) -> str:

@@ -12,10 +12,9 @@ from pd_launch.launcher.formats.docker import docker_script
 from pd_launch.launcher.formats.k8s import k8s_manifest
 from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.formats.systemd import Unit, systemd_unit
+from pd_launch.launcher.formats.unit_words import Given, UnitWord
 from pd_launch.launcher.launch import Launch
-from pd_launch.launcher.plan import command_words
 from pd_launch.launcher.run import own_command
-from pd_launch.launcher.secrets import is_secret
 from pd_launch.launcher.sources.profile import SHIPPED
 from pd_launch.launcher.start import default_grace
 from pd_launch.schemas.profile import Profile
@@ -48,20 +47,20 @@ def _k8s(launch: Launch) -> str:
 
 def _systemd(launch: Launch) -> str:
     options, first = launch.options, launch.launches[0]
-    words = [*own_command(), options.side, "--profile", _profile_word(launch)]
+    given = Given(launch.launches)
+    words: list[UnitWord] = [*own_command(), options.side, "--profile", _profile_word(launch)]
     if (first.nodes or 1) > 1:
         words += ["--node-rank", str(first.node_rank)]
     if options.dp_rank is not None:
         words += ["--dp-rank", str(options.dp_rank)]
     if options.target is not None:
         words += ["--target", str(options.target).replace(" ", "==").lower()]
-    words += [word for setting in options.settings for word in ("--set", setting)]
+    words += [word for setting in options.settings for word in ("--set", given.setting(setting))]
     words += [word for code in options.force for word in ("--force", code)]
     words += [] if options.grace is None else ["--grace", f"{options.grace:g}"]
     words += ["--no-host"] if options.host is False else []
-    words += ["--", *options.extra] if options.extra else []
-    named = {name for launch_ in launch.launches for name in launch_.env if is_secret(name)}
-    named |= {word.asked for launch_ in launch.launches for word in command_words(launch_) if word.secret}
+    words += ["--", *given.extra(options.extra)] if options.extra else []
+    named = given.asked | {part.asked for word in words if not isinstance(word, str) for part in word if part.asked}
     grace = default_grace(launch.launches) if options.grace is None else options.grace
     stop = math.ceil(grace) + STOP_MARGIN
     return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))

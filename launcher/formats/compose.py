@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.box import Box, pieces, script
 from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, needs_shell
 from pd_launch.launcher.formats.text import head, yaml_text
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.ports import http_port
 
 STARTUP_SECONDS = 3600
@@ -48,7 +48,7 @@ def one_machine(boxes: Sequence[Box]) -> bool:
 
 def _service(box: Box, apart: bool) -> dict[str, Any]:
     section = box.section
-    service: dict[str, Any] = {"image": box.image, "container_name": box.name}
+    service: dict[str, Any] = {"image": _escaped(box.image), "container_name": box.name}
     if apart:
         service["profiles"] = [_key(box)]
     service |= {
@@ -60,7 +60,7 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
     if box.limit is not None:
         service["mem_limit"] = gib(box.limit)
     if section.runtime:
-        service["runtime"] = section.runtime
+        service["runtime"] = _escaped(section.runtime)
     for key, entries in (("devices", device_paths(box)), ("volumes", mounts(box))):
         if entries:
             service[key] = [_escaped(entry) for entry in entries]
@@ -72,7 +72,7 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
     if box.secrets:
         service["env_file"] = [f"{box.name}.env"]
     if needs_shell(box):
-        text = script(box, shlex.quote, [{}] * len(box.launches))
+        text = script(box, shell_word, [{}] * len(box.launches))
         service |= {"entrypoint": ["bash", "-c"], "command": [_escaped(text)]}
     else:
         words = [_escaped(piece.text) for piece in pieces(box.launches[0], {})]
@@ -103,7 +103,7 @@ def _health(box: Box) -> dict[str, Any] | None:
     from pd_launch.launcher.formats.text import health_words
 
     return {
-        "test": ["CMD", *health_words(box)],
+        "test": ["CMD", *(_escaped(word) for word in health_words(box))],
         "interval": "30s",
         "timeout": "10s",
         "retries": 3,

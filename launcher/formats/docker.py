@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from pd_launch.launcher.formats.box import Box, pieces, script
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.units import GIB
 
 CONTROL_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
@@ -32,24 +32,29 @@ def docker_script(boxes: Sequence[Box]) -> str:
     for box in boxes:
         parts += [f'export {name}="${{{name}:?}}"' for name in box.asked]
     for box in boxes:
-        lines = ["docker run --rm", *_options(box), shlex.quote(box.image), *_command(box)]
+        lines = ["docker run --rm", *_options(box), shell_word(box.image), *_command(box)]
         parts.append(("exec " if len(boxes) == 1 else "") + " \\\n  ".join(lines))
     return "\n".join(parts) + "\n"
 
 
 def _options(box: Box) -> list[str]:
     section = box.section
-    options = [f"--name {section.name or box.name}", "--net=host", f"--shm-size={gib(box.shm)}", "--ulimit memlock=-1"]
+    options = [
+        f"--name {shell_word(section.name or box.name)}",
+        "--net=host",
+        f"--shm-size={gib(box.shm)}",
+        "--ulimit memlock=-1",
+    ]
     if box.limit is not None:
         options.append(f"--memory={box.limit}b" if box.limit % GIB else f"--memory={gib(box.limit)}")
     if section.runtime:
-        options.append(f"--runtime={section.runtime}")
+        options.append(f"--runtime={shell_word(section.runtime)}")
     options += [f"--device {path}" for path in device_paths(box)]
     if box.hardware == "cuda":
         options.append(f"--gpus {gpus(box)}")
-    options += [f"-v {shlex.quote(mount)}" for mount in mounts(box)]
+    options += [f"-v {shell_word(mount)}" for mount in mounts(box)]
     options += [f"-e {name}" for name in box.asked]
-    options += [f"-e {shlex.quote(f'{n}={v.value}')}" for n, v in box.variables.items() if not v.ask]
+    options += [f"-e {shell_word(f'{n}={v.value}')}" for n, v in box.variables.items() if not v.ask]
     if section.runtime == RUNTIME and box.devices is not None:
         options.append(f"-e ASCEND_VISIBLE_DEVICES={','.join(map(str, box.devices))}")
     return [*options, f"--entrypoint {'bash' if needs_shell(box) else 'vllm'}"]
@@ -62,13 +67,13 @@ def needs_shell(box: Box) -> bool:
 
 def _command(box: Box) -> list[str]:
     if needs_shell(box):
-        return [f"-c {shlex.quote(script(box, shlex.quote, [{}] * len(box.launches)))}"]
+        return [f"-c {shell_word(script(box, shell_word, [{}] * len(box.launches)))}"]
     lines: list[str] = []
     for piece in pieces(box.launches[0], {}):
         if piece.text.startswith("--") or not lines:
-            lines.append(shlex.quote(piece.text))
+            lines.append(shell_word(piece.text))
         else:
-            lines[-1] += f" {shlex.quote(piece.text)}"
+            lines[-1] += f" {shell_word(piece.text)}"
     return lines
 
 

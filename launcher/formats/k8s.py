@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from pd_launch.launcher.formats.box import (
 )
 from pd_launch.launcher.formats.docker import DRIVER_MOUNTS, RUNTIME, model_path
 from pd_launch.launcher.formats.text import head, health_words, yaml_text
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.start import health_address
 from pd_launch.schemas.hardware import HARDWARE
 from pd_launch.schemas.launch import NodeLaunch
@@ -180,7 +180,7 @@ def _command(box: Box, changes: Sequence[Changes]) -> dict[str, Any]:
     if interfaces:
         names = " ".join(f'{interface}="$name"' for interface in interfaces)
         before = [_DEFAULT_ROUTE[0], _DEFAULT_ROUTE[1].format(names)]
-    return {"command": ["bash", "-c"], "args": [_escaped(script(box, shlex.quote, changes, before))]}
+    return {"command": ["bash", "-c"], "args": [_escaped(script(box, shell_word, changes, before))]}
 
 
 def _escaped(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from pd_launch.launcher.formats.box import ADD, TOGETHER, UNTIL_ONE_ENDS
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.plan import command_words, environment
-from pd_launch.launcher.secrets import is_secret
+from pd_launch.launcher.secrets import Held
 from pd_launch.schemas.launch import NodeLaunch
 
 
@@ -21,24 +21,25 @@ def shell_script(launches: Sequence[NodeLaunch]) -> str:
     """
     many = len(launches) > 1
     parts = ["#!/bin/bash" if many else "#!/bin/sh", "set -eu", *(TOGETHER if many else ())]
+    held = Held.of(launches)
     for launch in launches:
-        block = [f"export {name}={_value(launch, name, value)}" for name, value in environment(launch).items()]
-        command = _command(launch)
+        block = [f"export {name}={_value(launch, name, value, held)}" for name, value in environment(launch).items()]
+        command = _command(launch, held)
         parts += ["(", *block, f"exec {command}", f") & {ADD}"] if many else [*block, f"exec {command}"]
     if many:
         parts += UNTIL_ONE_ENDS
     return "\n".join(parts) + "\n"
 
 
-def _value(launch: NodeLaunch, name: str, value: str) -> str:
-    asked = is_secret(name) or not launch.env[name].value.known
-    return f'"${{{name}:?}}"' if asked else shlex.quote(value)
+def _value(launch: NodeLaunch, name: str, value: str, held: Held) -> str:
+    asked = held.variable(name, value) or not launch.env[name].value.known
+    return f'"${{{name}:?}}"' if asked else shell_word(value)
 
 
-def _command(launch: NodeLaunch) -> str:
+def _command(launch: NodeLaunch, held: Held) -> str:
     lines: list[str] = []
-    for word in command_words(launch):
-        quoted = f'"${{{word.asked}:?}}"' if word.asked else shlex.quote(word.text)
+    for word in command_words(launch, held):
+        quoted = word.quoted(shell_word)
         if word.text.startswith("--") or not lines:
             lines.append(quoted)
         else:

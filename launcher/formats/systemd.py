@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.launcher.plan import Part
+from pd_launch.launcher.report.text import shows_all
 from pd_launch.launcher.run import REFUSED
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What the unit runs: the words of the pd-launch command, and the secrets that a file of its own sets."""
+    """What the unit runs: the words of the pd-launch command, and the secrets that a file of its own sets.
+
+    A part of a word that is secret is a variable, which systemd fills in from that file.
+    """
 
     name: str
     side: str
-    words: Sequence[str]
+    words: Sequence[str | Sequence[Part]]
     secrets: Sequence[str]
     stop_seconds: int
 
 
 def systemd_unit(unit: Unit) -> str:
     """Return the unit. A launch that was refused is not started again: it would be refused again."""
-    words = [quoted(word) for word in unit.words]
+    words = [quoted(word) if isinstance(word, str) else composed(word) for word in unit.words]
     lines = [
         "[Unit]",
         f"Description=vLLM {unit.side} engines of {unit.name}",
@@ -44,9 +49,30 @@ def systemd_unit(unit: Unit) -> str:
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
 
 
+def composed(parts: Sequence[Part]) -> str:
+    """Return a word of several parts; what is asked for is a variable."""
+    word = "".join(f"${{{part.asked}}}" if part.asked else _plain(part.text) for part in parts)
+    return _whole(word)
+
+
+def _escape(character: str) -> str:
+    return f"\\x{ord(character):02x}" if character.isascii() else f"\\U{ord(character):08x}"
+
+
 def quoted(word: str) -> str:
-    """Return a word as systemd reads it back unchanged: % and $ doubled, quoted where it has blanks or quotes."""
+    """Return a word as systemd reads it back unchanged: % and $ doubled, quoted where it has blanks or quotes.
+
+    Control characters are escapes: a line ends at a carriage return too.
+    """
+    return _whole(_plain(word))
+
+
+def _plain(word: str) -> str:
     word = word.replace("\\", "\\\\").replace("%", "%%").replace("$", "$$").replace("\n", "\\n")
+    return "".join(c if shows_all(c) else _escape(c) for c in word)
+
+
+def _whole(word: str) -> str:
     if word and not set(word) & set(" \t\"';"):
         return word
     return '"' + word.replace('"', '\\"') + '"'

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from pd_launch.launcher.formats.box import Box
+from pd_launch.launcher.report.text import clean, shows_all
 from pd_launch.launcher.start import health_address
 
 WIDTH = 110
@@ -28,13 +29,20 @@ _Dumper.add_representer(str, _string)
 
 def yaml_text(*documents: Any) -> str:
     """Return documents as YAML: keys in their order, scripts as blocks of lines."""
-    parts = [yaml.dump(d, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True) for d in documents]
-    return "---\n".join(parts)
+    return "---\n".join(dumped(document, _Dumper, WIDTH) for document in documents)
+
+
+def dumped(value: Any, dumper: type[yaml.SafeDumper], width: int) -> str:
+    """Return a value as YAML; where it holds what a terminal would act on, all but ASCII is written as escapes."""
+    text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, width=width, allow_unicode=True)
+    if not shows_all(text):
+        text = yaml.dump(value, Dumper=dumper, sort_keys=False, width=width, allow_unicode=False)
+    return text
 
 
 def head(notes: Sequence[str]) -> str:
-    """Return notes as comments."""
-    return "".join(f"# {note}\n" for note in notes)
+    """Return notes as comments, each on a line: they name parts of the profile."""
+    return "".join(f"# {clean(note)}\n" for note in notes)
 
 
 def health_words(box: Box) -> list[str]:

@@ -54,6 +54,11 @@ MORE: dict[str, type] = {
 }
 """Further facts, which doctor and facts show. Bytes, counts, names and versions."""
 
+_TEXTS = ("stale_segments", "control_devices")
+"""Lists of names."""
+MOST = 2**70
+_DEEPEST = 20
+
 
 class FactsError(ValueError):
     """A facts file that cannot be used; the message says why."""
@@ -67,20 +72,44 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     """
     try:
         facts = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise FactsError(f"{name} is no JSON that can be read: it is nested too deep") from None
+    except ValueError as error:
         raise FactsError(f"{name} is no JSON: {error}") from None
     if not isinstance(facts, dict):
         raise FactsError(f"{name}: host facts are one JSON object")
+    for key, value in facts.items():
+        _bounded(value, f"{name}: {key}")
     for key, kind in (FACTS | MORE).items():
         value = facts.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise FactsError(f"{name}: {key} must be {_KINDS[kind]}, not {value!r}")
+            raise FactsError(f"{name}: {key} must be {_KINDS[kind]}, not {_shown(value)}")
         if kind is int and isinstance(value, int) and value < 0:
             raise FactsError(f"{name}: {key} must not be negative; leave it out where it is unknown or unlimited")
+    for key in _TEXTS:
+        if not all(isinstance(word, str) for word in facts.get(key) or ()):
+            raise FactsError(f"{name}: {key} must be a list of strings")
     ports = facts.get("ports_in_use")
     if ports is not None and not all(isinstance(p, int) and not isinstance(p, bool) for p in ports):
         raise FactsError(f"{name}: ports_in_use must be a list of integers")
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def _bounded(value: Any, place: str) -> None:
+    """Refuse numbers that no machine has, and what is nested deeper than any fact."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        if any(isinstance(part, (int, float)) and not -MOST <= part <= MOST for part in level):
+            raise FactsError(f"{place} is no number that a machine has; leave it out where it is unknown or unlimited")
+        lists = [part for part in level if isinstance(part, list)]
+        level = [inner for part in level if isinstance(part, dict) for inner in part.values()]
+        level += [inner for part in lists for inner in part]
+    if level:
+        raise FactsError(f"{place} is nested too deep")
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, (str, int, float)) else f"{_KINDS.get(type(value), 'this')}"
 
 
 def unknown_keys(facts: Mapping[str, Any]) -> list[tuple[str, str | None]]:

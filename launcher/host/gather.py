@@ -13,7 +13,8 @@ from pd_launch.launcher.host.network import interface_facts, ports_in_use
 from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
-from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.launcher.secrets import MASK, is_secret, mask_lines
+from pd_launch.schemas.whole import whole
 
 _SHOWN = re.compile(
     r"(ASCEND|HCCL|HCCN|ACL|VLLM|NCCL|GLOO|TP_SOCKET|MOONCAKE|MMC|YR|UCX|OMP|PYTORCH|TORCH|CUDA|KUBERNETES_SERVICE_HOST"
@@ -63,13 +64,14 @@ def _cpus_allowed(root: Path) -> int | None:
     count = 0
     for part in match[1].split(","):
         first, _, last = part.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        low, high = whole(first), whole(last or first)
+        if low is None or high is None:
             return None
-        count += int(last or first) - int(first) + 1
+        count += high - low + 1
     return count
 
 
 def environment_facts() -> dict[str, str]:
     """Return the variables that matter to an engine, with secrets masked."""
     found = {name: value for name, value in os.environ.items() if _SHOWN.match(name)}
-    return {n: MASK if is_secret(n) else _LOGIN.sub(MASK, value) for n, value in sorted(found.items())}
+    return {n: MASK if is_secret(n) else mask_lines(_LOGIN.sub(MASK, value)) for n, value in sorted(found.items())}

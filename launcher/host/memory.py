@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.host.tree import ROOT, key_values, names, number, text
+from pd_launch.schemas.whole import whole
 
 _UNLIMITED = 2**60
 
@@ -82,7 +83,7 @@ def memlock(root: Path) -> int | None:
     for line in text(root / "proc/self/limits").splitlines():
         if line.startswith("Max locked memory"):
             soft = line.split()[3]
-            return int(soft) if soft.isdigit() else None
+            return whole(soft)
     return None
 
 
@@ -90,7 +91,7 @@ def _numa(root: Path) -> list[dict[str, Any]] | None:
     folder = root / "sys/devices/system/node"
     found = []
     for name in names(folder) or ():
-        if name.startswith("node") and name[4:].isdigit():
+        if name.startswith("node") and whole(name[4:]) is not None:
             memory = key_values(folder / name / "meminfo")
             node: dict[str, Any] = {"node": int(name[4:]), "cpus": text(folder / name / "cpulist").strip()}
             node |= {"mem_total": memory.get("MemTotal"), "mem_free": memory.get("MemFree")}

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pd_launch.schemas.whole import whole
+
 ROOT = Path("/")
 
 
@@ -20,7 +22,7 @@ def text(path: Path) -> str:
 def number(path: Path) -> int | None:
     """Return the number that a file holds, or None."""
     found = text(path).strip()
-    return int(found) if found.isdigit() and len(found) < 25 else None
+    return whole(found) if len(found) < 25 else None
 
 
 def names(path: Path) -> list[str] | None:
@@ -44,7 +46,7 @@ def key_values(path: Path) -> dict[str, int]:
 def processes(root: Path) -> Iterator[Path]:
     """Iterate over the folders of all processes."""
     for name in names(root / "proc") or ():
-        if name.isdigit():
+        if whole(name) is not None:
             yield root / "proc" / name
 
 

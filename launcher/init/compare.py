@@ -9,7 +9,7 @@ from pd_launch.launcher.init.canonical import UNKNOWN, canonical
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.render import ProfileSide, render
 from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.secrets import MASK, is_secret
+from pd_launch.launcher.secrets import MASK, is_secret, is_secret_flag
 from pd_launch.launcher.sources.profile import load_profile
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.ports import first_rank
@@ -90,7 +90,7 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]
 
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:
-    if is_secret(key):
+    if is_secret(key) or is_secret_flag(key):
         return Msg("a secret is not written to a file: pass it when you launch", "机密不写入文件:请在启动时传入")
     if _has_unknown(wanted):
         return Msg(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,11 @@ from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.render import DERIVED, MULTI_PORT
 from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.secrets import is_secret
+from pd_launch.launcher.secrets import Held, all_secrets, is_held, is_secret_flag, mask, tells
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.profile import CONTAINER_NAME
 from pd_launch.schemas.values import Node, Unknown
 
 _NONE = object()
@@ -53,6 +55,7 @@ class _Conversion:
         self.ascend = deployments[0].ascend
         self.faults = [fault for deployment in deployments for fault in deployment.faults]
         self.engines = [node for deployment in deployments for node in deployment.nodes]
+        self.held = Held(all_secrets(deployments))
         self.notes: list[Msg] = []
         self.left: list[Left] = []
         self.sides: dict[str, list[NodeLaunch]] = {}
@@ -67,11 +70,11 @@ class _Conversion:
         if not models:
             raise ValueError("no engine with a known model was found: nothing to make a profile of")
         profile = self.profile(models[0])
-        self.notes += told(self.engines, self.faults, self.layouts)
+        self.notes += [self.masked(note) for note in told(self.engines, self.faults, self.layouts)]
         whole: set[str] = set()
         for _ in range(2):
-            profile = without_secrets(self.with_transfer(profile, whole))
-            text = write_profile(profile, self.notes)
+            profile = self.without_secrets(self.with_transfer(profile, whole))
+            text = mask(write_profile(profile, self.notes), self.held.secrets)
             outcome = compare(text, self.sides, self.layouts, self.target)
             wrong = outcome.transfer_differs - whole
             if not wrong:
@@ -142,7 +145,7 @@ class _Conversion:
             name = arg.name.removeprefix("no-") if arg.value is None else arg.name
             if not name or (name in _DERIVED and name != "additional-config") or name == MULTI_PORT:
                 continue
-            if is_secret(name):
+            if is_secret_flag(name):
                 continue
             if arg.value is None:
                 flags[name] = arg.name == name
@@ -155,7 +158,7 @@ class _Conversion:
     def variables(self, node: NodeLaunch, layout: Layout, variable: str | None) -> dict[str, Any]:
         env: dict[str, Any] = {}
         for name, found in node.env.items():
-            if not is_secret(name) and not isinstance(found.value.value, Unknown):
+            if not isinstance(found.value.value, Unknown) and not self.held.variable(name, str(found.value.value)):
                 env[name] = found.value.plain()
         if layout.external and variable:
             if env.get(variable) == own_devices(layout, node, variable):
@@ -210,7 +213,7 @@ class _Conversion:
         mounts = [m.value for m in found.mounts if isinstance(m.value, str) and ":" in m.value]
         if mounts:
             out["mounts"] = mounts
-        if found.name:
+        if found.name and re.fullmatch(CONTAINER_NAME, found.name):
             out["name"] = found.name
         return out
 
@@ -243,6 +246,21 @@ class _Conversion:
             profile[side] = section
         return profile
 
+    def without_secrets(self, value: Any) -> Any:
+        """Return plain data without the entries that are secret, by their names or by what stands in them."""
+        if isinstance(value, dict):
+            kept = {k: v for k, v in value.items() if not self.is_hidden(str(k), v)}
+            return {k: self.without_secrets(v) for k, v in kept.items()}
+        return [self.without_secrets(v) for v in value] if isinstance(value, list) else value
+
+    def is_hidden(self, name: str, value: Any) -> bool:
+        """Whether an entry of the profile would show a secret."""
+        return (tells(name, value) and is_held(value)) or (isinstance(value, str) and self.held.in_text(value))
+
+    def masked(self, note: Msg) -> Msg:
+        """Return a note without the secrets that it quotes."""
+        return Msg(mask(note.en, self.held.secrets), mask(note.zh, self.held.secrets))
+
     def node_transfers(self, parts: dict[str, Parts], profile: dict[str, Any]) -> dict[str, Any]:
         """Return the nodes with what of the transfer differs on each from its side's first engine."""
         out: dict[str, Any] = {}
@@ -259,14 +277,6 @@ class _Conversion:
                 if differs and layout.node_of(engine) != layout.node_of(self.sides[side][0]):
                     own[layout.node_of(engine)]["transfer"] = differs
         return out
-
-
-def without_secrets(value: Any) -> Any:
-    """Return plain data without the entries whose names say that they hold secrets."""
-    if isinstance(value, dict):
-        kept = {k: v for k, v in value.items() if not (is_secret(str(k)) and isinstance(v, (str, int)))}
-        return {k: without_secrets(v) for k, v in kept.items()}
-    return [without_secrets(v) for v in value] if isinstance(value, list) else value
 
 
 def side_of(node: NodeLaunch) -> str:

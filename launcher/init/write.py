@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from pd_launch.launcher.formats.text import dumped
+from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.rules.registry import Msg
 
 COMMENTS = {
@@ -53,7 +55,7 @@ _Dumper.add_representer(type(None), lambda dumper, _: dumper.represent_scalar("t
 
 def write_profile(profile: dict[str, Any], notes: Sequence[Msg] = ()) -> str:
     """Return the YAML text; empty sections are left out."""
-    lines = [f"# {note.en}" for note in notes]
+    lines = [f"# {clean(note.en)}" for note in notes]
     for key in _ORDER:
         value = profile.get(key)
         if value is None or value == {}:
@@ -67,8 +69,7 @@ def write_profile(profile: dict[str, Any], notes: Sequence[Msg] = ()) -> str:
 
 
 def _dump(value: Any) -> str:
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
-    return text
+    return dumped(value, _Dumper, 110)
 
 
 def _words(value: Any, key: str) -> Any:

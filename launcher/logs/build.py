@@ -20,8 +20,7 @@ from pd_launch.launcher.logs.contract import (
 from pd_launch.launcher.logs.story import Story
 from pd_launch.launcher.logs.verdict import STATUS, Trouble, judge
 from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.secrets import mask, written_secrets
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.secrets import mask_lines
 
 _ORDER: tuple[Verdict, ...] = ("errors", "inactive", "fallbacks", "idle", "healthy")
 """Of several engines the first of these that there is stands for all."""
@@ -143,4 +142,4 @@ def _request(story: Story) -> RequestReport:
 
 def masked(text: str) -> str:
     """Return a line of the log without the secrets that it shows."""
-    return mask(text, written_secrets([SourceFile("", text)]))
+    return mask_lines(text)

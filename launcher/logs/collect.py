@@ -187,7 +187,7 @@ def _engine_line(engine: EngineFacts, hit: Hit) -> None:
 
 def _cache(engine: EngineFacts, hit: Hit) -> None:
     tokens = hit.match["tokens"].replace(",", "")
-    engine.cache_tokens = int(tokens) if tokens.isdigit() and len(tokens) < 16 else None
+    engine.cache_tokens = int(tokens) if tokens.isdecimal() and len(tokens) < 16 else None
 
 
 def _blocks_override(engine: EngineFacts, hit: Hit) -> None:
@@ -228,9 +228,9 @@ def _connector(engine: EngineFacts, hit: Hit) -> None:
     engine.role = engine.role or fields.get("kv_role")
     engine.ascend = engine.ascend or not connector.bundled
     world = fields.get("world_size", "")
-    connector.world_size = int(world) if world.isdigit() and len(world) < 8 else None
+    connector.world_size = int(world) if world.isdecimal() and len(world) < 8 else None
     exact, rounded = fields.get("per_rank_bytes", ""), fields.get("per_rank", "")
-    if exact.isdigit() and len(exact) < 20:
+    if exact.isdecimal() and len(exact) < 20:
         connector.per_rank_bytes, connector.rounded = int(exact), False
     elif re.fullmatch(r"\d{1,12}\.\d+", rounded):
         connector.per_rank_bytes, connector.rounded = round(float(rounded) * 2**30), True  # it calls GiB GB

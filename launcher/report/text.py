@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pd_launch.launcher.chinese import typeset
-from pd_launch.launcher.secrets import mask_line
+from pd_launch.launcher.secrets import NONE, Secrets, mask_line
 from pd_launch.schemas.finding import RANK, Finding, Summary
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import SourceFile
@@ -48,7 +48,7 @@ class TextReport:
         sources: Mapping[str, SourceFile],
         colour: bool,
         lang: str = "en",
-        secrets: Collection[str] = (),
+        secrets: Secrets = NONE,
         columns: int | None = None,
     ) -> None:
         self.sources = sources
@@ -131,7 +131,7 @@ class TextReport:
         end = max(end, start + 1)
         gutter = str(finding.line)
         room = _WIDTH if self.columns is None else max(20, min(_WIDTH, self.columns - len(gutter) - 6))
-        line, start, end = _window(*mask_line(line, start, end, self.secrets), room)
+        line, start, end = _window(*mask_line(line, start, end, self.secrets.in_line(source, finding.line)), room)
         blank = " " * len(gutter)
         mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)
         return [f" {blank} |", f" {gutter} | {clean(line)}", f" {blank} | {mark}"]
@@ -180,6 +180,11 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(" " if c == "\t" else c if _shown(c) else "�" for c in text)
+
+
+def shows_all(text: str) -> bool:
+    """Whether a terminal shows every character of ``text`` as it is, line breaks and tabs apart, and acts on none."""
+    return text.isprintable() or all(c in "\n\t" or _shown(c) for c in text)
 
 
 def _shown(character: str) -> bool:

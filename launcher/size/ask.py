@@ -174,6 +174,8 @@ def _config(asked: Asked) -> dict[str, Any] | None:
         return None
     try:
         config = json.loads(read_source(str(path)).text)
+    except RecursionError:
+        raise SizingError(f"{path} is nested too deep") from None
     except ValueError as error:
         raise SizingError(f"{path} is not JSON: {error}") from None
     if not isinstance(config, dict):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
+from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.command_line import PLAIN_JSON
 from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.values import Node, SourceFile
-
-MAX_SIZE = 1024 * 1024
 
 
 def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple[SourceFile | None, list[Fault]]:
@@ -29,7 +28,12 @@ def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple
     name = written.string() if written else None
     if name is None or not name.endswith((".yaml", ".yml")):
         return None, []
-    source = files.get(name.rpartition("/")[2]) or _beside(name, node.origin.file)
+    source = files.get(name.rpartition("/")[2])
+    if source is None:
+        named = named_file(name, written.origin.file if written else node.origin.file)
+        if named.refused is not None and written is not None and written.text is not None:
+            return None, [unread(Msg("the configuration file", "配置文件"), written.text, named.refused)]
+        source = named.source
     if source is None:
         return None, []
     documents, faults = parse_yaml(source)
@@ -37,16 +41,6 @@ def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple
         add_flag(node, key.replace("_", "-"), value, faults)
     node.__dict__.pop("by_name", None)
     return source, faults
-
-
-def _beside(name: str, script: str) -> SourceFile | None:
-    path = Path(script).parent / name
-    try:
-        if not path.is_file() or path.stat().st_size > MAX_SIZE:
-            return None
-        return SourceFile(str(path), path.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError):
-        return None
 
 
 def add_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:

@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.units import human_integer
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, Splice, Text, Unknown
+from pd_launch.schemas.whole import is_boundless
 
 MAX_DEPTH = 100
 MAX_FAULTS = 50
@@ -363,9 +364,10 @@ class _Reader:
 
 def _number(word: str) -> Any:
     try:
-        return json.loads(word)
+        value = json.loads(word)
     except ValueError:  # more digits than Python converts
         return float("inf")
+    return float("inf") if is_boundless(value) else value
 
 
 def _string_fault(error: str) -> tuple[str, str]:

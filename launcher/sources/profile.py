@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,15 +59,26 @@ def find_profile(name: str) -> Path:
     path = Path(name)
     if path.exists() and not path.is_dir():
         return path
-    if "/" not in name:
-        shipped = SHIPPED / f"{name.removesuffix('.yaml')}.yaml"
-        if shipped.exists():
-            return shipped
+    shipped = _shipped(name)
+    if shipped is not None:
+        return shipped
     if name and path.is_dir():
         return path  # reading it says that it is a folder
     near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
     hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
     raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
+
+
+def _shipped(name: str) -> Path | None:
+    """Return the path of the shipped profile of that name; nothing that leads to another place is one."""
+    stem = name.removesuffix(".yaml")
+    return SHIPPED / f"{stem}.yaml" if stem in shipped_names() else None
+
+
+def shipped_profile(name: str) -> SourceFile | None:
+    """Return the shipped profile of that name, with or without ``.yaml``, or None."""
+    path = _shipped(name)
+    return None if path is None else SourceFile(str(path), path.read_text(encoding="utf-8"))
 
 
 def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
@@ -118,7 +130,9 @@ def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
 
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
     """Validate a profile's tree."""
-    loaded = LoadedProfile(source, tree, faults=list(faults))
+    loaded = LoadedProfile(source, tree, faults=[*faults, *_no_text(tree)])
+    if len(loaded.faults) > len(faults):
+        return loaded
     try:
         loaded.profile = Profile.model_validate(tree.plain())
         loaded.profile.release()
@@ -132,6 +146,26 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
         help, help_zh = missing_help("target")
         loaded.faults.append(Fault("profile", spot, str(error), error.zh, help=help, help_zh=help_zh))
     return loaded
+
+
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _no_text(tree: Node) -> list[Fault]:
+    """Return the values that no argument, variable or file can hold: NUL characters and halves of pairs."""
+    found = {id(node): node for node in tree.walk() if isinstance(node.value, str) and _UNUSABLE.search(node.value)}
+    named = {id(n): n for n in tree.walk() for key, _ in n.items() if _UNUSABLE.search(key)}
+    return [
+        Fault(
+            "profile",
+            node.origin,
+            "a NUL character or half of a surrogate pair, which no argument or variable can hold",
+            "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+            help="remove it",
+            help_zh="请删掉它",
+        )
+        for node in (found | named).values()
+    ]
 
 
 def _apply(tree: Node, setting: str) -> None:

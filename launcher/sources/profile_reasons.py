@@ -10,6 +10,7 @@ from typing import Any
 from pd_launch.schemas.budget import BudgetError
 from pd_launch.schemas.errors import ValueFault, written
 from pd_launch.schemas.names import nearest
+from pd_launch.schemas.values import Unknown
 
 _EXAMPLES = {
     "version": "1",
@@ -62,6 +63,7 @@ _KINDS: dict[type, tuple[str, str]] = {
     str: ("a text", "文本"),
     list: ("a list", "列表"),
     dict: ("a mapping", "映射"),
+    Unknown: ("a placeholder", "占位符"),
 }
 _COMPARISONS = {
     "greater_than_equal": ("ge", "{} or more", "不小于 {}"),

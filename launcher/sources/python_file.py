@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.python_texts import literals, made, spelled
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
 from pd_launch.schemas.values import Node, Origin, Site, SourceFile, Text, Unknown
+from pd_launch.schemas.whole import is_boundless
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
 RAY_ARGUMENTS = "engine_kwargs"
@@ -189,6 +190,8 @@ class _Reader:
         if isinstance(expression, ast.Constant):
             text = self.string(expression) if isinstance(expression.value, str) else None
             known = isinstance(expression.value, (str, int, float, bool, type(None)))
+            if is_boundless(expression.value):
+                return Node(Unknown("…"), origin)
             value = expression.value if known else Unknown(ast.unparse(expression))
             return Node(value, origin, text=text, site=self.site(origin))
         if isinstance(expression, ast.Dict):
@@ -299,7 +302,9 @@ def _arithmetic(expression: ast.expr) -> int | float | None:
     """Return the value of ``16 * 1024**3``, ``1 << 30`` and their like; None for anything else or too large."""
     if isinstance(expression, ast.Constant):
         value = expression.value
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or is_boundless(value):
+            return None
+        return value
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
         inner = _arithmetic(expression.operand)
         return None if inner is None else -inner

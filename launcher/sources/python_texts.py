@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from pd_launch.launcher.sources.weave import Stretch, Weaver, concat
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
+from pd_launch.schemas.whole import whole
 
 Value = Callable[[ast.expr], Node]
 MAX_DEPTH = 20
@@ -149,10 +150,10 @@ def _filled(
             weaver.put(match["same"][0], *match.span(), stretch)
             continue
         wanted = named.get(name)
-        if not name or name.isdigit():
-            index = int(name) if name else taken
+        if not name or name.isdecimal():
+            index = whole(name) if name else taken
             taken += 1
-            wanted = given[index] if index < len(given) else None
+            wanted = given[index] if index is not None and index < len(given) else None
         known = wanted is not None and match["plain"]
         weaver.fill(_shown(value(wanted), template.source).value if known and wanted else HOLE, match.start())
     weaver.take(at, len(template.value), stretch)

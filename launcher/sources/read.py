@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.render import render
+from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.engines import (
     Finish,
     Found,
@@ -20,8 +21,10 @@ from pd_launch.launcher.sources.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.named import KINDS as UNREAD
+from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, ProfileNotFound, find_profile, validate
+from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.shell import Command, read_shell
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
@@ -219,19 +222,25 @@ class _Call:
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
         for name in found.profiles:
-            source = self.templates.get(name.value.rpartition("/")[2])
+            source = self.templates.get(name.value.rpartition("/")[2]) or self.named_profile(name, found)
             if source is None:
-                try:
-                    path = find_profile(name.value)
-                    source = SourceFile(str(path), path.read_text(encoding="utf-8", errors="replace"))
-                except (ProfileNotFound, OSError, ValueError):
-                    continue
+                continue
             documents, faults = parse_yaml(source)
             if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
                 loaded = validate(source, documents[0], faults)
                 self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
+
+    def named_profile(self, name: Text, found: Found) -> SourceFile | None:
+        """Return the profile that an input names, where it may be opened; else say why it is not, or nothing."""
+        if HOLE in name.value:
+            return None
+        named = named_file(name.value, name.source.path)
+        if named.refused is not None:
+            fault = unread(Msg("the profile", "配置文件"), name, named.refused)
+            found.faults += [fault] if fault not in found.faults else []
+        return named.source or (None if named.refused else shipped_profile(name.value))
 
     def seen_profiles(self) -> set[str]:
         return {path for deployment in self.deployments for path in deployment.sources}
@@ -257,6 +266,7 @@ class _Call:
             for inner in scripts_inside(command):
                 self.script(inner, found)
         self.nested(found)
+        self.profiles(found)
         self.together.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
 
     def deployment(self, group: _Group) -> Deployment:
@@ -270,7 +280,7 @@ class _Call:
             source, faults = read_config_file(node, self.templates)
             if source is not None:
                 group.sources.setdefault(source.path, source)
-                found.faults += [fault for fault in faults if fault not in found.faults]
+            found.faults += [fault for fault in faults if fault not in found.faults]
         if len(found.nodes) > MAX_ENGINES:
             found.faults.append(_too_many(found.nodes[MAX_ENGINES]))
             del found.nodes[MAX_ENGINES:]
@@ -282,7 +292,7 @@ class _Call:
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
-        if any(d.nodes or any(fault.kind != LINE_ENDS for fault in d.faults) for d in self.deployments):
+        if any(d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS) for fault in d.faults) for d in self.deployments):
             return
         for deployment in self.deployments:
             for source in deployment.sources.values():

@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scop
 from pd_launch.launcher.sources.weave import concat, without_returns
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
+from pd_launch.schemas.whole import whole
 
 MAX_COMMANDS = 2000
 MAX_CALLS = 20
@@ -321,10 +322,10 @@ class _Runner:
     def _step(self, node: Any, name: str, scope: Scope) -> bool:
         text = self.words.raw(node).replace(" ", "")
         value = scope.variables.get(name)
-        number = int(value.value) if isinstance(value, Text) and value.value.isdigit() else None
+        number = whole(value.value) if isinstance(value, Text) else None
         steps = {f"{name}++": 1, f"++{name}": 1, f"{name}--": -1}
         amount = steps.get(text)
-        if amount is None and text.startswith(f"{name}+=") and text[len(name) + 2 :].isdigit():
+        if amount is None and text.startswith(f"{name}+=") and text[len(name) + 2 :].isdecimal():
             amount = int(text[len(name) + 2 :][:9])
         if number is None or amount is None:
             return False
@@ -488,7 +489,7 @@ class _Runner:
             if array is not None:
                 scope.variables[rest[-1]] = array
         elif name == "shift":
-            _shift(scope, int(rest[0][:9]) if rest and rest[0].isdigit() else 1)
+            _shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
 

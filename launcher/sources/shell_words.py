@@ -12,6 +12,7 @@ from typing import Any
 
 from pd_launch.launcher.sources.weave import Stretch, Weaver, concat
 from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
+from pd_launch.schemas.whole import whole
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
@@ -46,8 +47,9 @@ class Scope:
 
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""
-        if name.isdigit():
-            return self.positional.get(int(name))
+        if name.isdecimal():
+            number = whole(name)
+            return None if number is None else self.positional.get(number)
         if name in ("@", "*") and self.positional:
             return [self.positional[i] for i in sorted(self.positional) if i > 0]
         return self.variables.get(name)
@@ -120,7 +122,7 @@ class Words:
         start, end = self.span(node)
         if node.type == "brace_expression":
             first, dots, last = self.raw(node).strip("{}").partition("..")
-            if not dots or not (first.isdigit() and last.isdigit()):
+            if not dots or whole(first) is None or whole(last) is None:
                 return [], 1
             low, high = int(first[:9]), int(last[:9])
             numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)

@@ -15,6 +15,7 @@ from yaml.reader import Reader as _Reader
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
+from pd_launch.schemas.whole import is_boundless
 
 MAX_DEPTH = 100
 _TEMPLATE = re.compile(
@@ -24,6 +25,8 @@ _TEMPLATE = re.compile(
 """What Helm and its like fill in: alone on its lines, or as a part of a value."""
 
 MAX_NODES = 50_000
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
+_LONGEST_NUMBER = 400
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -111,12 +114,7 @@ class _Builder:
         tag = event.tag or self.resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
         value: Any = event.value
         if tag != "tag:yaml.org,2002:str":
-            try:
-                value = self.constructor.construct_object(yaml.ScalarNode(tag, event.value))
-            except (yaml.YAMLError, ValueError, OverflowError):
-                value = event.value
-        if not isinstance(value, (str, int, float, bool, type(None))):
-            value = event.value  # dates and binary stay as they are written
+            value = self.constructed(tag, event.value)
         flow = any(opened.flow for opened in self.stack)
         text = _scalar_text(self.source, event, self.mark, flow)
         start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
@@ -124,6 +122,16 @@ class _Builder:
         if isinstance(value, str) and HOLE in value:
             return replace(text.node(), site=site)
         return Node(value, self.origin(event), text=text, site=site)
+
+    def constructed(self, tag: str, text: str) -> Any:
+        """Return what a tag makes of a scalar; the text where it makes nothing of it, nothing plain, or too much."""
+        if tag not in _PLAIN_TAGS or len(text) > _LONGEST_NUMBER:
+            return text  # dates and binary stay as they are written
+        try:
+            value = self.constructor.construct_object(yaml.ScalarNode(tag, text))
+        except (yaml.YAMLError, ValueError, OverflowError, LookupError):  # a wrong tag may meet any text
+            return text
+        return text if is_boundless(value) else value
 
     def add(self, node: Node, size: int, height: int) -> None:
         if not self.stack:

@@ -43,7 +43,14 @@ WHOLE: dict[str, Any] = {
         "offload": {"per_rank": "1GiB", "prefix_caching": False, "connector": "bundled"},
     },
     "network": {"interface": "eth0"},
-    "container": {"image": "i", "shm_size": "1GiB", "memory": "1GiB", "mounts": ["/a:/b"], "name": "c", "runtime": "r"},
+    "container": {
+        "image": "i",
+        "shm_size": "1GiB",
+        "memory": "1GiB",
+        "mounts": ["/a:/b"],
+        "name": "c1",
+        "runtime": "r",
+    },
     "nodes": {"decode": [{"address": "a", "env": {"A": "b"}, "transfer": {"engine_id": "d"}}]},
 }
 WRONG: list[Any] = [None, True, 0, -1, 70000, 2.5, "", "x", "16Gigs", [], [[1]], {}, {"x y": {}}, {"connector": "c"}]

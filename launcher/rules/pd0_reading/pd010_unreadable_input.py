@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.finding import Severity
 from pd_launch.schemas.launch import Deployment
 
 ZH = """
@@ -15,6 +16,9 @@ ZH = """
 
 文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
 容器命令没有运行 `vllm serve` 时会指出这一点:引擎由容器里的脚本启动,请在同一次调用里给出该脚本。
+
+输入里写的配置文件(`pd-launch decode --profile X`、`--config X`)如果不在该输入所在的目录或当前目录之下(提示),或者不是
+普通文件、太大(警告),就不会读取,其中的内容视为未知。
 
 ## 为什么重要
 
@@ -39,6 +43,10 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
     no file of the call holds an engine. Of a container that is not told to run `vllm serve` it says so: the engine is
     then started inside by a script, which belongs into the same call.
+
+    A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it lies outside of the
+    folder of that input and of the working folder (an info), is no regular file or is too large (a warning): what such
+    a file says is unknown.
 
     ## Why it matters
 
@@ -67,6 +75,14 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     for fault in deployment.faults_of("unreadable"):
         help_ = Msg(fault.help, fault.help_zh or fault.help) if fault.help else _help(deployment, fault.origin.file)
         yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), help_)
+    for kind, severity in _NOT_READ.items():
+        for fault in deployment.faults_of(kind):
+            message, help_ = Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh)
+            yield Hit(fault.origin, message, help_, severity=severity)
+
+
+_NOT_READ: dict[str, Severity] = {"unread": "warning", "elsewhere": "info"}
+"""Files that the input names: what they say is unknown."""
 
 
 def _help(deployment: Deployment, file: str) -> Msg:

@@ -13,8 +13,8 @@ ZH = """
 
 ## 作用
 
-报告 pd-launch 配置文件里未知的键(并给出最接近的名字)、缺少的必填键、类型或取值不对的值,以及在 `engine` 里设置了由别的键
-得出的参数。
+报告 pd-launch 配置文件里未知的键(并给出最接近的名字)、缺少的必填键、类型或取值不对的值、含有换行或其他控制字符的名称
+(以及 docker 不接受的容器名),还有在 `engine` 里设置了由别的键得出的参数。
 
 ## 为什么重要
 
@@ -37,7 +37,8 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Reports keys that a profile does not have (with the nearest that it has), required keys that are missing, values of
-    the wrong type or out of range, and flags under `engine` that follow from another key.
+    the wrong type or out of range, names that are no single line without control characters (or, of a container, that
+    docker does not take), and flags under `engine` that follow from another key.
 
     ## Why it matters
 
