@@ -16,6 +16,7 @@ from seeds import case, seeds
 
 from pd_launch.launcher.cli import main
 
+pytestmark = pytest.mark.slow
 FORMS = ("text", "concise", "json", "sarif", "github", "junit")
 PROFILE = Path(__file__).resolve().parents[2] / "profiles" / "a3-dp2tp8.yaml"
 

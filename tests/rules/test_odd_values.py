@@ -12,6 +12,7 @@ import pytest
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
 
+pytestmark = pytest.mark.slow
 ODD: list[Any] = [None, True, -1, 1.5, 10**30, "", "16GiB", [], {}, [1], {"enabled": 1}]
 KV = {
     "kv_connector": "MultiConnector",

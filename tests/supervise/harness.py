@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -29,19 +28,6 @@ def wait_for(what: Callable[[], Any], why: str, seconds: float = PATIENCE) -> An
             return found
         time.sleep(0.02)
     raise AssertionError(f"{why}: not within {seconds} s")
-
-
-def free_ports(count: int) -> int:
-    """Return the first of ``count`` free ports in a row."""
-    for first in range(20000 + os.getpid() % 5000, 32000, count + 1):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return first
-    raise AssertionError("no free ports")
 
 
 @dataclass

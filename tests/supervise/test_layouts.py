@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
-from tests.supervise.harness import Bench, free_ports, wait_for
+from tests.ports import free_ports
+from tests.supervise.harness import Bench, wait_for
 
 GOLDEN = Path(__file__).with_name("golden")
 PROFILE = """

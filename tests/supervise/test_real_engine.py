@@ -15,8 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.ports import free_ports
 from tests.shared_memory import left_since, present
-from tests.supervise.harness import ROOT, free_ports
+from tests.supervise.harness import ROOT
 
 pytestmark = pytest.mark.engine
 PATIENCE = 240
