@@ -11,12 +11,12 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterable
 
 import pytest
 from hypothesis import settings
 
 from tests.sampling import SEED, WHOLE, said
+from tests.timing import spent
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
 
@@ -29,7 +29,6 @@ settings.register_profile("sample", deadline=None)
 settings.register_profile("whole", deadline=None, max_examples=1000)
 settings.load_profile("whole" if WHOLE else "sample")
 
-SHOWN = 12
 _SPENT: Counter[str] = Counter()
 _BEGUN = time.monotonic()
 
@@ -51,15 +50,3 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in spent(_SPENT.items(), time.monotonic() - _BEGUN):
         terminalreporter.write_line(line)
-
-
-def spent(files: Iterable[tuple[str, float]], wall: float) -> list[str]:
-    """Return the lines that say where the time of a run went: the files that took most of it."""
-    listed = sorted(files, key=lambda row: -row[1])
-    if not listed:
-        return []
-    total = sum(seconds for _, seconds in listed)
-    rest = listed[SHOWN:]
-    rows = listed[:SHOWN] + ([(f"{len(rest)} other files", sum(s for _, s in rest))] if rest else [])
-    head = f"tests took {total:.0f} s in {wall:.0f} s of wall time; seconds of each file:"
-    return [head, *(f"{seconds:7.1f}  {name}" for name, seconds in rows)]
