@@ -1,19 +1,28 @@
-# Every target sets up what it needs and reuses what is there.
+# Every target sets up what it needs and reuses what is there. How long each takes: CONTRIBUTING.md.
 #   make test          all tests, those with the real engine included
+#   make test-fast     the tests without the engine, and without those that install or go through many inputs
+#   make test-all      all tests, with the whole of every suite of which the others take a sample
 #   make demo          a real prefill/decode pair on this machine's CPU
 #   make demo-control  the same with blocks restored in reversed order: must say "identical: no"
-#   make test-fast     the tests without the engine
 #   make lint          ruff and mypy
 #   make setup         only the environment
 #   make docs          the documentation as a site in build/site, with nothing dead in it
 #   make man           the man page and all other generated pages
+#
+# Tests run in two ways. Those without an engine are spread over JOBS processes (pytest-xdist; JOBS=0: none but pytest's
+# own); they take their ports from tests/ports.py, so that no two meet. Those with an engine run one after the other in
+# one process, which imports vLLM once and forks every engine: engines at the same time would wait for each other's
+# cores, and a fork has only the thread that made it, while xdist's processes have several. Both run, whatever fails.
+# PD_TEST_SEED=N takes other samples; which ones a run took, and in which files its time went, it prints.
 
 PYTHON ?= python3
+JOBS   ?= 2
 ENGINE := 0.32.0
 VENV   := .venv
 RUN    := $(VENV)/bin/python
+SPREAD := -n $(JOBS) --dist worksteal
 
-.PHONY: setup python test test-fast lint demo demo-control docs man
+.PHONY: setup python test test-fast test-all lint demo demo-control docs man
 
 setup: python
 	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
@@ -25,10 +34,16 @@ python:
 	  echo "make: $$($(PYTHON) --version 2>&1) is too old for vLLM's CPU builds; name a newer one: make PYTHON=python3.11 ..." >&2; exit 1; }
 
 test: setup
-	$(RUN) -m pytest
+	@status=0; \
+	$(RUN) -m pytest -m "not engine" $(SPREAD) || status=$$?; \
+	$(RUN) -m pytest -m engine || status=$$?; \
+	exit $$status
 
 test-fast: setup
-	$(RUN) -m pytest -m "not engine"
+	$(RUN) -m pytest -m "not engine and not slow" $(SPREAD)
+
+test-all: export PD_TEST_SAMPLE = all
+test-all: test
 
 lint: setup
 	$(RUN) -m ruff check .

@@ -51,10 +51,16 @@ def _matches(file: str, pattern: str) -> bool:
 
 @dataclass
 class Checked:
-    """The findings of a call, and how many were left out by ignore comments."""
+    """The findings of a call, the hits that they are of, and how many were left out by ignore comments."""
 
     findings: list[Finding]
     suppressed: int = 0
+    hits: list[tuple[Rule, Hit]] = field(default_factory=list)
+    selection: Selection = field(default_factory=Selection)
+
+    def rendered(self, lang: str) -> list[Finding]:
+        """Return the same findings in another language, without running a rule again."""
+        return [_finding(rule, hit, lang, self.selection) for rule, hit in self.hits]
 
 
 def check(deployments: Iterable[Deployment], selection: Selection | None = None, lang: str = "en") -> list[Finding]:
@@ -67,16 +73,18 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
     selection = selection or Selection()
     rules = [rule for rule in all_rules().values() if selection.takes(rule)]
     found: dict[tuple[object, ...], Finding] = {}
+    origins: dict[tuple[object, ...], tuple[Rule, Hit]] = {}
     suppressed = 0
     for deployment in deployments:
-        findings = _findings(deployment, [rule for rule in rules if rule.code != IGNORES], selection, lang)
+        findings = _findings(deployment, [rule for rule in rules if rule.code != IGNORES], selection, lang, origins)
         kept, count, faults = apply_ignores(findings, deployment, (rule.code for rule in rules))
         suppressed += count
         deployment.faults = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
-        kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang)
+        kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang, origins)
         for finding in kept:
             found.setdefault(_identity(finding), finding)
-    return Checked(sorted(found.values(), key=Finding.sort_key), suppressed)
+    ordered = sorted(found.values(), key=Finding.sort_key)
+    return Checked(ordered, suppressed, [origins[_identity(finding)] for finding in ordered], selection)
 
 
 def unfiltered(deployments: Iterable[Deployment], lang: str = "en") -> list[Finding]:
@@ -84,12 +92,19 @@ def unfiltered(deployments: Iterable[Deployment], lang: str = "en") -> list[Find
     rules = [rule for rule in all_rules().values() if rule.code != IGNORES]
     found: dict[tuple[object, ...], Finding] = {}
     for deployment in deployments:
-        for finding in _findings(deployment, rules, Selection(), lang):
+        for finding in _findings(deployment, rules, Selection(), lang, {}):
             found.setdefault(_identity(finding), finding)
     return list(found.values())
 
 
-def _findings(deployment: Deployment, rules: Iterable[Rule], selection: Selection, lang: str) -> list[Finding]:
+def _findings(
+    deployment: Deployment,
+    rules: Iterable[Rule],
+    selection: Selection,
+    lang: str,
+    origins: dict[tuple[object, ...], tuple[Rule, Hit]],
+) -> list[Finding]:
+    """Return the findings of ``rules``; ``origins`` takes in which hit each is of, by its identity."""
     found: dict[tuple[object, ...], Finding] = {}
     unfilled = places(deployment)
     for rule in rules:
@@ -99,6 +114,7 @@ def _findings(deployment: Deployment, rules: Iterable[Rule], selection: Selectio
             if selection.takes_in(rule, hit.origin.file):
                 finding = _finding(rule, hit, lang, selection)
                 found.setdefault(_identity(finding), finding)
+                origins.setdefault(_identity(finding), (rule, hit))
     return list(found.values())
 
 

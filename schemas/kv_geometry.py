@@ -7,7 +7,8 @@ What a rank keeps for one token and layer:
 * hybrid models and sliding windows: several groups of layers share the blocks (:mod:`.kv_layers`). What each layer is
   stands in the model's config.json; by its name alone only full-attention layers are counted, a lower bound.
 
-Sparse attention (an indexer) and draft models that are no MTP layers are estimates too.
+Sparse attention (an indexer) and draft models that are no MTP layers are estimates too. On CPUs the processor decides
+some of it (:mod:`.releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.
 """
 
 from __future__ import annotations
@@ -27,17 +28,21 @@ from pd_launch.schemas.kv_layers import CacheLayout, KVLayoutError
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import kv_cache_is_c8
+from pd_launch.schemas.releases.cpu_blocks import (
+    CPU_BLOCK,
+    PROCESSORS,
+    Processor,
+    cpu_block,
+    cpu_state_bytes,
+    cpu_step,
+    named,
+)
 from pd_launch.schemas.speculation import config_of, method, speculative_tokens
 from pd_launch.schemas.target import Target
+from pd_launch.schemas.units import human_size
 
 ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16
-CPU_BLOCK = 128
-CPU_STEP = 32
-CPU_STATE_SINCE = "0.28.0"
-"""From about here vLLM keeps linear attention's states on CPU in 32 bits: 0.27.1 does not, 0.32.0 does (both run)."""
-CPU_MLA_BLOCK = 16
-"""The only block size of vLLM's MLA on CPU, whatever is asked for."""
 _NO_LAYERS = ("ngram", "ngram_gpu", "suffix", "[ngram]")
 _LOW = re.compile(r"(fp8|int8|e4m3|e5m2)")
 
@@ -64,16 +69,32 @@ class Geometry:
         return -(-tokens // (self.block_tokens * context_ranks))
 
 
-def geometry_of(node: NodeLaunch, facts: ModelFacts | None, target: Target) -> Geometry | None:
+def geometry_of(
+    node: NodeLaunch, facts: ModelFacts | None, target: Target, processor: Processor | None = None
+) -> Geometry | None:
     """Return the geometry of ``node``'s KV blocks, or None where the model or the layout is not known well enough."""
     try:
-        return known_geometry(node, facts, target)
+        return known_geometry(node, facts, target, processor)
     except (UnknownModel, KVLayoutError):
         return None
 
 
-def known_geometry(node: NodeLaunch, facts: ModelFacts | None, target: Target) -> Geometry:
+def known_geometry(
+    node: NodeLaunch,
+    facts: ModelFacts | None,
+    target: Target,
+    processor: Processor | None = None,
+    most: bool = False,
+) -> Geometry:
     """Return the geometry of ``node``'s KV blocks.
+
+    Args:
+        node: the launch.
+        facts: its model.
+        target: the release.
+        processor: what the CPU backends look at; None: not known. Then the smallest block is returned, which is what a
+            block takes at least, and its note tells the others.
+        most: whether it is the largest block instead, so that a budget is enough on every processor.
 
     Raises:
         UnknownModel: the model or the layout is not known well enough; the message says what is missing.
@@ -81,7 +102,38 @@ def known_geometry(node: NodeLaunch, facts: ModelFacts | None, target: Target) -
     """
     if facts is None:
         raise UnknownModel("the model table does not know this model: give the path of its config.json")
-    placement = placement_of(node, facts, target)
+    if not _cpu(node) or target.is_ascend:
+        return _geometry(node, facts, target, PROCESSORS[0])
+    if processor is not None:
+        return _geometry(node, facts, target, processor)
+    return _on_any_processor(node, facts, target, most)
+
+
+def _on_any_processor(node: NodeLaunch, facts: ModelFacts, target: Target, most: bool) -> Geometry:
+    """Return the smallest block, or the largest, that a processor makes of it; where they differ, with a note."""
+    found: dict[Geometry, list[Processor]] = {}
+    refused: dict[str, list[Processor]] = {}
+    for one in PROCESSORS:
+        try:
+            found.setdefault(_geometry(node, facts, target, one), []).append(one)
+        except KVLayoutError as error:
+            refused.setdefault(str(error), []).append(one)
+    if not found:
+        raise KVLayoutError(next(iter(refused)))
+    chosen = (max if most else min)(found, key=lambda geometry: geometry.block_bytes)
+    if len(found) + len(refused) == 1:
+        return chosen
+    says = [
+        f"{named(on)} a block is {geometry.block_tokens} tokens, {human_size(geometry.block_bytes)}"
+        for geometry, on in found.items()
+    ]
+    says += [f"{named(on)} {error}" for error, on in refused.items()]
+    note = "; ".join([*filter(None, [chosen.note]), f"the processor decides: {'; '.join(says)}"])
+    return replace(chosen, exact=False, note=note)
+
+
+def _geometry(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Processor) -> Geometry:
+    placement = placement_of(node, facts, target, processor)
     model = _model(node, facts, placement)
     layout = model.layout(placement)
     kind, drafts = method(node), placement.drafts
@@ -104,14 +156,15 @@ def _model(node: NodeLaunch, facts: ModelFacts, placement: Placement) -> CacheMo
     return model_from_facts(replace(facts, dtype_bytes=placement.element_bytes or facts.dtype_bytes))
 
 
-def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target) -> Placement:
-    """Return how ``node`` spreads and stores the model.
+def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Processor) -> Placement:
+    """Return how ``node`` spreads and stores the model; ``processor`` is its processor where the device is the CPU.
 
     Raises:
         UnknownModel: a size or the dtype is not known.
+        KVLayoutError: vLLM refuses the block size.
     """
     tensor, pipeline = node.tensor, node.pipeline
-    tokens = _block_tokens(node, facts, target)
+    tokens = _block_tokens(node, facts, target, processor)
     if not tensor or not pipeline or tokens is None:
         raise UnknownModel("the parallel sizes or the block size are not known")
     drafts, speculation = speculative_tokens(node), method(node)
@@ -120,9 +173,9 @@ def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target) -> Placeme
         tensor,
         pipeline,
         tokens,
-        block_alignment=ASCEND_BLOCK if target.is_ascend else CPU_STEP if _cpu(node) else SMALLEST_DEFAULT_BLOCK,
+        block_alignment=_alignment(node, target),
         element_bytes=_element_bytes(node),
-        state_bytes=_state_bytes(node, target),
+        state_bytes=_state_bytes(node, target, processor),
         drafts=drafts or 0,
         mtp=speculation is not None and "mtp" in speculation,
         one_kind=node.switch("disable-hybrid-kv-cache-manager") is True,
@@ -135,14 +188,28 @@ def _cpu(node: NodeLaunch) -> bool:
     return node.hardware is not None and node.hardware.kind == "cpu"
 
 
-def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target) -> int | None:
-    """Return the block size: what is written, except that vllm-ascend raises other sizes to 128 (DeepSeek-V4 apart)."""
-    if _cpu(node) and facts.attention == "mla":
-        return CPU_MLA_BLOCK
-    default = ASCEND_BLOCK if target.is_ascend else CPU_BLOCK if _cpu(node) else SMALLEST_DEFAULT_BLOCK
+def _alignment(node: NodeLaunch, target: Target) -> int:
+    if target.is_ascend:
+        return ASCEND_BLOCK
+    return cpu_step(target) if _cpu(node) else SMALLEST_DEFAULT_BLOCK
+
+
+def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Processor) -> int | None:
+    """Return the block size: what is written, except that vllm-ascend raises other sizes to 128 (DeepSeek-V4 apart).
+
+    Raises:
+        KVLayoutError: vLLM refuses it.
+    """
+    on_cpu = _cpu(node) and not target.is_ascend
+    default = ASCEND_BLOCK if target.is_ascend else CPU_BLOCK if on_cpu else SMALLEST_DEFAULT_BLOCK
     written = node.number("block-size", default)
     if written is None or written < 1:
         return None
+    if on_cpu:
+        real = cpu_block(written, facts.attention == "mla", bool(facts.hybrid), target, processor)
+        if real is None:
+            raise KVLayoutError(f"vLLM refuses blocks of {written} tokens, which are no multiple of {cpu_step(target)}")
+        return real
     own_size = facts.hybrid or facts.family == "deepseek-v4"
     return max(written, ASCEND_BLOCK) if target.is_ascend and not own_size else written
 
@@ -165,11 +232,18 @@ def _element_bytes(node: NodeLaunch) -> int | None:
     return None
 
 
-def _state_bytes(node: NodeLaunch, target: Target) -> int | None:
-    """Return the bytes of an element of the recurrent state that the launch asks for; newer CPU kernels take 4."""
+def _state_bytes(node: NodeLaunch, target: Target, processor: Processor) -> int | None:
+    """Return the bytes of an element of the recurrent state that the launch asks for, or that a CPU kernel takes."""
     written = node.value("mamba-ssm-cache-dtype")
-    name = written.string() if written else "auto"
-    return DTYPE_BYTES.get(name or "", 4 if _cpu(node) and target.vllm_at_least(CPU_STATE_SINCE) else None)
+    asked = DTYPE_BYTES.get((written.string() if written else "auto") or "")
+    if not _cpu(node) or target.is_ascend:
+        return asked
+    return cpu_state_bytes(asked, _is_delta_net(node), target, processor)
+
+
+def _is_delta_net(node: NodeLaunch) -> bool:
+    config = node.model_config or {}
+    return any("linear_num_value_heads" in part for part in (config, config.get("text_config")) if part)
 
 
 def low_precision(node: NodeLaunch) -> bool:

@@ -1,16 +1,52 @@
 """What the tests start takes signals as at a terminal, also under nohup and in background jobs, which ignore some.
 
 Engines are forked from this process: OpenMP keeps to one thread in it, because threads that it had would be missing in
-the fork, which would wait for them for ever.
+the fork, which would wait for them for ever. A run says at its start which samples it takes, and at its end in which
+files its time went; processes that pytest-xdist starts side by side are added up.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+
+from tests.sampling import SEED, WHOLE, said
+from tests.timing import spent
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
 
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+# No example is timed: a busy machine is no fault.
+settings.register_profile("sample", deadline=None)
+settings.register_profile("whole", deadline=None, max_examples=1000)
+settings.load_profile("whole" if WHOLE else "sample")
+
+_SPENT: Counter[str] = Counter()
+_BEGUN = time.monotonic()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config.option, "hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_report_header() -> str:
+    return said()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _SPENT[report.nodeid.partition("::")[0]] += report.duration  # type: ignore[assignment]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in spent(_SPENT.items(), time.monotonic() - _BEGUN):
+        terminalreporter.write_line(line)

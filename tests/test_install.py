@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("build")
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(

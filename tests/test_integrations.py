@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 CLEAN = "vllm serve /models/m --additional-config '{\"enable_cpu_binding\": true}'\n"
 FAULTY = CLEAN.replace("}", ",}")

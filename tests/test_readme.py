@@ -39,6 +39,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", READMES)
 def test_a_new_user_gets_what_the_readme_shows(lang: str, tmp_path: Path) -> None:
     folder = tmp_path / "empty"

@@ -108,7 +108,7 @@ def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: 
 
 def _geometry(asked: Asked, node: NodeLaunch, target: Target) -> Geometry:
     if asked.bytes_per_block is None:
-        return known_geometry(node, model_of(node), target)
+        return known_geometry(node, model_of(node), target, most=True)
     tokens = node.number("block-size", 128 if target.is_ascend else 16) or 128
     return Geometry(tokens, asked.bytes_per_block, True)
 

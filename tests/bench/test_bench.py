@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 if importlib.util.find_spec("torch") is None or importlib.util.find_spec("vllm") is None:

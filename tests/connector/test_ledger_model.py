@@ -17,6 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from pd_launch.connector.groups import Group
 from pd_launch.connector.ledger import Ledger, State, Step, Transfer
+from tests.sampling import size
 
 SIZE = 4
 WINDOW = 7
@@ -342,6 +343,6 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 # A longer run: PD_LAUNCH_LEDGER_RUNS=10000 pytest tests/connector/test_ledger_model.py
-RUNS = int(os.environ.get("PD_LAUNCH_LEDGER_RUNS", "400"))
+RUNS = int(os.environ.get("PD_LAUNCH_LEDGER_RUNS") or size(200, 4000))
 LedgerMachine.TestCase.settings = settings(max_examples=RUNS, stateful_step_count=40, deadline=None)
 TestLedgerMachine = LedgerMachine.TestCase

@@ -16,9 +16,10 @@ from generate import Words, command_lines
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
+from tests.sampling import SEED, size
 
-SEED = 20260922
-COUNT = 900
+FIGURES_SEED = 20260922
+COUNT = size(300, 900)
 REFUSED_AT_LEAST = 0.4
 SYNTAX = ("PD001", "PD003", "PD004", "PD006", "PD007", "PD010", "PD011", "PD101", "PD201", "PD202", "PD203")
 """Codes that say the engine would refuse or misread the very text: none may come where it takes it."""
@@ -43,7 +44,7 @@ def findings(words: Words, target: str) -> list[Finding]:
 
 def compare(version: str) -> Figures:
     figures = Figures(version)
-    for words in command_lines(SEED, COUNT):
+    for words in command_lines(FIGURES_SEED if SEED == 1 else SEED, 900 if os.environ.get("WRITE_FIGURES") else COUNT):
         verdict, errors = judge(words), findings(words, f"vllm=={version}")
         _note(words, verdict, errors, figures)
     return figures

@@ -36,7 +36,7 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_LOGGING_LEVEL": "INFO",
 }
-DEADLINE = 240
+DEADLINE = 900
 BUNDLED = "pd_launch.connector"
 FAULTY = "tests.engine.faulty"
 

@@ -114,6 +114,8 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         subprocess.Popen([sys.executable, "-c", f"import time; time.sleep(300)  # child of {__file__}"])
     port = int(settings[f"{side}.port"])
+    # All requests come at once: one that finds the queue full (of five, as a rule) is sent again after a second.
+    http.server.ThreadingHTTPServer.request_queue_size = 64
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     print("up", flush=True)
     server.serve_forever()

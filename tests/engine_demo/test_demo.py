@@ -25,12 +25,14 @@ from demo_engines import DemoError, free_ports  # noqa: E402
 from stub_engine import CONFIG  # noqa: E402
 
 RUNNER = """
-import sys
+import sys, time
 sys.path.insert(0, {scripts!r})
 import demo, demo_engines
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.05))  # stub engines are ready at once
 demo.PROGRAM = [sys.executable, {stub!r}]
-demo_engines.GRACE_SECONDS = 1.0
-demo_engines.CHILDREN_SECONDS = 0.5
+demo_engines.GRACE_SECONDS = 0.5
+demo_engines.CHILDREN_SECONDS = 0.3
 sys.exit(demo.main(sys.argv[1:]))
 """
 

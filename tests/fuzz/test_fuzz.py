@@ -15,7 +15,9 @@ from oracle import judge, raw
 from seeds import case, seeds
 
 from pd_launch.launcher.cli import main
+from tests.sampling import SEED, size
 
+pytestmark = pytest.mark.slow
 FORMS = ("text", "concise", "json", "sarif", "github", "junit")
 PROFILE = Path(__file__).resolve().parents[2] / "profiles" / "a3-dp2tp8.yaml"
 
@@ -42,8 +44,9 @@ def told(problems: list[object]) -> str:
     return "\n".join(map(str, problems))
 
 
-@pytest.mark.parametrize("start", range(0, 240, 40))
-def test_mutated_inputs(start: int) -> None:
+@pytest.mark.parametrize("part", range(size(6, 50)))
+def test_mutated_inputs(part: int) -> None:
+    start = SEED * 1_000_000 + part * 40
     for number in range(start, start + 40):
         problems = judge(*case(number), fix=number % 4 == 0)
         assert not [p for p in problems if p.what != "slow"], f"input {number}: {told([*problems])}"
@@ -56,9 +59,9 @@ def test_hostile_inputs(name: str) -> None:
     assert not [p for p in problems if p.what != "slow"], told([*problems])
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(size(12, 120)))
 def test_the_command_leaves_its_input_alone(number: int, tmp_path: Path, run: Run) -> None:
-    random = Random(number)
+    random = Random(f"{SEED} {number}")
     name, text = random.choice(list(random.choice(seeds()).items()))
     content = mutate(random, text, text).encode("utf-8", "replace")
     content = (
@@ -73,9 +76,9 @@ def test_the_command_leaves_its_input_alone(number: int, tmp_path: Path, run: Ru
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(size(12, 120)))
 def test_command_lines(number: int, run: Run) -> None:
-    random = Random(number)
+    random = Random(f"{SEED} {number}")
     text = random.choice([t for files in seeds() for name, t in files.items() if name.endswith(".sh")])
     words = [word for word in mutate(random, text, text).split() if "\0" not in word][:60]
     status, out, err = run("check", "--format", "json", "--", "vllm", "serve", *words)
@@ -83,9 +86,9 @@ def test_command_lines(number: int, run: Run) -> None:
     json.loads(out)
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(size(12, 120)))
 def test_settings(number: int, run: Run) -> None:
-    random = Random(number)
+    random = Random(f"{SEED} {number}")
     line = random.choice(
         ("decode.parallel.data=4", "decode.offload={per_rank: 1GiB}", "nodes.decode=[{address: auto}]")
     )
@@ -94,9 +97,9 @@ def test_settings(number: int, run: Run) -> None:
     assert status in (0, 1, 2), err
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(size(12, 120)))
 def test_host_facts_and_config_files(number: int, tmp_path: Path, run: Run) -> None:
-    random = Random(number)
+    random = Random(f"{SEED} {number}")
     facts = '{"mem_total": 1099511627776, "npus": 8, "ports_in_use": [8000], "memlock": 65536, "vllm": "0.25.1"}'
     config = '[tool.pd-launch]\nselect = ["PD1"]\nfail_on = "error"\n[tool.pd-launch.severity]\nPD406 = "info"\n'
     (tmp_path / "decode.sh").write_text("vllm serve m --tensor-parallel-size 8\n", "utf-8")

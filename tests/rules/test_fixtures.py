@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check import Checked, run_checks
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
@@ -53,8 +53,8 @@ class Fixture:
         elif value:
             raise AssertionError(f"{self.path}: {key}={value} is no directive")
 
-    def findings(self, lang: str = "en") -> list[Finding]:
-        return check(read_texts(self.files, target=self.target, host=self.host), lang=lang)
+    def check(self) -> Checked:
+        return run_checks(read_texts(self.files, target=self.target, host=self.host))
 
     def __str__(self) -> str:
         return str(self.path.relative_to(HERE))
@@ -111,26 +111,31 @@ def test_fixtures_belong_to_rules() -> None:
 
 @pytest.mark.parametrize("fixture", FIRES, ids=str)
 def test_fires(fixture: Fixture) -> None:
-    findings = fixture.findings()
-    own = [f for f in findings if f.code == fixture.code]
-    assert own, f"{fixture.code} is silent; reported:\n{_show(findings)}"
+    checked = fixture.check()
+    own = [f for f in checked.findings if f.code == fixture.code]
+    assert own, f"{fixture.code} is silent; reported:\n{_show(checked.findings)}"
     if fixture.severity:
         assert {f.severity for f in own} == {fixture.severity}, _show(own)
     for name, line in fixture.places:
         assert (name, line) in {(f.file, f.line) for f in own}, f"not in {name}, line {line}:\n{_show(own)}"
+    assert_complete_in_both_languages(fixture, checked)
 
 
 @pytest.mark.parametrize("fixture", SILENT, ids=str)
 def test_silent(fixture: Fixture) -> None:
-    own = [f for f in fixture.findings() if f.code == fixture.code]
+    checked = fixture.check()
+    own = [f for f in checked.findings if f.code == fixture.code]
     assert not own, _show(own)
+    assert_complete_in_both_languages(fixture, checked)
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=str)
-def test_report_is_complete_in_both_languages(fixture: Fixture) -> None:
-    english, chinese = fixture.findings("en"), fixture.findings("zh")
-    assert [(f.code, f.line, f.column) for f in english] == [(f.code, f.line, f.column) for f in chinese]
-    for finding in [*english, *chinese]:
+def assert_complete_in_both_languages(fixture: Fixture, checked: Checked) -> None:
+    """The rules have run once; what they say is looked at in English and in Chinese."""
+    chinese = checked.rendered("zh")
+    said = {(f.code, f.file, f.line, f.column, f.message) for f in chinese}
+    assert len(said) == len(chinese), f"two findings are one in Chinese:\n{_show(chinese)}"
+    assert checked.rendered("en") == checked.findings
+    for finding in [*checked.findings, *chinese]:
         assert finding.message and finding.why, finding
         assert 1 <= finding.line <= len(fixture.files[finding.file].splitlines() or [""]) + 1, finding
         finding.model_dump_json()

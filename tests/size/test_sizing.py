@@ -108,6 +108,7 @@ def test_tokens_in_blocks_is_the_inverse(blocks: int, drafts: int) -> None:
     assert tokens == 0 or layout.blocks_for(tokens, drafts) <= blocks
 
 
+CPU = ("--hardware", "cpu", "--target", "vllm==0.32.0")
 LAYOUT = Layout(world=8, engines=2, data=2, nodes=1, rings=4160 * MIB, ascend=True)
 GEOMETRY = Geometry(128, 61 * 576 * 2 * 128, True)
 
@@ -129,6 +130,19 @@ def test_what_fits_a_memory_stays_below_it(gib: int) -> None:
     assert sizing.per_node + LAYOUT.rings + LAYOUT.ranks * 8 * GIB <= gib * GIB
     assert sizing.pod_memory <= gib * GIB
     assert sizing.per_rank % MIB == 0
+
+
+def test_a_budget_is_enough_on_every_processor() -> None:
+    """Without AMX a block of MLA has 16 tokens, with AMX the 128 of the default: the larger one rounds more up."""
+    found = json.loads(run("--model", "DeepSeek-V3", *CPU, "--requests", "4", "--tokens", "1000", "--format", "json"))
+    assert (found["block_tokens"], found["exact"], found["requests"]) == (128, False, 4)
+    assert "without AMX a block is 16 tokens" in found["note"] and "with AMX a block is 128 tokens" in found["note"]
+
+
+def test_a_block_that_vllm_refuses_on_cpus_is_not_sized() -> None:
+    words = ("--model", "Qwen/Qwen3-32B", *CPU, "--requests", "1", "--tokens", "5", "--block-size", "16")
+    result = CliRunner().invoke(cli, ["size", *words])
+    assert result.exit_code == 1 and "refuses blocks of 16 tokens" in result.output, result.output
 
 
 def test_too_little_memory() -> None:

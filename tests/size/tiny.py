@@ -81,7 +81,10 @@ class Case:
 
     config: dict[str, Any]
     flags: dict[str, Any] = field(default_factory=dict)
-    block: int = 32
+    block: int | None = 32
+    """What --block-size says; None: nothing."""
+    processor: tuple[bool, bool] | None = None
+    """Whether torch says that there is AMX, and AVX512-BF16; None: as it is here."""
     offload: bool = True
     since: str = "0.23.0"
     """The first vLLM whose CPU build can run it, as far as it was tried."""
@@ -89,6 +92,7 @@ class Case:
     """The first vLLM whose blocks can be told; before, no figure may be called exact."""
 
 
+AMX, BF16, NEITHER = (True, True), (False, True), (False, False)
 CASES: dict[str, Case] = {
     "gqa": Case(_LLAMA),
     "gqa float32": Case({**_LLAMA, "torch_dtype": "float32"}, {"dtype": "float32"}),
@@ -117,7 +121,10 @@ CASES: dict[str, Case] = {
         {"disable-hybrid-kv-cache-manager": True},
     ),
     "pp2": Case({**_LLAMA, "num_hidden_layers": 5}, {"pipeline-parallel-size": 2}),
-    "mla": Case(_MLA, block=16, since="0.32.0"),
+    "gqa, blocks of 16": Case(_LLAMA, block=16),
+    "gqa, blocks of 24": Case(_LLAMA, block=24),
+    "gqa, no block size": Case(_LLAMA, block=None),
+    "mla": Case(_MLA, since="0.32.0"),
     "mtp": Case(
         {
             **_MLA,
@@ -128,11 +135,20 @@ CASES: dict[str, Case] = {
             "scoring_func": "sigmoid",
         },
         {"speculative-config": {"method": "mtp", "num_speculative_tokens": 2}},
-        block=16,
         since="0.32.0",
     ),
+    "mla, no block size, AMX": Case(_MLA, block=None, since="0.32.0", processor=AMX),
+    "mla, AMX": Case(_MLA, block=64, since="0.32.0", processor=AMX),
+    "mla, blocks of 16, AMX": Case(_MLA, block=16, since="0.32.0", processor=AMX),
+    "mla, no AMX": Case(_MLA, block=64, since="0.32.0", processor=BF16),
+    "mla, no block size, no AMX": Case(_MLA, block=None, since="0.32.0", processor=BF16),
     "delta net": Case(_NEXT, offload=False),
     "delta net fp32 state": Case({**_NEXT, "mamba_ssm_dtype": "float32"}, offload=False),
+    "delta net, AMX": Case(_NEXT, offload=False, processor=AMX),
+    "delta net, BF16 without AMX": Case(_NEXT, offload=False, processor=BF16),
+    "delta net, neither": Case(_NEXT, offload=False, processor=NEITHER),
+    "delta net, 16 bits, AMX": Case(_NEXT, {"mamba-ssm-cache-dtype": "bfloat16"}, offload=False, processor=AMX),
+    "delta net, 16 bits, neither": Case(_NEXT, {"mamba-ssm-cache-dtype": "bfloat16"}, offload=False, processor=NEITHER),
 }
 CACHE_BYTES = 50_000_000
 BUDGET = 7_000_000
@@ -150,11 +166,12 @@ def engine_arguments(case: Case, folder: Path) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": str(folder),
         "kv_cache_memory_bytes": CACHE_BYTES,
-        "block_size": case.block,
         "max_model_len": 512,
         "max_num_seqs": 4,
         **{name.replace("-", "_"): value for name, value in case.flags.items()},
     }
+    if case.block is not None:
+        arguments["block_size"] = case.block
     if case.offload:
         arguments["kv_transfer_config"] = {
             "kv_connector": "RecomputeCPUOffloadConnector",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervise.harness import Bench, free_ports
+from tests.ports import free_ports
+from tests.supervise.harness import Bench
 
 
 @pytest.fixture(autouse=True, scope="session")

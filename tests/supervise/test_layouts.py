@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
-from tests.supervise.harness import Bench, free_ports, wait_for
+from tests.ports import free_ports
+from tests.supervise.harness import PATIENCE, Bench, wait_for
 
 GOLDEN = Path(__file__).with_name("golden")
 PROFILE = """
@@ -123,7 +124,7 @@ def test_each_node_really_starts(bench: Bench, name: str, node: int) -> None:
     else:
         bench.until_ready(len(planned))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(15) == 0
+    assert process.wait(PATIENCE) == 0, bench.err
     bench.assert_nothing_left()
 
 
@@ -145,7 +146,7 @@ def test_one_rank_for_an_orchestrator(bench: Bench, name: str) -> None:
     assert given["argv"][given["argv"].index("--data-parallel-rank") + 1] == str(rank)
     assert "--data-parallel-multi-port-external-lb" not in given["argv"]
     process.terminate()
-    assert process.wait(15) == 0
+    assert process.wait(PATIENCE) == 0, bench.err
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_a_variable_that_is_set_otherwise_is_reported(bench: Bench) -> None:
     assert bench.err.count("STUB_ONLY is already set otherwise; the profile's value is used") == 1
     assert "UNTOUCHED" not in bench.err
     process.terminate()
-    process.wait(15)
+    process.wait(PATIENCE)
 
 
 def test_show_origin(tmp_path: Path) -> None:
@@ -237,5 +238,5 @@ def test_the_shutdown_timeout_of_the_engine_is_added_to_the_grace_period(bench: 
     process = bench.start("decode", "--profile", path, "--no-host", "--", "--shutdown-timeout", "40")
     bench.until_ready(2)
     process.terminate()
-    assert process.wait(15) == 0
+    assert process.wait(PATIENCE) == 0, bench.err
     assert wait_for(lambda: "KILL follows in 60 s" in bench.err, bench.err)

@@ -8,7 +8,9 @@ from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.cpu_blocks import CPU_MLA_SINCE, MLA_BLOCK, cpu_step
 from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
 
 ZH = """
@@ -19,7 +21,10 @@ block size 会被改掉,或会被拒绝
 在 vllm-ascend 上检查 --block-size:没有 Mamba 层的模型只要开着前缀缓存或分块预填充(默认开),就会被改成 128(
 DeepSeek-V4 允许
 32、64、128,其余改为 32),写了别的值是 warning;使用 DCP 或 PCP 并有 --kv-transfer-config 时,block size 必须等于
---cp-kv-cache-interleave-size,否则引擎拒绝(error)。模型未知时不报告。
+--cp-kv-cache-interleave-size,否则引擎拒绝(error)。
+在 CPU 上检查 vLLM 不接受的值:必须是 32 的倍数(0.27.1 及以前是 16 的倍数),否则引擎拒绝(error)。
+MLA 模型由处理器决定:没有 AMX 时写什么都是 16,有 AMX 时必须是 32 的倍数;所以 16 是 info,
+两种处理器上都不对的值是 warning。模型未知时不报告。
 
 ## 为什么重要
 
@@ -27,11 +32,12 @@ DeepSeek-V4 允许
 
 ## 适用版本
 
-vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。
+vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。CPU 上的 vLLM 0.27.1 和 0.32.0;MLA 自 0.32.0 起。
 
 ## 来源
 
 vllm_ascend/utils.py(refresh_block_size)与 vllm_ascend/platform.py(_validate_sfa_dcp_kv_sp),0.18.0 到 0.27.1rc1。
+CPU:vllm/platforms/cpu.py(check_and_update_config)及其注意力后端,0.27.1 和 0.32.0,两种处理器都在引擎上试过。
 """
 
 
@@ -44,7 +50,10 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Looks at --block-size on vllm-ascend. A model without Mamba layers gets 128 while prefix caching or chunked
     prefill is on (the default); DeepSeek-V4 may have 32, 64 or 128 and gets 32 otherwise: another value is a warning.
     With DCP or PCP and a --kv-transfer-config the block size must equal --cp-kv-cache-interleave-size, or the engine
-    refuses it (error). Silent where the model is unknown.
+    refuses it (error). On CPUs it looks for what vLLM refuses: a block must be a multiple of 32 tokens (up to 0.27.1 of
+    16), or the engine does not start (error). For MLA the processor decides: without AMX a block has 16 tokens whatever
+    is written, with AMX it must be a multiple of 32; so 16 is an info, and what is right on neither is a warning.
+    Silent where the model is unknown.
 
     ## Why it matters
 
@@ -69,16 +78,20 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on.
+    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on. vLLM 0.27.1 and 0.32.0 on CPUs; MLA from 0.32.0 on.
 
     ## Sources
 
     vllm_ascend/utils.py (refresh_block_size) and vllm_ascend/platform.py (_validate_sfa_dcp_kv_sp) at 0.18.0 to
-    0.27.1rc1.
+    0.27.1rc1. CPUs: vllm/platforms/cpu.py (check_and_update_config) and its attention backends at 0.27.1 and 0.32.0,
+    run on both as on processors with and without AMX.
     """
-    if not deployment.target.is_ascend:
-        return
     written = node.number("block-size", 0)
+    if not deployment.target.is_ascend:
+        facts = model_of(node)
+        if written and facts is not None and node.hardware is not None and node.hardware.kind == "cpu":
+            yield from _on_cpu(node, deployment, facts, written)
+        return
     yield from _interleave(node, written)
     facts = model_of(node)
     if not written or facts is None or facts.hybrid is not False or _keeps_block_size(node):
@@ -96,6 +109,43 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg(f"write {real}", f"写 {real}"),
         fix=fix(Msg(f"write {real}", f"写成 {real}"), right, safe=True),
+    )
+
+
+def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written: int) -> Iterator[Hit]:
+    """Yield what vLLM on CPU refuses. Hybrid models have their blocks rounded up, and none refused."""
+    step, place = cpu_step(deployment.target), at(node, "block-size")
+    if facts.hybrid is not False or facts.attention is None or written % step == 0:
+        return
+    mla = facts.attention == "mla"
+    if mla and not deployment.target.vllm_at_least(CPU_MLA_SINCE):
+        return
+    fitting = -(-written // step) * step
+    write = Msg(f"write {fitting}", f"写 {fitting}")
+    if not mla:
+        yield Hit(
+            place,
+            Msg(
+                f"vLLM on CPU refuses --block-size {written}: it must be a multiple of {step}",
+                f"CPU 上的 vLLM 拒绝 --block-size {written}:必须是 {step} 的倍数",
+            ),
+            write,
+            severity="error",
+        )
+        return
+    yield Hit(
+        place,
+        Msg(
+            f"on a CPU with AMX vLLM refuses --block-size {written} for MLA: it must be a multiple of {step}"
+            + ("" if written == MLA_BLOCK else f"; without AMX it is changed to {MLA_BLOCK}"),
+            f"在有 AMX 的 CPU 上,vLLM 对 MLA 拒绝 --block-size {written}:必须是 {step} 的倍数"
+            + ("" if written == MLA_BLOCK else f";没有 AMX 时会被改成 {MLA_BLOCK}"),
+        ),
+        Msg(
+            f"write {fitting}, which starts on both; without AMX a block has {MLA_BLOCK} tokens whatever is written",
+            f"写 {fitting},两种处理器上都能启动;没有 AMX 时写什么都是 {MLA_BLOCK}",
+        ),
+        severity="info" if written == MLA_BLOCK else "warning",
     )
 
 
