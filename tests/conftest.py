@@ -1,8 +1,9 @@
 """What the tests start takes signals as at a terminal, also under nohup and in background jobs, which ignore some.
 
 Engines are forked from this process: OpenMP keeps to one thread in it, because threads that it had would be missing in
-the fork, which would wait for them for ever. A run says at its start which samples it takes, and at its end in which
-files its time went; processes that pytest-xdist starts side by side are added up.
+the fork, which would wait for them for ever. What the user's shell sets for pd-launch, for the language or for an
+engine does not reach the tests, which set what they mean. A run says at its start which samples it takes, and at its
+end in which files its time went; processes that pytest-xdist starts side by side are added up.
 """
 
 from __future__ import annotations
@@ -19,6 +20,19 @@ from tests.sampling import SEED, WHOLE, said
 from tests.timing import spent
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
+
+OURS = {
+    f"PD_LAUNCH_{name}" for name in ("CACHE", "SHOW", "GOLDEN", "RECORD", "TEST_MODELS", "LEDGER_RUNS", "BENCH_LOG")
+}
+"""Variables that are for the tests themselves."""
+OTHERS = {
+    "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "HF_TOKEN", "VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT",
+    "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES",
+}  # fmt: skip
+for _name in list(os.environ):
+    if _name.startswith("LC_") or _name in OTHERS or (_name.startswith("PD_LAUNCH_") and _name not in OURS):
+        del os.environ[_name]
+os.environ["LANG"] = "C.UTF-8"
 
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
