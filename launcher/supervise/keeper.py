@@ -62,7 +62,7 @@ class Keeper:
     def _finish_output(self) -> None:
         """Wait for what is still on its way out; not long, where nobody reads it."""
         self._voice.close()
-        if not self._voice.is_alive():
+        if self._voice.ident is None:  # not "is not alive": it may have ended just now
             self._voice.start()
         until = time.monotonic() + _LAST_OUTPUT
         for thread in (*self._pumps, self._voice):

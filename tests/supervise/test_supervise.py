@@ -7,10 +7,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from pd_launch.launcher.supervise.keeper import Keeper
+from pd_launch.launcher.supervise.output import Voice
 from tests.supervise.harness import PATIENCE, Bench, positions, wait_for
 
 BOTH = ("--no-host", "--grace", "8")
@@ -278,3 +281,18 @@ def test_the_terminals_interrupt_reaches_the_engines_once(bench: Bench, external
     assert bench.out.count("rank 0 got SIGINT") == 1
     assert "killing" not in bench.err
     bench.assert_nothing_left()
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_the_end_waits_for_messages_whether_their_thread_has_ended_or_never_began(started: bool) -> None:
+    """One that had ended between two looks at it was started again, and a supervisor that had done all gave 70."""
+    said: list[bytes] = []
+    keeper = object.__new__(Keeper)
+    keeper._voice, keeper._pumps = Voice(SimpleNamespace(line=said.append)), []  # type: ignore[arg-type]
+    keeper._voice.say("the last message")
+    if started:
+        keeper._voice.close()
+        keeper._voice.start()
+        keeper._voice.join()
+    keeper._finish_output()
+    assert said == [b"pd-launch: the last message"]
