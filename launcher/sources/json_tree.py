@@ -439,7 +439,8 @@ def _rest(reader: _Reader) -> None:
 def _unwrap(text: Text) -> tuple[Text, list[Fault]]:
     """Take off quotes that are part of the value, as in ``VALUE="'{…}'"``."""
     value = text.value.strip()
-    if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"" and value[1:].lstrip()[:1] in ("{", "["):
+    inside = value[1:-1].strip()
+    if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"" and inside[:1] + inside[-1:] in ("{}", "[]"):
         start = text.value.index(value[0])
         end = text.value.rindex(value[0])
         first = text.origin(start, start + 1)
