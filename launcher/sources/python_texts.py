@@ -88,25 +88,19 @@ def literals(source: SourceFile, start: int, end: int, value: object) -> Text | 
     """
     raw = source.text[start:end]
     parts: list[Part] = []
+    starts = [0, *(match.end() for match in re.finditer("\n", raw))]
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"({raw})").readline):
             if token.type != tokenize.STRING:
                 continue
             line, column = token.start
-            at = start + _line_start(raw, line) + column - (line == 1)
+            at = start + starts[line - 1] + column - (line == 1)
             piece = ast.literal_eval(token.string)
             inner = token.string.find(piece) if isinstance(piece, str) else -1
             parts += [(c, at + inner + i if inner >= 0 else at) for i, c in enumerate(piece)]
     except (tokenize.TokenError, SyntaxError, ValueError, TypeError):
         return None
     return _text(parts, source, start) if "".join(part for part, _ in parts) == value else None
-
-
-def _line_start(text: str, line: int) -> int:
-    at = 0
-    for _ in range(line - 1):
-        at = text.find("\n", at) + 1
-    return at
 
 
 def _sum(expression: ast.BinOp, value: Value, source: SourceFile, start: int) -> Text | None:
