@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pd_launch.launcher.check import Checked, Selection, run_checks, worst
+from pd_launch.launcher.check import Selection, worst
 from pd_launch.launcher.commands.common import (
+    MAX_FILE,
     STDIN,
+    TooLarge,
     as_text,
     codes,
     host_option,
@@ -20,6 +22,7 @@ from pd_launch.launcher.commands.common import (
     parse_target_option,
     read_source,
     say_passed_over,
+    size_option,
     split_command,
     terminal_columns,
     use_colour,
@@ -27,13 +30,13 @@ from pd_launch.launcher.commands.common import (
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.files import write_atomically
+from pd_launch.launcher.jobs import Outcome, check_inputs, default_jobs
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets import all_secrets, hide, mask
-from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.launcher.sources.read import MAX_SIZE, Inputs, read
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
-from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
 from pd_launch.schemas.values import SourceFile
 
@@ -58,6 +61,8 @@ class CheckOptions:
     fix: bool
     unsafe_fixes: bool
     diff: bool
+    max_size: str | None
+    jobs: int | None
     show_config: bool
     color: str
     lang: str | None
@@ -80,12 +85,14 @@ def check_command(options: CheckOptions) -> int:
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
     inputs = Inputs(
-        [read_source(path) for path in paths],
+        [],
         [as_text(word) for word in command],
         parse_target_option(config.target if options.target is None else options.target),
         host_option(options.host, options.host_facts),
         options.separate,
+        size_option(options.max_size, MAX_SIZE),
     )
+    _read_files(inputs, paths)
     for name in ("select", "ignore"):
         _known_codes(name, codes(getattr(options, name)))
     selection = Selection(
@@ -98,6 +105,19 @@ def check_command(options: CheckOptions) -> int:
         return _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
+
+
+def _read_files(inputs: Inputs, paths: Sequence[str]) -> None:
+    """Read the files of a call; of one that is too large to be held there is only the name."""
+    large = set()
+    for path in paths:
+        try:
+            source = read_source(path, max(MAX_FILE, inputs.max_size))
+        except TooLarge:
+            source = SourceFile(STDIN if path == "-" else as_text(path), "")
+            large.add(source.path)
+        inputs.files.append(source)
+    inputs.large = frozenset(large)
 
 
 def _known_codes(option: str, words: Sequence[str]) -> None:
@@ -121,12 +141,11 @@ def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on:
         else:
             _write_fixed(fixed)
             inputs.files = [SourceFile(s.path, fixed.after.get(s.path, s.text), s.exact) for s in inputs.files]
-    deployments = read(inputs)
-    say_passed_over(inputs.target, (deployment.target for deployment in deployments))
-    checked = run_checks(deployments, selection, lang)
+    outcome = check_inputs(inputs, selection, lang, options.jobs or default_jobs(inputs))
+    say_passed_over(inputs.target, outcome.targets)
     if not options.diff:
-        _print(checked, deployments, inputs, options, lang)
-    highest = worst(checked.findings)
+        _print(outcome, inputs, options, lang)
+    highest = worst(outcome.checked.findings)
     return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
 
 
@@ -143,7 +162,7 @@ def _exact(inputs: Inputs) -> Inputs:
     if not skipped:
         return inputs
     files = [source for source in inputs.files if source.exact]
-    return Inputs(files, inputs.command, inputs.target, inputs.host, inputs.separate)
+    return replace(inputs, files=files)
 
 
 def _write_fixed(fixed: Fixed) -> None:
@@ -167,11 +186,8 @@ def _config(paths: Sequence[str]) -> Config:
         raise click.ClickException(clean(str(error))) from None
 
 
-def _print(
-    checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
-) -> None:
-    secrets = all_secrets(deployments)
-    text = _rendered(hide(checked.findings, secrets), checked.suppressed, secrets, deployments, inputs, options, lang)
+def _print(outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> None:
+    text = _rendered(hide(outcome.checked.findings, outcome.secrets), outcome, inputs, options, lang)
     stdin = next((source for source in inputs.files if source.path == STDIN), None)
     if stdin is not None and options.fix:
         write(stdin.text)  # the fixed input is the result; the report goes beside it
@@ -180,17 +196,9 @@ def _print(
         write(text, options.output)
 
 
-def _rendered(
-    findings: list[Finding],
-    suppressed: int,
-    secrets: list[str],
-    deployments: Sequence[Deployment],
-    inputs: Inputs,
-    options: CheckOptions,
-    lang: str,
-) -> str:
-    summary = Summary.of(findings, len(inputs.files) or 1, suppressed)
-    targets = [deployment.target for deployment in deployments]
+def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> str:
+    summary = Summary.of(findings, len(inputs.files) or 1, outcome.checked.suppressed)
+    targets = outcome.targets
     if options.form == "json":
         target = TargetInfo.of(targets[0] if targets else newest(True))
         report = Report(target=target, findings=findings, summary=summary)
@@ -211,7 +219,7 @@ def _rendered(
         from pd_launch.launcher.report.junit import junit
 
         return junit(findings, [source.path for source in inputs.files])
-    sources = {path: source for d in deployments for path, source in d.sources.items()}
     colour = options.output is None and use_colour(options.color, sys.stdout)
     columns = terminal_columns(sys.stdout) if options.output is None else None
-    return TextReport(sources, colour, lang, secrets, columns).render(findings, summary, targets) + "\n"
+    report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut)
+    return report_.render(findings, summary, targets) + "\n"
