@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.ignores import apply_ignores
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
 from pd_launch.launcher.rules.releases import hits_of
+from pd_launch.launcher.sources.limits import NOT_FOLLOWED, not_followed
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import Origin
 
 OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
 """The rules that speak of a value that is still a placeholder: what the real one will be, no rule knows."""
+LIMITS = "PD014"
+"""The rule about what was not followed: it is run behind those that may be cut short."""
 IGNORES = "PD013"
 """The rule about ignore comments: it is run behind all others, on what they suppressed."""
 
@@ -55,6 +59,8 @@ class Checked:
 
     findings: list[Finding]
     suppressed: int = 0
+    cut: int = 0
+    """Places where reading stopped at a limit, with or without a finding."""
     hits: list[tuple[Rule, Hit]] = field(default_factory=list)
     selection: Selection = field(default_factory=Selection)
 
@@ -74,17 +80,34 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
     rules = [rule for rule in all_rules().values() if selection.takes(rule)]
     found: dict[tuple[object, ...], Finding] = {}
     origins: dict[tuple[object, ...], tuple[Rule, Hit]] = {}
-    suppressed = 0
+    suppressed = cut = 0
     for deployment in deployments:
         findings = _findings(deployment, [rule for rule in rules if rule.code != IGNORES], selection, lang, origins)
-        kept, count, faults = apply_ignores(findings, deployment, (rule.code for rule in rules))
+        ran = () if budget.is_spent() else tuple(rule.code for rule in rules)
+        kept, count, faults = apply_ignores(findings, deployment, ran)
         suppressed += count
         deployment.faults = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
         kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang, origins)
         for finding in kept:
             found.setdefault(_identity(finding), finding)
+        cut += sum(1 for _ in deployment.faults_of(NOT_FOLLOWED))
     ordered = sorted(found.values(), key=Finding.sort_key)
-    return Checked(ordered, suppressed, [origins[_identity(finding)] for finding in ordered], selection)
+    return Checked(ordered, suppressed, cut, [origins[_identity(finding)] for finding in ordered], selection)
+
+
+def merged(parts: Iterable[Checked]) -> Checked:
+    """Return what was found in parts of a call as if it was checked at once."""
+    found: dict[tuple[object, ...], Finding] = {}
+    whole = Checked([])
+    for part in parts:
+        whole.suppressed += part.suppressed
+        whole.cut += part.cut
+        for finding in part.findings:
+            key = _identity(finding)
+            if key not in found or found[key].fix is None:  # only the part that was given a file can fix it
+                found[key] = finding
+    whole.findings = sorted(found.values(), key=Finding.sort_key)
+    return whole
 
 
 def unfiltered(deployments: Iterable[Deployment], lang: str = "en") -> list[Finding]:
@@ -107,15 +130,37 @@ def _findings(
     """Return the findings of ``rules``; ``origins`` takes in which hit each is of, by its identity."""
     found: dict[tuple[object, ...], Finding] = {}
     unfilled = places(deployment)
-    for rule in rules:
-        for hit in hits_of(rule, deployment):
-            if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
-                continue
-            if selection.takes_in(rule, hit.origin.file):
-                finding = _finding(rule, hit, lang, selection)
-                found.setdefault(_identity(finding), finding)
-                origins.setdefault(_identity(finding), (rule, hit))
+    seen: set[tuple[object, ...]] = set()
+    for rule, hit in _hits(rules, deployment):
+        key = (rule.code, hit.origin, hit.message)
+        if key in seen:
+            continue  # what many engines share is found for each of them
+        seen.add(key)
+        if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
+            continue
+        if selection.takes_in(rule, hit.origin.file):
+            finding = _finding(rule, hit, lang, selection)
+            found.setdefault(_identity(finding), finding)
+            origins.setdefault(_identity(finding), (rule, hit))
     return list(found.values())
+
+
+def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:
+    """Iterate over what the rules find, as long as the budget lasts; the one that says what was not read is last."""
+    rules = list(rules)
+    rule = None
+    try:
+        for rule in (rule for rule in rules if rule.code != LIMITS):
+            budget.look()
+            yield from ((rule, hit) for hit in hits_of(rule, deployment))
+    except budget.Spent as spent:
+        code = rule.code if rule else ""
+        place = next((source.origin(0, 0) for source in deployment.sources.values()), None)
+        place = deployment.nodes[0].origin if deployment.nodes else place
+        if place is not None:
+            left, left_zh = f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行"
+            deployment.faults.append(not_followed(place, spent.limit, spent.limit_zh, left, left_zh))
+    yield from ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.check import Selection, run_checks, unfiltered
 from pd_launch.launcher.fix_facts import Facts, Touched, facts_of, lost_fact
 from pd_launch.launcher.rules.registry import Msg
@@ -93,12 +94,15 @@ def vetted(
     """
     fixable = [finding for finding in findings if finding.fix]
     refused: dict[_Key, Refusal] = {}
-    for group in _groups(inputs, deployments) if fixable else ():
+    groups = _groups(inputs, deployments) if fixable else []
+    for group in groups:
         own = [finding for finding in fixable if finding.file in group]
         if own:
             files = [source for source in inputs.files if source.path in group]
             refused |= _Trial(replace(inputs, files=files), lang).vet(own)
-    return [f.model_copy(update={"fix": None}) if f.fix and _key(f) in refused else f for f in findings]
+    ours = set().union(*groups)  # what an input names and nobody gave is read, never written
+    lost = {_key(f) for f in fixable if f.file not in ours or _key(f) in refused}
+    return [f.model_copy(update={"fix": None}) if f.fix and _key(f) in lost else f for f in findings]
 
 
 def vetted_profile(findings: list[Finding], deployment: Deployment, lang: str) -> list[Finding]:
@@ -208,8 +212,10 @@ class _Trial:
     def _look(self, texts: Mapping[str, str]) -> _State:
         self.checks += 1
         files = [SourceFile(path, text) for path, text in texts.items()]
-        deployments = read(replace(self.inputs, files=files))
-        return _State(deployments, unfiltered(deployments, self.lang), facts_of(deployments))
+        with budget.limited():
+            deployments = read(replace(self.inputs, files=files))
+        with budget.limited():
+            return _State(deployments, unfiltered(deployments, self.lang), facts_of(deployments))
 
 
 def _objection(batch: Sequence[Finding], before: _State, after: _State, changes: Mapping[str, Change]) -> Msg | None:

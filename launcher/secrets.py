@@ -98,6 +98,17 @@ class Secrets:
 NONE = Secrets()
 
 
+def together(parts: Iterable[Secrets], sources: Mapping[str, SourceFile]) -> Secrets:
+    """Return the secrets of several parts of an input as one; ``sources`` are the files of all of them."""
+    parts = list(parts)
+    places: dict[str, list[Span]] = {}
+    for part in parts:
+        for file, spans in part.places.items():
+            places[file] = _joined([*places.get(file, ()), *spans])
+    values = {value for part in parts for value in part.values}
+    return Secrets(_longest_first(values), frozenset().union(*(part.words for part in parts)), places, sources)
+
+
 def all_secrets(deployments: Iterable[Deployment]) -> Secrets:
     """Return every secret of an input."""
     found: set[str] = set()

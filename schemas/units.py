@@ -12,7 +12,7 @@ from fractions import Fraction
 from pd_launch.schemas.errors import ValueFault, written
 
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
-_SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)\s*", re.ASCII)
+_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", re.ASCII)
 SIZE_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGgTt](i?[Bb]?)?|[Bb])?\s*$"
 """The same for a JSON Schema, in which an editor checks what is being typed."""
 
@@ -38,7 +38,7 @@ def parse_size(value: object) -> int:
         if value < 0:
             raise SizeError(f"{value} is negative: a size is zero or more", f"{value} 是负数:大小不能小于零")
         return value
-    match = _SIZE.fullmatch(value)
+    match = _SIZE.fullmatch(value.strip())
     if not match:
         raise SizeError(
             f"{value!r} is not a size: write a number and a unit, such as 16GiB",

@@ -248,7 +248,7 @@ class Node:
     value: Any
     origin: Origin
     key: Origin | None = None
-    shadowed: list[Node] = field(default_factory=list)
+    shadowed: list[Node] = field(default_factory=list, repr=False, compare=False)
     related: tuple[Origin, ...] = ()
     """Further places that a derived value follows from."""
     text: Text | None = None

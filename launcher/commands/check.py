@@ -9,10 +9,12 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.check import Checked, Selection, run_checks, worst
+from pd_launch.launcher.check import Selection, worst
 from pd_launch.launcher.commands.common import (
+    MAX_FILE,
     STDIN,
     USAGE,
+    TooLarge,
     as_text,
     codes,
     host_option,
@@ -20,19 +22,21 @@ from pd_launch.launcher.commands.common import (
     parse_target_option,
     read_source,
     say_passed_over,
+    size_option,
     split_command,
     terminal_columns,
     use_colour,
     write,
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
+from pd_launch.launcher.jobs import Outcome, check_inputs, default_jobs
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.secrets import Secrets, all_secrets, hide
-from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.launcher.secrets import hide
+from pd_launch.launcher.sources.limits import MAX_SIZE
+from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
-from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import newest
 from pd_launch.schemas.values import SourceFile
 
@@ -55,6 +59,8 @@ class CheckOptions:
     unsafe_fixes: bool
     diff: bool
     exit_zero: bool
+    max_size: str | None
+    jobs: int | None
     show_config: bool
     color: str
     lang: str | None
@@ -76,16 +82,17 @@ def check_command(options: CheckOptions) -> int:
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
-    files, missing = _readable(paths)
-    if missing and not files and not command:
-        return USAGE
     inputs = Inputs(
-        files,
+        [],
         [as_text(word) for word in command],
         parse_target_option(config.target if options.target is None else options.target),
         host_option(options.host, options.host_facts),
         options.separate,
+        size_option(options.max_size, MAX_SIZE),
     )
+    missing = _read_files(inputs, paths)
+    if missing and not inputs.files and not command:
+        return USAGE
     for name in ("select", "ignore"):
         _known_codes(name, codes(getattr(options, name)))
     selection = Selection(
@@ -101,16 +108,25 @@ def check_command(options: CheckOptions) -> int:
     return USAGE if missing else 0 if options.exit_zero else found
 
 
-def _readable(paths: Sequence[str]) -> tuple[list[SourceFile], bool]:
-    """Return the files that can be read, and whether there is another: it is named and does not stop the rest."""
-    files, missing = [], False
+def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
+    """Read the files of a call; of one that is too large to be held there is only the name.
+
+    Return whether one of them cannot be read: it is named, and does not stop the rest.
+    """
+    large, missing = set(), False
     for path in paths:
         try:
-            files.append(read_source(path))
+            source = read_source(path, max(MAX_FILE, inputs.max_size))
+        except TooLarge:
+            source = SourceFile(STDIN if path == "-" else as_text(path), "")
+            large.add(source.path)
         except click.ClickException as error:
             error.show()
             missing = True
-    return files, missing
+            continue
+        inputs.files.append(source)
+    inputs.large = frozenset(large)
+    return missing
 
 
 def _known_codes(option: str, words: Sequence[str]) -> None:
@@ -123,31 +139,19 @@ def _known_codes(option: str, words: Sequence[str]) -> None:
 
 def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
     changes = False
-    deployments = read(inputs)
     if options.fix or options.diff:
         from pd_launch.launcher.commands.fixing import apply_fixes, show_diff
 
         if options.diff:
-            changes = show_diff(inputs, selection, options.unsafe_fixes, deployments, options.output, lang)
+            changes = show_diff(inputs, selection, options.unsafe_fixes, options.output, lang)
         else:
-            inputs.files = apply_fixes(inputs, selection, options.unsafe_fixes, deployments, lang)
-            deployments = read(inputs)
-    say_passed_over(inputs.target, (deployment.target for deployment in deployments))
-    checked = run_checks(deployments, selection, lang)
+            inputs.files = apply_fixes(inputs, selection, options.unsafe_fixes, lang)
+    outcome = check_inputs(inputs, selection, lang, options.jobs or default_jobs(inputs))
+    say_passed_over(inputs.target, outcome.targets)
     if not options.diff:
-        checked.findings = _vetted(checked.findings, inputs, deployments, lang)
-        _print(checked, deployments, inputs, options, lang)
-    highest = worst(checked.findings)
+        _print(outcome, inputs, options, lang)
+    highest = worst(outcome.checked.findings)
     return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
-
-
-def _vetted(findings: list[Finding], inputs: Inputs, deployments: Sequence[Deployment], lang: str) -> list[Finding]:
-    """Return the findings with the fixes alone that would be made."""
-    if not any(finding.fix for finding in findings):
-        return findings
-    from pd_launch.launcher.fix import vetted
-
-    return vetted(inputs, deployments, findings, lang)
 
 
 def _config(paths: Sequence[str]) -> Config:
@@ -158,11 +162,8 @@ def _config(paths: Sequence[str]) -> Config:
         raise click.ClickException(clean(str(error))) from None
 
 
-def _print(
-    checked: Checked, deployments: Sequence[Deployment], inputs: Inputs, options: CheckOptions, lang: str
-) -> None:
-    secrets = all_secrets(deployments)
-    text = _rendered(hide(checked.findings, secrets), checked.suppressed, secrets, deployments, inputs, options, lang)
+def _print(outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> None:
+    text = _rendered(hide(outcome.checked.findings, outcome.secrets), outcome, inputs, options, lang)
     stdin = next((source for source in inputs.files if source.path == STDIN), None)
     if stdin is not None and options.fix:
         write(stdin.text)  # the fixed input is the result; the report goes beside it
@@ -171,17 +172,9 @@ def _print(
         write(text, options.output)
 
 
-def _rendered(
-    findings: list[Finding],
-    suppressed: int,
-    secrets: Secrets,
-    deployments: Sequence[Deployment],
-    inputs: Inputs,
-    options: CheckOptions,
-    lang: str,
-) -> str:
-    summary = Summary.of(findings, len(inputs.files) or 1, suppressed)
-    targets = [deployment.target for deployment in deployments]
+def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> str:
+    summary = Summary.of(findings, len(inputs.files) or 1, outcome.checked.suppressed)
+    targets = outcome.targets
     if options.form == "json":
         target = TargetInfo.of(targets[0] if targets else newest(True))
         report = Report(target=target, findings=findings, summary=summary)
@@ -202,7 +195,7 @@ def _rendered(
         from pd_launch.launcher.report.junit import junit
 
         return junit(findings, [source.path for source in inputs.files])
-    sources = {path: source for d in deployments for path, source in d.sources.items()}
     colour = options.output is None and use_colour(options.color, sys.stdout)
     columns = terminal_columns(sys.stdout) if options.output is None else None
-    return TextReport(sources, colour, lang, secrets, columns).render(findings, summary, targets) + "\n"
+    report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut)
+    return report_.render(findings, summary, targets) + "\n"

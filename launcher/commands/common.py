@@ -19,25 +19,30 @@ STDIN = "<stdin>"
 MAX_FILE = 32 * 1024 * 1024
 
 
-def read_source(path: str) -> SourceFile:
+class TooLarge(click.ClickException):
+    """A file is larger than any that is held in memory."""
+
+
+def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
     """Return a file's text; ``-`` is standard input.
 
     Raises:
-        click.ClickException: it cannot be opened, is a folder, or is larger than 32 MiB.
+        TooLarge: it has more than ``most`` bytes.
+        click.ClickException: it cannot be opened, or is a folder.
     """
     try:
         if path == "-":
-            data, name = sys.stdin.buffer.read(MAX_FILE + 1), STDIN
+            data, name = sys.stdin.buffer.read(most + 1), STDIN
         else:
             name = path
             with Path(path).open("rb") as file:
-                data = file.read(MAX_FILE + 1)
+                data = file.read(most + 1)
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror}") from None
     except ValueError:
         raise click.ClickException(f"{clean(path)!r} is no path") from None
-    if len(data) > MAX_FILE:
-        raise click.ClickException(f"{clean(path)} is larger than 32 MiB: this is no configuration")
+    if len(data) > most:
+        raise TooLarge(f"{clean(path)} is larger than {most >> 20} MiB: this is no configuration")
     text = data.decode("utf-8", "replace")
     return SourceFile(as_text(name), text, exact=text.encode("utf-8") == data)
 
@@ -104,15 +109,32 @@ def load_facts(path: str) -> dict[str, Any]:
         click.ClickException: it cannot be opened, or holds no facts.
     """
     from pd_launch.launcher import host as host_module
+    from pd_launch.launcher.host.contract import MOST_LOOKED_UP
 
     try:
         facts = host_module.read_facts(read_source(path).text, path)
     except host_module.FactsError as error:
         raise click.ClickException(clean(str(error))) from None
-    for key, near in host_module.unknown_keys(facts):
+    unknown = host_module.unknown_keys(facts)
+    for key, near in unknown[:MOST_LOOKED_UP]:
         meant = f"did you mean {near}?" if near else "no fact has this name"
-        click.echo(clean(f"pd-launch: {path}: the key {key} is not used: {meant}"), err=True)
+        shown = key if len(key) <= 100 else f"{key[:100]}…"
+        click.echo(clean(f"pd-launch: {path}: the key {shown} is not used: {meant}"), err=True)
+    if len(unknown) > MOST_LOOKED_UP:
+        click.echo(clean(f"pd-launch: {path}: {len(unknown) - MOST_LOOKED_UP} further keys are not used"), err=True)
     return facts
+
+
+def size_option(text: str | None, default: int) -> int:
+    """Return ``--max-size`` in bytes; nonsense is a usage error."""
+    if text is None:
+        return default
+    from pd_launch.schemas.units import SizeError, parse_size
+
+    try:
+        return parse_size(text)
+    except SizeError as error:
+        raise click.BadParameter(str(error), param_hint="--max-size") from None
 
 
 def codes(text: str | None) -> list[str]:

@@ -15,30 +15,25 @@ from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.fix import Refusal, fix_inputs
 from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.secrets import Secrets, all_secrets, mask, mask_patch
-from pd_launch.launcher.sources.read import Inputs
+from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.finding import Finding
-from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.values import SourceFile
 
 MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
 
 
-def show_diff(
-    inputs: Inputs, selection: Selection, unsafe: bool, deployments: Sequence[Deployment], output: str | None, lang: str
-) -> bool:
+def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | None, lang: str) -> bool:
     """Print what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
-    secrets = all_secrets(deployments)
+    secrets = all_secrets(read(inputs))
     text = mask_patch(fixed.diff(), secrets)
     write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
     _say_refused(fixed.refused, secrets, lang)
     return bool(fixed.changed)
 
 
-def apply_fixes(
-    inputs: Inputs, selection: Selection, unsafe: bool, deployments: Sequence[Deployment], lang: str
-) -> list[SourceFile]:
+def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -> list[SourceFile]:
     """Write the fixed files and say what was done; return the files as they are now."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
     kept: set[str] = set()
@@ -57,7 +52,8 @@ def apply_fixes(
         names = ", ".join(code if count == 1 else f"{code} ×{count}" for code, count in sorted(counts.items()))
         said = f"已修复 {len(done)} 处（{names}）" if lang == "zh" else f"fixed {len(done)} ({names})"
         click.echo(f"pd-launch: {said}", err=True)
-    _say_refused(fixed.refused, all_secrets(deployments), lang)
+    if fixed.refused:
+        _say_refused(fixed.refused, all_secrets(read(inputs)), lang)
     after = {path: text for path, text in fixed.after.items() if path not in kept}
     return [SourceFile(s.path, after.get(s.path, s.text), s.exact) for s in inputs.files]
 

@@ -13,8 +13,9 @@ from typing import IO
 import click
 
 from pd_launch.launcher.commands.common import STDIN, USAGE, as_text, locale_language, use_colour, write
+from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
-from pd_launch.launcher.logs.collect import Collector
+from pd_launch.launcher.logs.collect import MAX_ENGINES, Collector
 from pd_launch.launcher.logs.contract import LogsReport
 from pd_launch.launcher.logs.reader import CHUNK, Hit, Noticed, read_chunks
 from pd_launch.launcher.logs.report import LogsText
@@ -126,12 +127,19 @@ def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
         for chunk in chunks:
             for _ in log.collector.feed(chunk):
                 pass
+    except reader.Unread:
+        most = f"{reader.MAX_UNPACKED >> 20} MiB"
+        told = f"only the first {most} that it unpacks to are read; unpack it, and give the file, for all of it"
+        click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
     except OSError as error:
         raise click.ClickException(f"{clean(log.name)}: {error.strerror}") from None
     except zlib.error as error:
         raise click.ClickException(f"{clean(log.name)}: the archive is damaged ({error})") from None
     for _ in log.collector.close():
         pass
+    if log.collector.crowded:
+        told = f"more than {MAX_ENGINES} engines: those from there on count as one; give the logs one by one"
+        click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
 
 
 class _Progress:

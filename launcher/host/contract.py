@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 from pd_launch.schemas.names import nearest
@@ -58,6 +59,11 @@ _TEXTS = ("stale_segments", "control_devices")
 """Lists of names."""
 MOST = 2**70
 _DEEPEST = 20
+
+
+MOST_LOOKED_UP = 20
+"""Unknown keys for which the fact that was meant is looked for."""
+_LONGEST_KEY = 100
 
 
 class FactsError(ValueError):
@@ -115,7 +121,9 @@ def _shown(value: Any) -> str:
 def unknown_keys(facts: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     """Return the keys of a facts file that no fact has, each with the fact that was probably meant, or None."""
     known = [*FACTS, *MORE]
-    return [(key, nearest(key.lower(), known, 0.6)) for key in facts if key not in FACTS and key not in MORE]
+    unknown = [key for key in facts if key not in FACTS and key not in MORE]
+    near = (nearest(key[:_LONGEST_KEY].lower(), known, 0.6) for key in unknown[:MOST_LOOKED_UP])
+    return list(zip_longest(unknown, near))
 
 
 _KINDS = {int: "an integer", str: "a string", list: "a list", dict: "an object"}

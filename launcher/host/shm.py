@@ -11,7 +11,7 @@ from typing import Any
 
 from pd_launch.launcher.host.tree import names, open_files, processes, text
 
-_OURS = re.compile(r"psm_[0-9a-f]+|vllm_\S+|torch_\d+\S*|nccl-\S+")
+_OURS = re.compile(r"psm_[0-9a-f]+|vllm_\S+|torch_\d\S*|nccl-\S+")
 """Names of what vLLM, Python's shared memory, torch and NCCL make there."""
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 _FIRST_IPC_NAMESPACE = "ipc:[4026531839]"

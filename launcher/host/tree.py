@@ -37,7 +37,7 @@ def key_values(path: Path) -> dict[str, int]:
     """Return the numbers of a file of lines ``Key:  123 kB``, in bytes where the line says kB."""
     found = {}
     for line in text(path).splitlines():
-        match = re.search(r"([\w()]+):\s+(\d+)( kB)?$", line.strip())
+        match = re.search(r"(?<![\w()])([\w()]+):\s+(\d+)( kB)?$", line.strip())
         if match:
             found[match[1]] = int(match[2]) * (1024 if match[3] else 1)
     return found

@@ -7,7 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pd_launch.launcher.init.layout import AUTO, Layout
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.sources.limits import NOT_FOLLOWED
 from pd_launch.schemas.launch import Container, Fault, NodeLaunch
+
+_MOST = 20
+"""Faults that are named; what was not followed goes first."""
 
 
 def told(engines: Sequence[NodeLaunch], faults: Sequence[Fault], layouts: Mapping[str, Layout]) -> list[Msg]:
@@ -17,11 +21,17 @@ def told(engines: Sequence[NodeLaunch], faults: Sequence[Fault], layouts: Mappin
 
 
 def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
-    for fault in faults[:20]:
+    for fault in sorted(faults, key=lambda fault: fault.kind != NOT_FOLLOWED)[:_MOST]:
         place = f"{fault.origin.file}:{fault.origin.line}"
         yield Msg(
             f"the input has a fault at {place}: {fault.detail}",
             f"输入在 {place} 处有错误:{fault.detail_zh or fault.detail}",
+        )
+    if len(faults) > _MOST:
+        more = len(faults) - _MOST
+        yield Msg(
+            f"the input has {more} more faults: pd-launch check shows them",
+            f"输入还有 {more} 处错误:可用 pd-launch check 查看",
         )
 
 

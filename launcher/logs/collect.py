@@ -14,7 +14,7 @@ from pd_launch.schemas.budget import OFFLOAD_NAMES
 MAX_ENGINES = 256
 MAX_EXCEPTIONS = 5
 RECOMPUTE_MODULE = "vllm_ascend.core.recompute_scheduler."
-_FIELD = re.compile(r"(\w+)=([^,\s]+)")
+_FIELD = re.compile(r"(?<!\w)(\w+)=([^,\s]+)")
 _FALLBACK = re.compile(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
 _GAUGE = re.compile(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
 _STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten")
@@ -106,6 +106,8 @@ class Collector:
     def __init__(self) -> None:
         self.scanner = Scanner()
         self._engines: dict[str, EngineFacts] = {}
+        self.crowded = False
+        """Whether there are more engines than are told apart."""
 
     @property
     def engines(self) -> list[EngineFacts]:
@@ -143,6 +145,7 @@ class Collector:
         engine = self._engines.get(stream)
         if engine is None:
             if len(self._engines) >= MAX_ENGINES:
+                self.crowded = True
                 return next(reversed(self._engines.values()))
             engine = self._engines[stream] = EngineFacts(stream, first_line=item.line.number)
         if isinstance(item, Hit) and item.pattern.event == "args" and engine.args and _was_running(engine):

@@ -56,8 +56,8 @@ def _request(event: str, needle: str, releases: str, more: str = "") -> Pattern:
 PATTERNS = (
     # The engine
     Pattern("args", "non-default args: {", r"non-default args: (?P<args>\{.*)", "vLLM"),
-    Pattern("engine", "Initializing a V1 LLM engine (v", r".*?\(v(?P<version>[^)\s]+)\)", "vLLM"),
-    Pattern("cache", " KV cache size: ", r".*?(?P<tokens>[\d,]+) tokens", "vLLM", free=True),
+    Pattern("engine", "Initializing a V1 LLM engine (v", r".*?\(v(?P<version>[^)\s]{1,60})\)", "vLLM"),
+    Pattern("cache", " KV cache size: ", r".*?(?P<tokens>[\d,]{1,20}) tokens", "vLLM", free=True),
     Pattern(
         "blocks_override", "num_gpu_blocks_override=", r"num_gpu_blocks_override=(?P<blocks>\d+)", "vLLM", free=True
     ),

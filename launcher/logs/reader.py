@@ -13,6 +13,8 @@ from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
 from pd_launch.launcher.report.text import clean
 
 CHUNK = 1 << 20
+MAX_UNPACKED = 1 << 30
+"""Bytes of a compressed log that are read: a few megabytes may unpack without end."""
 MAX_LINE = 64 * 1024
 """Bytes of a line that are kept; the rest of a longer one is skipped."""
 
@@ -35,6 +37,10 @@ _RAISED = re.compile(r"\s*(?:(?:[A-Za-z_]\w*\.)*[A-Z]\w*Error:|[\w./ -]{1,60}: e
 """What begins the message of an error: an exception's name, argparse's and uvicorn's words, pydantic's."""
 _MARKS = re.compile(r"^(?:\[[^\]]{1,80}\] |[\w./-]{1,80} +\| )?(?:\([^)]{1,60}\) )?")
 _TAG = re.compile(r"(?:\[[A-Za-z]\w*\] )?$")
+
+
+class Unread(Exception):
+    """A compressed log goes on behind the limit."""
 
 
 @dataclass(frozen=True)
@@ -194,12 +200,19 @@ def read_chunks(file: IO[bytes], told: Callable[[int], None] | None = None) -> I
 
 
 def _unpacked(file: IO[bytes], head: bytes, told: Callable[[int], None] | None) -> Iterator[bytes]:
-    """Unpack by hand: a pipe cannot seek, and a file that is still written has no end yet."""
-    piece, done = head, len(head)
+    """Unpack by hand: a pipe cannot seek, and a file that is still written has no end yet.
+
+    Raises:
+        Unread: it goes on behind the limit.
+    """
+    piece, done, given = head, len(head), 0
     while piece:
         unpack = zlib.decompressobj(wbits=31)
         while piece and not unpack.eof:
             data = unpack.decompress(piece, CHUNK)
+            given += len(data)
+            if given > MAX_UNPACKED:
+                raise Unread
             if data:
                 yield data
             piece = unpack.unconsumed_tail

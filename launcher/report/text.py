@@ -40,7 +40,7 @@ class TextReport:
     """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none.
 
     ``secrets`` are masked in these lines; findings are given masked. Texts are broken at words to ``columns``, where
-    these are given.
+    these are given. ``cut``: places where reading stopped, of which PD014 speaks unless it was left out.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class TextReport:
         lang: str = "en",
         secrets: Secrets = NONE,
         columns: int | None = None,
+        cut: int = 0,
     ) -> None:
         self.sources = sources
         self.secrets = secrets
@@ -57,6 +58,7 @@ class TextReport:
         self.labels = _LABELS[lang]
         self.lang = lang
         self.columns = columns
+        self.cut = cut
 
     def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
         """Return the whole report."""
@@ -141,16 +143,16 @@ class TextReport:
         names = " + ".join(dict.fromkeys(self.target(target) for target in targets))
         total = summary.error + summary.warning + summary.info
         if self.lang == "zh":
-            counts = (
-                f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示" if total else "没有发现问题"
-            )
+            nothing = f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题" if self.cut else "没有发现问题"
+            counts = f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示" if total else nothing
             return typeset(f"{counts}(检查目标:{names})") if names else typeset(counts)
         counts = ", ".join(
             f"{count} {word}{'s' if count != 1 and word != 'info' else ''}"
             for word, count in (("error", summary.error), ("warning", summary.warning), ("info", summary.info))
             if count
         )
-        text = counts or "nothing to report"
+        part = f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)"
+        text = counts or (part if self.cut else "nothing to report")
         return f"{text} (checked for {names})" if names else text
 
     def target(self, target: Target) -> str:
@@ -166,6 +168,10 @@ class TextReport:
             return text
         codes = ";".join(_COLOURS[style] for style in styles)
         return f"\033[{codes}m{text}\033[0m"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def concise(findings: Sequence[Finding]) -> str:

@@ -22,7 +22,6 @@ from pd_launch.schemas.values import Node, Site, SourceFile, Splice, Text, Unkno
 Edits = tuple[Splice, ...]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_COMMA = re.compile(r"\s*,")
 
 
 def set_value(node: Node, value: object) -> Edits | None:
@@ -198,12 +197,13 @@ def _spells_text(node: Node, new: str) -> bool:
 def _remove_flow(site: Site, start: int) -> Edits | None:
     """Remove an entry between brackets, with the comma behind it or else the one before it."""
     code, end = site.code, site.end
-    behind = _COMMA.match(code.value, end)
+    after = len(code.value) - len(code.value[end:].lstrip())
+    behind = code.value[after : after + 1] == ","
     before = len(code.value[:start].rstrip()) - 1
-    if behind is None and code.value[before : before + 1] not in (",", "{", "("):
+    if not behind and code.value[before : before + 1] not in (",", "{", "("):
         return None
-    comma = code.edit(before, before + 1, "") if behind is None and code.value[before] == "," else ()
-    stop = behind.end() if behind else end
+    comma = code.edit(before, before + 1, "") if not behind and code.value[before] == "," else ()
+    stop = after + 1 if behind else end
     whole = _own_lines(code, start, stop)
     if whole is not None:
         return joined(comma, whole)

@@ -22,7 +22,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
 _OBJECT = re.compile(r"\s*\{.*\}\s*", re.DOTALL)
 _TRUTH = frozenset({"0", "1", "off", "on", "f", "t", "false", "true", "n", "y", "no", "yes"})
 _LONGEST_NUMBER = 4000
-_STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
+_STRINGS = re.compile(r'("(?:[^"\\]|\\.)*"?)')
 _SUFFIXED = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b", re.ASCII)
 _SUFFIXES_SINCE = Version("0.20.0")
 """The first vLLM that expands 80g and its like inside the JSON of a config class (vllm/engine/arg_utils.py)."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Origin
 
 _PLACEHOLDER = re.compile(
     r"""
-    \byour[-_ ]?(?:own[-_ ])?(?:[a-z]+[-_ ])*
+    \byour[-_ ]?(?:own[-_ ])?(?:[a-z]{1,20}[-_ ]){0,5}
         (?:ip|addr(?:ess)?|host(?:name)?|nic|interface|port|path|model|token|key|name)(?:[-_ ]here)?\b
     | \b(?:put|insert|replace|change|fill)[-_ ](?:me|this|your|with|in)\b
     | (?<![\w/])(?:local|node\d?|host|prefill|decode|master|remote|nic|card)[-_ ](?:ip|name|addr(?:ess)?)[-_ ]here\b
@@ -20,7 +21,7 @@ _PLACEHOLDER = re.compile(
     | ^/?(?:path|dir)[-_/]to[-_/]
     | (?<=[=:,])/path/to/
     | ^<\w[\w .:/-]*>$
-    | (?<![<\w])<[a-z][\w -]*(?:ip|host|port|addr(?:ess)?|path|dir|name)>
+    | (?<![<\w])<[a-z][\w -]{0,60}(?:ip|host|port|addr(?:ess)?|path|dir|name)>
     | ^(?:\.{3}|…)$
     | ^\[?(?:todo|tbd|fixme|changeme|placeholder)\]?$
     """,
@@ -30,8 +31,9 @@ _NOT_LOOKED_AT = frozenset({"chat-template", "served-model-name", "override-gene
 _MAX = 4096
 
 
+@lru_cache(maxsize=4096)
 def is_placeholder(text: str) -> bool:
-    """Whether ``text`` is, or contains, a placeholder."""
+    """Whether ``text`` is, or contains, a placeholder. What many engines share is looked at once."""
     return len(text) <= _MAX and HOLE not in text and _PLACEHOLDER.search(text) is not None
 
 

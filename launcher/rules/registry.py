@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.chinese import typeset
 from pd_launch.schemas.finding import Confidence, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -97,6 +98,7 @@ class Rule:
             yield from cast("DeploymentRule", self.function)(deployment)
         else:
             for node in deployment.nodes:
+                budget.step()
                 yield from cast("NodeRule", self.function)(node, deployment)
 
     @cached_property

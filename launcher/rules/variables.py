@@ -10,7 +10,8 @@ from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.values import Origin
 
 _READS_MORE = re.compile(
-    r"^\s*(?:source|\.)\s+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b|^\s*-?\s*(?:env_file|envFrom)\s*:|\bset\s+-a\b",
+    r"^[ \t]*(?:source|\.)[ \t]+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b"
+    r"|^[ \t]*(?:-[ \t]*)?(?:env_file|envFrom)[ \t]*:|\bset[ \t]+-a\b",
     re.MULTILINE,
 )
 _NO_SURROUNDINGS = ("command", "python", "e2e")
@@ -49,8 +50,13 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     vLLM's, a lost word. Names that differ only in digits, in a word of two or three letters (TP, DP), or in a first
     word that is right in itself (HCCL, NCCL), are taken for names of their own.
     """
-    known = list(known)
-    families = {other.partition("_")[0] for other in known}
+    return _nearest(name, tuple(known))
+
+
+@lru_cache(maxsize=4096)
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """Look a name up once, in however many engines it is set."""
+    families = _families(known)
     plain = name.upper().replace("-", "_")
     digits = re.sub(r"\D", "", plain)
     slips = [
@@ -59,6 +65,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
         if other != name and (distance := _slip(plain, other, families)) is not None
     ]
     return min(slips)[2] if slips else None
+
+
+@lru_cache(maxsize=16)
+def _families(known: tuple[str, ...]) -> set[str]:
+    return {other.partition("_")[0] for other in known}
 
 
 def _slip(name: str, other: str, families: set[str]) -> int | None:

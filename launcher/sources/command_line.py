@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
@@ -66,6 +67,7 @@ def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
 class _Words:
     def __init__(self, words: list[Text], node: NodeLaunch) -> None:
         self.words = words[:MAX_WORDS]
+        self.behind = words[MAX_WORDS:]
         self.node = node
         self.at = 0
         self.faults: list[Fault] = []
@@ -83,8 +85,10 @@ class _Words:
                 self.node.model = word.node()
             else:
                 self.stray(word)
-        if len(self.words) == MAX_WORDS:
-            self.node.partial = True  # nobody wrote these: what is behind them is not looked at
+        if self.behind:
+            self.node.partial = True
+            limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
+            self.faults.append(not_followed(self.behind[0].origin(), limit, limit_zh))
         self.merge_dotted()
         model = self.node.value("model")
         if model is not None and (self.node.model is None or self.node.program == "api_server"):
@@ -171,6 +175,9 @@ class _Words:
             for path, arg in parts:
                 if len(path) <= MAX_DOTS:
                     _put(tree, path, arg)
+                else:
+                    limit, limit_zh = f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层"
+                    self.faults.append(not_followed(arg.origin, limit, limit_zh, "it is not checked", "它没有检查"))
             if given is None:
                 self.node.args.append(Arg(base, first.written, first.origin, tree))
                 self.node.__dict__.pop("by_name", None)  # it was filled by looking for the whole argument

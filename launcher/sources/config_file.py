@@ -14,12 +14,15 @@ from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.values import Node, SourceFile
 
 
-def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple[SourceFile | None, list[Fault]]:
+def read_config_file(
+    node: NodeLaunch, files: Mapping[str, SourceFile], most: int
+) -> tuple[SourceFile | None, list[Fault]]:
     """Add the flags of a node's ``--config`` file that its command line does not give.
 
     Args:
         node: the node to complete.
         files: the files of the call by their base names; another file is looked for beside the script.
+        most: bytes that the file may have.
 
     Returns:
         The file that was read, if any, and what is wrong with it.
@@ -30,7 +33,7 @@ def read_config_file(node: NodeLaunch, files: Mapping[str, SourceFile]) -> tuple
         return None, []
     source = files.get(name.rpartition("/")[2])
     if source is None:
-        named = named_file(name, written.origin.file if written else node.origin.file)
+        named = named_file(name, written.origin.file if written else node.origin.file, most)
         if named.refused is not None and written is not None and written.text is not None:
             return None, [unread(Msg("the configuration file", "配置文件"), written.text, named.refused)]
         source = named.source

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from pd_launch.launcher.sources.engines import Found, add_engine
 from pd_launch.launcher.sources.interpolate import split_words, substitute
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.launch import EnvVar, Fault, NodeLaunch, Side
-from pd_launch.schemas.values import HOLE, Node, Text, as_integer
+from pd_launch.schemas.values import HOLE, Node, Origin, Text, as_integer
 
 MAX_RANKS = 256
 _NO_VALUE = ("DEFAULT_PORT",)
@@ -42,12 +43,12 @@ def read_e2e(tree: Node, path: str, found: Found) -> None:
         written = entry.get("node_index")
         index = as_integer(written.value) if written else None
         index = number if index is None else index
-        configs = _configs(tree, index) if key == "server_cmd_template" else []
+        configs = _configs(tree, index, found) if key == "server_cmd_template" else []
         for values in configs or [_addresses(tree, index)]:
             _engine(tree, entry, command, index, values, path, found)
 
 
-def _configs(tree: Node, index: int) -> list[dict[str, str]]:
+def _configs(tree: Node, index: int, found: Found) -> list[dict[str, str]]:
     """Return the values of a template's placeholders for each rank that the node starts."""
     listed = tree.get("config")
     for config in listed.elements() if listed else ():
@@ -67,6 +68,8 @@ def _configs(tree: Node, index: int) -> list[dict[str, str]]:
         }
         shared = {name: str(node.value) for name, key in fixed.items() if (node := config.get(key)) is not None}
         ranks = []
+        if local is not None and local > MAX_RANKS:
+            found.add_faults([too_many_ranks((config.get("dp_size_local") or config).origin, MAX_RANKS)])
         for i in range(min(local if local is not None else 1, MAX_RANKS)):
             values = dict(shared)
             if first is not None:
@@ -78,6 +81,12 @@ def _configs(tree: Node, index: int) -> list[dict[str, str]]:
             ranks.append(values)
         return ranks
     return []
+
+
+def too_many_ranks(origin: Origin, most: int) -> Fault:
+    """Return the fault of a node that starts more ranks than are followed."""
+    limit, limit_zh = f"more than {most} ranks on one node", f"一个节点上超过 {most} 个 rank"
+    return not_followed(origin, limit, limit_zh, "those from there on are not checked", "其余的 rank 没有检查")
 
 
 def _addresses(tree: Node, index: int) -> dict[str, str]:

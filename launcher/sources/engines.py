@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, is_remote, scripts_inside, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
@@ -22,7 +23,7 @@ Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 
 ONLINE_DP = "launch_online_dp.py"
-_PROXY = re.compile(r"(?:.*/)?\w*proxy\w*\.py")
+_SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
@@ -38,7 +39,7 @@ class Nested(NamedTuple):
     def scope(self) -> Scope:
         """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
         hole = self.text.stand_in(HOLE)
-        return Scope({name: variable.value.text or hole for name, variable in self.env.items()})
+        return Scope(Journal({name: variable.value.text or hole for name, variable in self.env.items()}))
 
 
 @dataclass
@@ -56,6 +57,14 @@ class Found:
     profiles: list[Text] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
+    said: set[Fault] = field(default_factory=set)
+
+    def add_faults(self, more: Sequence[Fault]) -> None:
+        """Add faults, each once."""
+        for fault in more:
+            if fault not in self.said:
+                self.said.add(fault)
+                self.faults.append(fault)
 
 
 def keep(_: NodeLaunch) -> None:
@@ -74,9 +83,7 @@ def with_variables(env: Mapping[str, EnvVar]) -> Finish:
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
     words, inline = unwrap(command.words)
-    names = command.names
-    env = {name: EnvVar.of(name, value, _how(how), names.get(name)) for name, (value, how) in command.env.items()}
-    env.update(_inline(inline))
+    env = {**_given(command), **_inline(inline)}
 
     there = elsewhere(command, finish)
 
@@ -103,14 +110,22 @@ def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
 def _other(words: list[Text], found: Found) -> bool:
     values = [word.value for word in words]
     for index, value in enumerate(values[:4]):
-        if _PROXY.fullmatch(value):
-            name = value.rpartition("/")[2]
+        name = value.rpartition("/")[2]
+        if _SCRIPT.fullmatch(name) and "proxy" in name:
             found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
             return True
-        if value.rpartition("/")[2] == ONLINE_DP:
+        if name == ONLINE_DP:
             found.online_dp.append(words[index + 1 :])
             return True
     return False
+
+
+def _given(command: Command) -> Mapping[str, EnvVar]:
+    """Return the variables that a command is given."""
+    if isinstance(command.env, Environment):
+        return command.env.variables
+    names = command.names
+    return {name: EnvVar.of(name, value, _how(how), names.get(name)) for name, (value, how) in command.env.items()}
 
 
 def _how(how: str) -> Literal["export", "inline"]:
@@ -228,7 +243,7 @@ def surroundings(command: Command) -> Scope | None:
     if is_remote([word.value for word in words]):
         return None
     env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
-    return Scope(variables=dict(env), exported=set(env))
+    return Scope(Journal(env), Journal(dict.fromkeys(env, True)))
 
 
 def inside(command: Command, finish: Finish) -> Finish:

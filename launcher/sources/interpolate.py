@@ -9,7 +9,7 @@ from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.values import HOLE, Text
 
 Lookup = Callable[[str], str | None]
-SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]*)|:?\?[^}]*)?\}|(?P<bare>\w+))")
+SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))")
 KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.units import human_integer
@@ -35,6 +36,10 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 class _Lost(Exception):
     """The reader cannot make sense of the rest."""
+
+
+class _TooMuch(Exception):
+    """The value goes on behind a limit; the message says which, in English and Chinese."""
 
 
 def edits_of(text: Text, changes: Sequence[tuple[int, int, str]]) -> tuple[Splice, ...]:
@@ -63,7 +68,7 @@ class _Reader:
         self, start: int, end: int, en: str, zh: str, fix: list[tuple[int, int, str]] | None = None, safe: bool = True
     ) -> None:
         if len(self.faults) >= MAX_FAULTS:
-            raise _Lost("too much of this is no JSON")
+            raise _TooMuch(f"more than {MAX_FAULTS} faults in one value", f"一个值里超过 {MAX_FAULTS} 处错误")
         edits = edits_of(self.text, fix or ())
         origin = self.text.origin(start, end)
         self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
@@ -146,7 +151,7 @@ class _Reader:
         start = self.at
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise _Lost(f"nested more than {MAX_DEPTH} deep")
+            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层")
         self.at += 1
         value = content(start, closing)
         self.depth -= 1
@@ -227,7 +232,8 @@ class _Reader:
             node.key, node.key_text = place, key_text
             node.site = replace(node.site, entry=first) if node.site else None
             if key in found:
-                node.shadowed = [*found[key].shadowed, found[key]]
+                node.shadowed, found[key].shadowed = found[key].shadowed, []  # one history, at the value that counts
+                node.shadowed.append(found[key])
             found[key] = node
         return found
 
@@ -404,8 +410,12 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
         en, zh = _lost(str(lost))
         reader.faults.append(Fault("json", body.origin(at, at + 1), en, zh))
         node = Node(Unknown("unreadable"), whole)
+    except _TooMuch as limit:
+        at = min(reader.at, max(len(body.value) - 1, 0))
+        reader.faults.append(not_followed(body.origin(at, at + 1), *limit.args))
+        node = Node(Unknown("unreadable"), whole)
     except RecursionError:
-        return Node(Unknown("unreadable"), whole), [Fault("json", whole, "nested too deep", "嵌套过深")]
+        return Node(Unknown("unreadable"), whole), [not_followed(whole, "nested too deep", "嵌套过深")]
     faults = wrapped + reader.faults
     if not faults and HOLE not in text.value and not reader.sized:
         faults = _strict(text)
@@ -460,7 +470,7 @@ def _strict(text: Text) -> list[Fault]:
     try:
         json.loads(text.value)
     except RecursionError:
-        return [Fault("json", text.origin(), "nested too deep", "嵌套过深")]
+        return [not_followed(text.origin(), "nested too deep", "嵌套过深")]
     except ValueError as error:
         at = min(getattr(error, "pos", 0), max(len(text.value) - 1, 0))
         message = getattr(error, "msg", None) or "not JSON"

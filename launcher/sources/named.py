@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pd_launch.launcher.commands.common import MAX_FILE
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.sources.limits import MAX_SIZE
 from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import SourceFile, Text
 
 COMMAND_LINE = "<command line>"
@@ -25,7 +26,6 @@ _OUTSIDE = Msg(
     "它不在写有它的文件所在的目录之下,也不在当前目录之下",
 )
 _IRREGULAR = Msg("it is no regular file", "它不是普通文件")
-_LARGE = Msg(f"it is larger than {MAX_FILE >> 20} MiB", f"它大于 {MAX_FILE >> 20} MiB")
 _CLOSED = Msg("it cannot be opened", "无法打开它")
 
 
@@ -37,7 +37,7 @@ class Named:
     refused: Msg | None = None
 
 
-def named_file(name: str, named_in: str) -> Named:
+def named_file(name: str, named_in: str, most: int = MAX_SIZE) -> Named:
     """Return the file that ``name`` means in the input ``named_in``: beside it, else in the working folder.
 
     On the command line, whoever runs the call names it: there it may lie anywhere.
@@ -56,7 +56,7 @@ def named_file(name: str, named_in: str) -> Named:
             continue
         except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL, a name that is too long
             return Named(refused=_CLOSED)
-        return _read(real, str(path))
+        return _read(real, str(path), most)
     return Named(refused=_OUTSIDE if outside else None)
 
 
@@ -72,7 +72,7 @@ def _below(path: Path, named_in: str) -> bool:
     return any(path.is_relative_to(root) for folder in folders for root in (folder, folder.resolve()))
 
 
-def _read(path: Path, name: str) -> Named:
+def _read(path: Path, name: str, most: int) -> Named:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # to open a device may do something
             return Named(refused=_IRREGULAR)
@@ -81,11 +81,12 @@ def _read(path: Path, name: str) -> Named:
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 return Named(refused=_IRREGULAR)
-            data = file.read(MAX_FILE + 1)
+            data = file.read(most + 1)
     except OSError:
         return Named(refused=_CLOSED)
-    if len(data) > MAX_FILE:
-        return Named(refused=_LARGE)
+    if len(data) > most:
+        size = human_size(most)
+        return Named(refused=Msg(f"it is larger than {size}", f"它大于 {size}"))
     text = data.decode("utf-8", "replace")
     return Named(SourceFile(name, text, exact=text.encode("utf-8") == data))
 

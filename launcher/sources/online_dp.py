@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from pd_launch.launcher.sources.e2e import too_many_ranks
 from pd_launch.launcher.sources.shell_words import Scope
+from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
 
 TEMPLATE = "run_dp_template.sh"
 MAX_RANKS = 256
 
 
-def read_online_dp(options: list[Text], template: SourceFile, read: Callable[[Text, Scope], None]) -> None:
+def read_online_dp(options: list[Text], template: SourceFile, read: Callable[[Text, Scope], None]) -> Iterator[Fault]:
     """Read the template once for each rank that the launcher's options start, with its positional parameters bound.
 
-    They are: visible devices, port, DP size, rank, DP address, RPC port, TP size.
+    They are: visible devices, port, DP size, rank, DP address, RPC port, TP size. Yields what was not followed.
     """
     given = _options(options)
     local, first, port, size = (
@@ -24,6 +26,8 @@ def read_online_dp(options: list[Text], template: SourceFile, read: Callable[[Te
         local = _number(given, "dp-size")
     text = Text.verbatim(template, 0, len(template.text))
     place = options[0] if options else text
+    if local is not None and local > MAX_RANKS:
+        yield too_many_ranks(place.origin(), MAX_RANKS)
     for index in range(min(local if local is not None else 1, MAX_RANKS)):
         values = {
             0: template.path,

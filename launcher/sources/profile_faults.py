@@ -21,12 +21,10 @@ def profile_faults(tree: Node, error: ValidationError) -> list[Fault]:
     problems = [(problem, *_follow(tree, problem["loc"])) for problem in error.errors(include_url=False)]
     faults: list[Fault] = []
     meant = set()
+    around = {tuple(path[:depth]) for _, _, path in problems for depth in range(len(path))}
+    around |= {tuple(path) for problem, _, path in problems if problem["type"] == "missing"}
     for problem, node, path in problems:
-        inside = any(
-            other[: len(path)] == path and (len(other) > len(path) or some["type"] == "missing")
-            for some, _, other in problems
-        )
-        if problem["type"] in _OTHER_ARM and isinstance(node.value, dict) and inside:
+        if problem["type"] in _OTHER_ARM and isinstance(node.value, dict) and tuple(path) in around:
             continue  # the mapping's own arm of the union says what is wrong inside
         if problem["type"] == "extra_forbidden":
             fault = _unknown_key(node, path)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, read_command, with_variables
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.python_texts import made
 from pd_launch.launcher.sources.shell import Command
 from pd_launch.schemas.launch import EnvVar
@@ -98,6 +99,9 @@ class Commands:
 
     def _run(self, words: list[Text], origin: Origin, env: Mapping[str, EnvVar]) -> None:
         if words:
+            if len(words) > MAX_WORDS:
+                limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
+                self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
             command = Command(words[:MAX_WORDS], {}, origin)
             read_command(command, "python", self.source.path, self.found, with_variables(env))
 

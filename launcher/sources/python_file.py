@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engines import Found
 from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.python_commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python_flow import written_out
 from pd_launch.launcher.sources.python_texts import literals, made, spelled
+from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS
 from pd_launch.schemas.values import Node, Origin, Site, SourceFile, Text, Unknown
@@ -26,6 +29,7 @@ KV_CONFIG = "KVTransferConfig"
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
+_LEFT = "the engines that it starts from here on are not checked", "其余引擎没有检查"
 _GROWS = ("append", "extend", "insert", "remove", "pop")
 
 
@@ -40,11 +44,27 @@ def read_python(source: SourceFile, found: Found) -> None:
         message = getattr(error, "msg", None) or str(error)
         found.faults.append(Fault("unreadable", origin, f"not valid Python: {message}", f"不是有效的 Python:{message}"))
         return
+    nodes, nested = len(found.nodes), len(found.nested)
+    cuts: list[tuple[Fault, Sequence[ast.AST]]] = []
+
+    def cut(node: Any, inside: Sequence[ast.AST], limit: str, limit_zh: str) -> None:
+        place = Origin(source.path, node.lineno, 1, node.lineno, 2)
+        cuts.append((not_followed(place, limit, limit_zh, *_LEFT), inside))
+
     try:
         starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
-        _Reader(source, written_out(tree, starts), found).read()
+        _Reader(source, written_out(tree, starts, cut), found).read()
+        lines = [node.origin.line for node in found.nodes[nodes:]]
+        lines += [item.text.origin().line for item in found.nested[nested:] if word_matters(item.text.value)]
+        found.add_faults([fault for fault, inside in cuts if _holds(inside, lines)])
     except RecursionError:
-        found.faults.append(Fault("unreadable", source.origin(0, 0), "nested too deep", "嵌套过深"))
+        found.add_faults([not_followed(source.origin(0, 0), "nested too deep", "嵌套过深")])
+
+
+def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
+    """Whether something that starts an engine stands in one of these parts: others may go on as often as they like."""
+    spans = [(getattr(part, "lineno", 0), getattr(part, "end_lineno", 0)) for part in inside]
+    return any(first <= line <= last for first, last in spans for line in lines)
 
 
 class _Reader:
@@ -186,6 +206,7 @@ class _Reader:
 
     def node(self, expression: ast.expr) -> Node:
         """Return an expression's value as far as it is literal; the rest is Unknown."""
+        budget.step()
         origin = self.origin(expression)
         if isinstance(expression, ast.Constant):
             text = self.string(expression) if isinstance(expression.value, str) else None

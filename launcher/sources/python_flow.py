@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 MAX_COPIES = 64
+"""Bodies of loops and functions that are written out."""
 _MAX_NODES = 20_000
 _MAX_DEPTH = 4
 _MAX_RANGE = 32
@@ -18,16 +19,23 @@ _STARTERS = ("Process", "Thread", "submit", "apply_async", "run_in_executor")
 """What calls the function that it is given."""
 
 Bindings = Mapping[str, ast.expr]
+Cut = Callable[[ast.AST, Sequence[ast.AST], str, str], None]
+"""Is told where following stops, what is not followed there, and at which limit, in English and Chinese."""
 
 
-def written_out(tree: ast.Module, starts: Collection[str]) -> ast.Module:
+def written_out(tree: ast.Module, starts: Collection[str], cut: Cut) -> ast.Module:
     """Return the module with a copy of each function and loop that calls one of ``starts``, for each use of it."""
-    return _Flow(tree, starts).module() if _calls(tree, starts) else tree
+    return _Flow(tree, starts, cut).module() if _calls(tree, starts) else tree
 
 
 class _Flow:
-    def __init__(self, tree: ast.Module, starts: Collection[str]) -> None:
+    def __init__(self, tree: ast.Module, starts: Collection[str], cut: Cut) -> None:
         self.tree = tree
+        self.cut = cut
+        self.direct = starts
+        self.counted = 0
+        self.active: dict[str, list[str]] = {}
+        """The functions that are being followed, each with what it starts itself."""
         self.copies = self.nodes = 0
         self.lists: dict[str, list[ast.expr]] = {}
         functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -86,25 +94,67 @@ class _Flow:
 
     def loop(self, loop: ast.For, depth: int) -> list[ast.stmt]:
         elements = self.elements(loop.iter)
+        if self.counted > _MAX_RANGE:
+            self.left(loop, f"more than {_MAX_RANGE} rounds of a loop", f"循环超过 {_MAX_RANGE} 轮")
+            self.counted = 0
         bound = [_bound(loop.target, element) for element in elements]
-        if not bound or None in bound or depth >= _MAX_DEPTH:
+        if bound and None not in bound and self.too_deep(loop, depth):
+            return [loop]
+        if not bound or None in bound:
             loop.body = self.block(loop.body, depth)
             return [loop]
         made: list[ast.stmt] = []
         for bindings in bound:
-            made += self.copied(loop.body, bindings or {}, depth) if self.copies < MAX_COPIES else []
+            made += self.copied(loop.body, bindings or {}, depth, loop)
         return made
+
+    def left(self, node: ast.AST, limit: str, limit_zh: str) -> None:
+        """Tell that a loop or a call is followed no further, with the functions that it calls."""
+        inside, met = [node], set[str]()
+        for part in inside:
+            names = {name for call in _calls_in(part) if (name := self.used(call)) and name not in met}
+            met |= names
+            inside += [self.functions[name] for name in sorted(names)]
+        self.cut(node, inside, limit, limit_zh)
+
+    def too_deep(self, node: ast.AST, depth: int) -> bool:
+        """Whether loops and calls stand inside each other too deep to be followed."""
+        if depth >= _MAX_DEPTH:
+            self.left(
+                node, f"more than {_MAX_DEPTH} loops and calls inside each other", f"循环和调用嵌套超过 {_MAX_DEPTH} 层"
+            )
+        return depth >= _MAX_DEPTH
 
     def call(self, call: ast.Call, depth: int) -> list[ast.stmt]:
         name = self.used(call)
-        if name is None or depth >= _MAX_DEPTH or self.copies >= MAX_COPIES:
+        if name is None:
             return []
         function = self.functions[name]
-        return self.copied(function.body, _arguments(function, call, _name(call.func) != name), depth)
+        bindings = _arguments(function, call, _name(call.func) != name)
+        started = self.started(function, bindings)
+        outer = self.active.get(name)
+        if outer == started or self.too_deep(call, depth):
+            return []  # one that calls itself starts the same again
+        self.active[name] = started
+        made = self.copied(function.body, bindings, depth, call)
+        if outer is None:
+            del self.active[name]
+        else:
+            self.active[name] = outer
+        return made
 
-    def copied(self, body: list[ast.stmt], bindings: Bindings, depth: int) -> list[ast.stmt]:
+    def started(self, function: ast.FunctionDef | ast.AsyncFunctionDef, bindings: Bindings) -> list[str]:
+        """Return what a call of a function starts by itself, to compare with another."""
+        found = [call for call in _calls_in(function) if _name(call.func) in self.direct]
+        return [ast.dump(_Names(bindings, set(), "").visit(copy.deepcopy(call))) for call in found]
+
+    def copied(self, body: list[ast.stmt], bindings: Bindings, depth: int, place: ast.AST) -> list[ast.stmt]:
+        if self.copies >= MAX_COPIES:
+            self.left(place, f"more than {MAX_COPIES} rounds of loops and calls", f"循环和调用超过 {MAX_COPIES} 次")
+            return []
         self.nodes += sum(1 for statement in body for _ in ast.walk(statement))
         if self.nodes > _MAX_NODES:
+            self.left(place, "loops and calls that are too long to be written out", "循环和调用太长,无法展开")
             return []
         self.copies += 1
         local = {
@@ -133,8 +183,9 @@ class _Flow:
         if name == "range":
             numbers = [a.value for a in iterated.args if isinstance(a, ast.Constant) and isinstance(a.value, int)]
             known = numbers and len(numbers) == len(iterated.args) <= 2
-            counted = range(*numbers)[:_MAX_RANGE] if known else range(0)
-            return [ast.copy_location(ast.Constant(number), iterated) for number in counted]
+            counted = range(*numbers) if known else range(0)
+            self.counted = max(self.counted, min(len(counted), _MAX_RANGE + 1))
+            return [ast.copy_location(ast.Constant(number), iterated) for number in counted[:_MAX_RANGE]]
         if name == "items" and isinstance(iterated.func, ast.Attribute):
             mapping = iterated.func.value
             found = self.lists.get(mapping.id, []) if isinstance(mapping, ast.Name) else [mapping]

@@ -16,7 +16,7 @@ from pd_launch.schemas.whole import whole
 Value = Callable[[ast.expr], Node]
 MAX_DEPTH = 20
 _PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
-_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|[^{}]*\})")
+_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w{0,80})(?:(?P<plain>\})|[^{}]{0,200}\})")
 _OPENING = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<marks>\"\"\"|'''|\"|')")
 _ESCAPE = re.compile(
     r"\\(?:\r\n|N\{[^}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL
@@ -164,26 +164,20 @@ def literals(source: SourceFile, start: int, end: int, value: object) -> Text | 
     """Return the text of string literals that stand behind one another; None where that is not what ``value`` is."""
     raw = source.text[start:end]
     parts: list[Text] = []
+    starts = [0, *(match.end() for match in re.finditer("\n", raw))]
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"({raw})").readline):
             opening = _OPENING.match(token.string) if token.type == tokenize.STRING else None
             if opening is None:
                 continue
             line, column = token.start
-            at = start + _line_start(raw, line) + column - (line == 1)
+            at = start + starts[line - 1] + column - (line == 1)
             stretch = Stretch("python", at, opening["prefix"].lower() + opening["marks"])
             stop = at + len(token.string) - len(opening["marks"])
             parts.append(_literal(source, at + opening.end(), stop, stretch))
     except (tokenize.TokenError, SyntaxError, ValueError, TypeError):
         return None
     return concat(parts, source, start) if "".join(part.value for part in parts) == value else None
-
-
-def _line_start(text: str, line: int) -> int:
-    at = 0
-    for _ in range(line - 1):
-        at = text.find("\n", at) + 1
-    return at
 
 
 def _sum(expression: ast.BinOp, value: Value, source: SourceFile, start: int) -> Text | None:

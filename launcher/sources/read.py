@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.engines import (
@@ -21,11 +22,13 @@ from pd_launch.launcher.sources.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.shell import Command, read_shell
+from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.shell_words import Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
@@ -35,12 +38,14 @@ from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
 from pd_launch.schemas.target import Target, TargetError, newest, parse_target
-from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
+from pd_launch.schemas.units import human_size
+from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 MAX_NESTED = 4
-_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]*\}|\$\w+")
+_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 MAX_ENGINES = 384
+_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 
 
 @dataclass
@@ -52,6 +57,16 @@ class Inputs:
     target: Target | None = None
     host: dict[str, Any] | None = None
     separate: bool = False
+    max_size: int = MAX_SIZE
+    """Bytes of a file, or of one document of a YAML file, that are read."""
+    large: frozenset[str] = frozenset()
+    """Files of ``files`` that were too large even to be held."""
+    part: range | None = None
+    """Which of the files are read, where others read the rest; they may still be named by these."""
+
+    def unique(self) -> list[SourceFile]:
+        """Return the files, each path once."""
+        return list({source.path: source for source in self.files}.values())
 
 
 def read_texts(
@@ -88,17 +103,41 @@ class _Call:
         self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
-        for source in {source.path: source for source in self.inputs.files}.values():
-            self.file(source)
+        files, part = self.inputs.unique(), self.inputs.part
+        for source in files if part is None else files[part.start : part.stop]:
+            self.within_budget(source)
         if self.inputs.command:
             self.given_command(self.inputs.command)
         self.online_dp()
         if self.together.sources:
             self.deployments.append(self.deployment(self.together))
-        self.report_empty()
+        if part is None:
+            self.report_empty()
         return self.deployments
 
+    def within_budget(self, source: SourceFile) -> None:
+        """Read a file, unless the time or the memory of the check is used up."""
+        try:
+            budget.look()
+            self.file(source)
+        except budget.Spent as spent:
+            limit, limit_zh = spent.limit, spent.limit_zh
+            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LESS))
+
+    def left_out(self, source: SourceFile, fault: Fault) -> None:
+        """Take in a file that is not checked, with what says so."""
+        group = _Group() if self.inputs.separate else self.together
+        group.sources[source.path] = SourceFile(source.path, "")  # nothing looks at its text
+        group.found.add_faults([fault])
+        if self.inputs.separate:
+            self.deployments.append(self.deployment(group))
+
     def file(self, source: SourceFile) -> None:
+        if source.path in self.inputs.large or _is_large(source, self.inputs.max_size):
+            size = human_size(self.inputs.max_size)
+            limit, limit_zh = f"larger than {size}", f"大于 {size}"
+            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LARGER))
+            return
         group = _Group() if self.inputs.separate else self.together
         if "\0" in source.text:
             group.sources[source.path] = source
@@ -188,20 +227,27 @@ class _Call:
             for nested in waiting:
                 self.script(nested.text, found, nested.scope(), nested.finish, depth)
             depth += 1
+        for nested in found.nested[:1]:
+            found.add_faults([_too_deep(nested.text.origin(0, 1))])
+        found.nested = []
 
     def script(
         self, text: Text, found: Found, scope: Scope | None = None, finish: Finish = keep, depth: int = 0
     ) -> None:
         script = read_shell(text, scope)
         commands, torn = put_together(script.commands, script.faults)
-        found.faults += [fault for fault in [*script.faults, *torn] if fault not in found.faults]
+        found.add_faults([*script.faults, *torn])
         for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
             if command.body is not None and _opens_like_yaml(command.body.value):
                 self.written_yaml(command.body, found)
                 continue
-            for inner in scripts_inside(command) if depth < MAX_NESTED else ():
+            for inner in scripts_inside(command):
+                if depth >= MAX_NESTED and word_matters(inner.value):
+                    found.add_faults([_too_deep(inner.origin(0, 1))])
+                if depth >= MAX_NESTED:
+                    continue
                 self.script(inner, found, surroundings(command), inside(command, finish), depth + 1)
         if depth == 0:
             self.nested(found)
@@ -236,7 +282,7 @@ class _Call:
         """Return the profile that an input names, where it may be opened; else say why it is not, or nothing."""
         if HOLE in name.value:
             return None
-        named = named_file(name.value, name.source.path)
+        named = named_file(name.value, name.source.path, self.inputs.max_size)
         if named.refused is not None:
             fault = unread(Msg("the profile", "配置文件"), name, named.refused)
             found.faults += [fault] if fault not in found.faults else []
@@ -254,7 +300,8 @@ class _Call:
         found.nodes = [node for node in found.nodes if node.origin.file != template.path]
         for options in found.online_dp:
             before = len(found.nodes)
-            read_online_dp(options, template, lambda text, scope: self.script(text, found, scope))
+            faults = read_online_dp(options, template, lambda text, scope: self.script(text, found, scope))
+            found.add_faults(list(faults))
             _same_host(found.nodes[before:], options[0].source.path if options else template.path)
 
     def given_command(self, words: Sequence[str]) -> None:
@@ -277,12 +324,12 @@ class _Call:
                 continue
             from pd_launch.launcher.sources.config_file import read_config_file
 
-            source, faults = read_config_file(node, self.templates)
+            source, faults = read_config_file(node, self.templates, self.inputs.max_size)
             if source is not None:
                 group.sources.setdefault(source.path, source)
-            found.faults += [fault for fault in faults if fault not in found.faults]
+            found.add_faults(faults)
         if len(found.nodes) > MAX_ENGINES:
-            found.faults.append(_too_many(found.nodes[MAX_ENGINES]))
+            found.add_faults([_too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]
         ascend = is_ascend(found.nodes)
         target = decide(ascend, self.inputs.target, None, found.nodes)
@@ -325,12 +372,44 @@ def _carriage_returns(whole: Text) -> Fault:
     )
 
 
+_NOT_CHECKED = "this file is not checked", "这个文件没有检查"
+_LESS = "check fewer files in one call", "一次少检查几个文件"
+_LARGER = "if it is a configuration all the same, add --max-size 64MiB", "如果它确实是配置,请加 --max-size 64MiB"
+
+
+def _is_large(source: SourceFile, most: int) -> bool:
+    """Whether a file is larger than it may be; of YAML each document counts alone."""
+    if _bytes(source.text) <= most:
+        return False
+    is_yaml = source.path.endswith((".yaml", ".yml")) or _opens_like_yaml(source.text)
+    return not is_yaml or any(_bytes(document) > most for document in _DOCUMENT.split(source.text))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def _too_many(node: NodeLaunch) -> Fault:
-    return Fault(
-        "unreadable",
+    return not_followed(
         node.origin,
-        f"more than {MAX_ENGINES} engines: those from here on are not checked",
-        f"超过 {MAX_ENGINES} 个引擎:从这里起的不再检查",
+        f"more than {MAX_ENGINES} engines",
+        f"超过 {MAX_ENGINES} 个引擎",
+        "those from here on are not checked",
+        "从这里起的引擎没有检查",
+        "check them in several calls, or give --separate for files that do not belong together",
+        "分几次检查;互不相关的文件请加 --separate",
+    )
+
+
+def _too_deep(origin: Origin) -> Fault:
+    return not_followed(
+        origin,
+        f"a script inside more than {MAX_NESTED} others",
+        f"脚本嵌套超过 {MAX_NESTED} 层",
+        "it is not checked",
+        "它没有检查",
+        "write it into a file of its own, and check that",
+        "把它写成单独的文件再检查",
     )
 
 
@@ -338,7 +417,7 @@ def _extend(found: Found, more: Found) -> None:
     found.idle += more.idle
     found.nodes += more.nodes
     found.proxies += more.proxies
-    found.faults += more.faults
+    found.add_faults(more.faults)
     found.forms |= more.forms
 
 

@@ -7,21 +7,34 @@ condition are followed; loops over known values are unrolled, others are followe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pd_launch.launcher import budget
+from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.shell_scan import scan
-from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_SEQUENCE, Scope, Words
+from pd_launch.launcher.sources.shell_scope import Environment
+from pd_launch.launcher.sources.shell_weight import Places, Weights, word_matters
+from pd_launch.launcher.sources.shell_words import MAX_ITEMS, Scope, Words
 from pd_launch.launcher.sources.weave import concat, without_returns
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
 from pd_launch.schemas.whole import whole
 
 MAX_COMMANDS = 2000
+"""Commands that can matter."""
 MAX_CALLS = 20
 MAX_STEPS = 10_000
-_CHANGED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+"""Statements that are followed again, in loops and functions: the first time is free."""
+_PLAIN_STEPS = 500
+"""After so many, what cannot matter is not followed again: nothing is missed."""
+MAX_DEPTH = 200
+MAX_EXPORTED = 2000
+_INSIDE = "what is inside is not checked", "里面的内容没有检查"
+_NOTHING = Environment()
+Value = Text | list[Text]
+_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
 _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
@@ -54,8 +67,8 @@ class Command:
     """A simple command as it would run: words, environment, and where it stands."""
 
     words: list[Text]
-    env: dict[str, tuple[Text, str]]
-    """Name to value and how it was set: ``export`` or ``inline``."""
+    env: Mapping[str, tuple[Text, str]]
+    """Name to value and how it was set: ``export`` or ``inline``. Commands that cannot matter are given none."""
     origin: Origin
     body: Text | None = None
     """The here-document that it is given."""
@@ -67,6 +80,29 @@ class Command:
     """Whether the script waits for its end before it goes on."""
     names: dict[str, Text] = field(default_factory=dict)
     """The names of its variables as they are written, where they are."""
+
+
+@dataclass
+class _Called:
+    """A function that is being followed."""
+
+    body: int
+    started: int
+    """How many different commands had been started before it."""
+    mark: int
+    hidden: dict[str, Text | list[Text] | None] = field(default_factory=dict)
+    """Its local variables, with what they hide."""
+
+
+@dataclass
+class _Loop:
+    """A loop that is being followed."""
+
+    body: Any
+    matters: bool
+    mark: int
+    settled: bool = False
+    """Whether its last round started nothing new, and set only what is unknown: another one brings nothing."""
 
 
 @dataclass
@@ -87,11 +123,14 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
     text = without_returns(text)
     tree = parser.parse(_masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
+    runner = _Runner(text, script)
     try:
-        _Runner(text, script).statement(tree.root_node, scope or Scope())
+        runner.statement(tree.root_node, scope or Scope())
     except RecursionError:
-        detail, detail_zh = "nested too deep: nothing behind this is followed", "嵌套过深:后面的内容没有检查"
-        script.faults.append(Fault("shell", text.origin(0, 0), detail, detail_zh))
+        runner.cut(runner.place, "nested too deep", "嵌套过深")
+    except budget.Spent as spent:
+        runner.cut(runner.place or tree.root_node, spent.limit, spent.limit_zh)
+    script.faults += runner.words.cuts
     return script
 
 
@@ -112,25 +151,64 @@ class _Runner:
         self.source = base.source
         self.script = script
         self.words = Words(base)
-        self.calls = 0
+        self.weights = Weights(base.value)
+        self.sides, self.engines = Places(_SIDE, base.value), Places(_ENGINE, base.value)
         self.depth = 0
-        self.steps = 0
-        self.locals: set[str] = set()
+        self.seen: set[int] = set()
+        self.bodies: set[int] = set()
+        """Loops that were followed once."""
+        self.repeats = 0
+        self.counted = 0
+        """Commands so far that can matter."""
+        self.started: set[tuple[str, ...]] = set()
+        self.calls: list[_Called] = []
         self.background = False
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
         self.forked: Any = None
         """The condition for each of whose branches the rest is being followed."""
+        self.place: Any = None
+        """Where following is, for what ends it from far below."""
+        self.cut_at: set[str] = set()
 
     @property
     def full(self) -> bool:
-        """Whether enough was followed: a script of more does not end in reasonable time."""
-        return len(self.script.commands) >= MAX_COMMANDS or self.steps > MAX_STEPS
+        """Whether enough commands were followed: a script of more does not end in reasonable time."""
+        return self.counted > MAX_COMMANDS
+
+    @property
+    def spent(self) -> bool:
+        """Whether loops and functions were followed often enough; from then on each statement is followed once."""
+        return self.repeats >= MAX_STEPS
+
+    def cut(self, node: Any, limit: str, limit_zh: str, *left: str) -> None:
+        """Say, once for each limit, that following stopped here."""
+        if limit not in self.cut_at:
+            self.cut_at.add(limit)
+            start = self.words.span(node)[0]
+            self.script.faults.append(not_followed(self.base.origin(start, start + 1), limit, limit_zh, *left))
+
+    def cut_repeats(self, node: Any) -> None:
+        """Say that a loop or a function is not followed again."""
+        limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
+        self.cut(node, limit, limit_zh, "they are not followed again from here on", "从这里起不再重复跟踪")
+
+    def matters(self, node: Any) -> bool:
+        """Whether a part of the script can start an engine or set a variable."""
+        return self.weights.matters(*self.words.span(node))
 
     def statement(self, node: Any, scope: Scope) -> None:
-        self.steps += 1
-        if self.full or self.depth > 200:
+        if self.full:
             return
+        budget.step()
+        if self.depth > MAX_DEPTH:
+            if self.matters(node):
+                self.cut(node, f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层", *_INSIDE)
+            return
+        if node.id in self.seen:
+            self.repeats += 1
+        self.seen.add(node.id)
+        self.place = node
         self.depth += 1
         handler = getattr(self, f"on_{node.type}", None)
         if handler is not None:
@@ -153,28 +231,35 @@ class _Runner:
         """Whether a condition sets what makes an engine behind it one of prefill or of decode."""
         if node.type not in ("if_statement", "case_statement"):
             return False
-        text = self.words.raw(node)
-        return _SIDE.search(text) is not None and _ENGINE.search(text) is None
+        span = self.words.span(node)
+        return self.sides.within(*span) and not self.engines.within(*span)
 
     def _fork(self, node: Any, rest: list[Any], scope: Scope) -> None:
         """Follow what stands behind a condition once for each of its branches, with what that branch sets."""
-        start, outer, ends = dict(scope.variables), self.inside, []
+        outer, ends = self.inside, []
         self.forked = node
         for number, group in enumerate(self._groups(node)):
-            scope.variables = dict(start)
+            mark = scope.variables.mark()
             self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
             self._sequence(group, scope)
             if not any(_LEAVES.search(self.words.raw(part)) for part in group):
-                self._sequence(rest, scope)
-            ends.append(scope.variables)
+                self._again(rest, scope)
+            ends.append(scope.variables.back(mark))
         self.inside = outer
-        changed = {name for end in ends for name, value in end.items() if start.get(name) is not value}
-        if changed <= start.keys() and not self._takes_all(node):
-            scope.variables = dict(start)
-            self._sequence(rest, scope)
-            ends.append(scope.variables)
+        changed = {name for end in ends for name in end}
+        if changed <= scope.variables.keys() and not self._takes_all(node):
+            mark = scope.variables.mark()
+            self._again(rest, scope)
+            ends.append(scope.variables.back(mark))
         self.forked = None
-        self._meet(start, ends, node, scope)
+        self._meet(ends, node, scope)
+
+    def _again(self, rest: list[Any], scope: Scope) -> None:
+        """Follow what stands behind a condition, for one of its branches."""
+        if self.spent and rest and rest[0].id in self.seen:
+            self.cut_repeats(rest[0])
+        else:
+            self._sequence(rest, scope)
 
     def _groups(self, node: Any) -> list[list[Any]]:
         """Return the statements of each branch of a condition."""
@@ -187,15 +272,27 @@ class _Runner:
         return groups
 
     def on_subshell(self, node: Any, scope: Scope) -> None:
-        inner = replace(scope, variables=dict(scope.variables), exported=set(scope.exported))
-        self._children(node, inner)
+        variables, exported = scope.variables.mark(), scope.exported.mark()
+        self._children(node, replace(scope))
+        scope.variables.back(variables)
+        scope.exported.back(exported)
 
     def on_variable_assignment(self, node: Any, scope: Scope) -> None:
         name, value = self._assigned(node, scope)
         if name and value is not None:
             scope.variables[name] = value
             if scope.export_all:
-                scope.exported.add(name)
+                self._export(name, node, scope)
+
+    def _export(self, name: str, node: Any, scope: Scope) -> None:
+        """Let engines get a variable."""
+        if name in scope.exported:
+            return
+        if len(scope.exported) >= MAX_EXPORTED:
+            limit, limit_zh = f"more than {MAX_EXPORTED} exported variables", f"导出的变量超过 {MAX_EXPORTED} 个"
+            self.cut(node, limit, limit_zh, "those from here on are not checked", "从这里起的变量没有检查")
+        else:
+            scope.exported[name] = True
 
     def on_list(self, node: Any, scope: Scope) -> None:
         """Follow ``a && b`` and ``a || b``: what depends on a test, or on a failure, may or may not happen."""
@@ -237,10 +334,13 @@ class _Runner:
         old = scope.variables.get(name)
         if right is not None and right.type == "array":
             items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
-            return name, ([*old, *items] if append and isinstance(old, list) else items)[:MAX_ITEMS]
+            items = [*old, *items] if append and isinstance(old, list) else items
+            if len(items) > MAX_ITEMS:
+                self.words.too_many(node)
+            return name, items[:MAX_ITEMS]
         end = self.words.span(node)[1]
         value = self.words.single(right, scope) if right is not None else self.words.spread("", end, end)
-        if append and isinstance(old, Text):
+        if append and isinstance(old, Text) and self.words.affords(len(old.value)):
             return name, concat([old, value], self.source, end)
         return name, value
 
@@ -248,14 +348,14 @@ class _Runner:
         exports = any(child.type == "export" for child in node.children)
         flags = [self.words.raw(child) for child in node.children if child.type == "word"]
         exports = exports or scope.export_all or any(flag.startswith("-") and "x" in flag for flag in flags)
-        local = any(child.type in ("local", "declare", "typeset") for child in node.children)
+        local = bool(self.calls) and any(child.type in ("local", "declare", "typeset") for child in node.children)
         for child in node.children:
             if child.type == "variable_assignment":
                 name, value = self._assigned(child, scope)
+                if local:
+                    self.calls[-1].hidden.setdefault(name, scope.variables.get(name))
                 if name and value is not None:
                     scope.variables[name] = value
-                if local:
-                    self.locals.add(name)
             elif child.type == "variable_name":
                 name = self.words.raw(child)
             elif exports and _HYPHENS.match(self.words.raw(child)):  # refused by the shell: nothing gets it
@@ -266,34 +366,76 @@ class _Runner:
             else:
                 continue
             if exports and name:
-                scope.exported.add(name)
+                self._export(name, child, scope)
 
     def on_unset_command(self, node: Any, scope: Scope) -> None:
         for child in node.children:
             if child.type == "variable_name":
-                scope.variables.pop(self.words.raw(child), None)
+                scope.variables.drop(self.words.raw(child))
 
     def on_function_definition(self, node: Any, scope: Scope) -> None:
         name = next((self.words.raw(child) for child in node.children if child.type == "word"), "")
         scope.functions[name] = node.children[-1]
+        self.weights.define(name, *self.words.span(node.children[-1]))
 
     def on_for_statement(self, node: Any, scope: Scope) -> None:
         name = next((self.words.raw(child) for child in node.children if child.type == "variable_name"), "")
         body = next((child for child in node.children if child.type == "do_group"), None)
-        seen_in = False
+        if body is None:
+            return
+        cuts = len(self.words.cuts)
+        values = self._values(node, scope) or [self._hole(node)]
+        loop = _Loop(body, self.matters(body), scope.variables.mark())
+        for value in values:
+            if not self._goes_on(loop):
+                break
+            scope.variables[name] = value
+            if not self._round(loop, name, scope):
+                break
+        if not loop.matters or loop.settled:
+            del self.words.cuts[cuts:]
+            scope.variables[name] = values[-1]
+        self._keep(loop, node, scope)
+
+    def _values(self, node: Any, scope: Scope) -> list[Text]:
+        """Return what a loop goes over, as far as that is known."""
         values: list[Text] = []
+        seen_in = False
         for child in node.children:
             if child.type == "in":
                 seen_in = True
             elif seen_in and child.type not in (";", "do_group", "\n"):
                 values += self.words.choices(child)[0] or self.words.expand(child, scope)
-        if body is None:
-            return
-        for value in values[:MAX_SEQUENCE] or [self._hole(node)]:
-            if self.full:
-                return
-            scope.variables[name] = value
-            self._children(body, scope)
+        return values
+
+    def _goes_on(self, loop: _Loop) -> bool:
+        """Whether a loop is followed once more."""
+        again = loop.body.id in self.bodies
+        self.bodies.add(loop.body.id)
+        if again and not loop.matters:
+            return self.repeats <= _PLAIN_STEPS
+        if again and self.spent:
+            self.cut_repeats(loop.body)
+        return not self.full and not (again and self.spent)
+
+    def _round(self, loop: _Loop, name: str, scope: Scope) -> bool:
+        """Follow a loop once; return whether another round can bring anything."""
+        mark, started = scope.variables.mark(), len(self.started)
+        self._children(loop.body, scope)
+        changed = scope.variables.keep(mark) - {name}
+        unknown = all(_is_unknown(scope.variables.get(one)) for one in changed)
+        loop.settled = unknown and started == len(self.started)
+        return not loop.settled or self.repeats <= _PLAIN_STEPS
+
+    def _keep(self, loop: _Loop, node: Any, scope: Scope) -> None:
+        """Keep what a loop left; of one that was not followed to its end, that is not known."""
+        changed = scope.variables.keep(loop.mark)
+        if self.spent:
+            self._unknown(changed, node, scope)
+
+    def _unknown(self, names: Iterable[str], node: Any, scope: Scope) -> None:
+        for name in names:
+            scope.variables[name] = self._hole(node)
 
     def on_c_style_for_statement(self, node: Any, scope: Scope) -> None:
         body = next((child for child in node.children if child.type == "do_group"), None)
@@ -305,19 +447,29 @@ class _Runner:
             return
         self.on_variable_assignment(parts[0], scope)
         name = self.words.raw(parts[0].children[0])
-        for _ in range(MAX_SEQUENCE):
-            if self.full:
+        loop = _Loop(body, self.matters(body), scope.variables.mark())
+        self._rounds(parts[1], parts[2], loop, name, scope)
+        self._keep(loop, node, scope)
+
+    def _rounds(self, condition: Any, step: Any, loop: _Loop, name: str, scope: Scope) -> None:
+        """Follow a counting loop as long as its condition is known and holds."""
+        for _ in range(MAX_ITEMS):
+            goes_on = self.words.arithmetic(condition, scope)
+            if goes_on == 0:
                 return
-            goes_on = self.words.arithmetic(parts[1], scope)
             if goes_on is None:
-                scope.variables[name] = self._hole(node)
-                self._children(body, scope)
+                scope.variables[name] = self._hole(condition)
+                self._children(loop.body, scope)
                 return
-            if not goes_on:
+            if not self._goes_on(loop) or not self._round(loop, name, scope):
+                break
+            if not self._step(step, name, scope):
                 return
-            self._children(body, scope)
-            if not self._step(parts[2], name, scope):
-                return
+        else:
+            limit, limit_zh = f"more than {MAX_ITEMS} rounds of a loop", f"循环超过 {MAX_ITEMS} 轮"
+            if loop.matters and not loop.settled:
+                self.cut(loop.body, limit, limit_zh, "its further rounds are not followed", "其余各轮没有跟踪")
+        scope.variables[name] = self._hole(condition)
 
     def _step(self, node: Any, name: str, scope: Scope) -> bool:
         text = self.words.raw(node).replace(" ", "")
@@ -335,11 +487,9 @@ class _Runner:
         return True
 
     def on_while_statement(self, node: Any, scope: Scope) -> None:
-        before = dict(scope.variables)
+        mark = scope.variables.mark()
         self._children(node, scope)
-        for name, value in scope.variables.items():
-            if before.get(name) is not value:
-                scope.variables[name] = self._hole(node)
+        self._unknown(scope.variables.keep(mark), node, scope)
 
     def on_if_statement(self, node: Any, scope: Scope) -> None:
         self._branches(node, scope)
@@ -348,26 +498,25 @@ class _Runner:
 
     def _branches(self, node: Any, scope: Scope, groups: list[list[Any]] | None = None) -> None:
         """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
-        start = dict(scope.variables)
         ends = []
         groups = groups or self._groups(node)
         outer = self.inside
         for number, group in enumerate(groups):
-            scope.variables = dict(start)
+            mark = scope.variables.mark()
             self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
             for child in group:
                 self.statement(child, scope)
-            ends.append(scope.variables)
+            ends.append(scope.variables.back(mark))
         self.inside = outer
         if not self._takes_all(node):
-            ends.append(start)
-        self._meet(start, ends, node, scope)
+            ends.append({})
+        self._meet(ends, node, scope)
 
-    def _meet(self, start: dict[str, Any], ends: list[dict[str, Any]], node: Any, scope: Scope) -> None:
-        """Let a variable that branches leave different be unknown."""
-        scope.variables = dict(start)
-        for name in {name for end in ends for name in end}:
-            values = [end.get(name) for end in ends]
+    def _meet(self, ends: Sequence[Mapping[str, Value | None]], node: Any, scope: Scope) -> None:
+        """Let a variable that branches leave different be unknown. Each end holds what one branch changed."""
+        for name in {name: None for end in ends for name in end}:
+            before = scope.variables.get(name)
+            values = [end.get(name, before) for end in ends]
             first = values[0]
             same = all(_same(value, first) for value in values)
             scope.variables[name] = first if same and first is not None else self._merged(values, node)
@@ -444,6 +593,7 @@ class _Runner:
     def on_command(self, node: Any, scope: Scope) -> None:
         words: list[Text] = []
         inline: dict[str, tuple[Text, str]] = {}
+        cuts = len(self.words.cuts)
         for child in node.children:
             if child.type == "variable_assignment" and not words:
                 name, value = self._assigned(child, scope)
@@ -455,24 +605,39 @@ class _Runner:
             return
         if words[0].value in scope.functions:
             outer, self.background = self.background, self.background or _in_background(node)
-            self._call(words, scope)
+            self._call(words, scope, node)
             self.background = outer
             return
         self._builtin(words, scope, node, inline)
-        env: dict[str, tuple[Text, str]] = {}
-        for name in scope.exported:
-            value = scope.variables.get(name)
-            if isinstance(value, Text):
-                env[name] = (value, "export")
         start, end = self.words.span(node)
-        place = self.base.origin(start, end)
+        command = Command(words, _NOTHING, self.base.origin(start, end))
         if words[0].value in _STOPS or (words[0].value == "xargs" and any(w.value in _STOPS for w in words[1:])):
             self.stage += 1
-        waits = not self.background and not _in_background(node)
-        branches = self._branches_now()
-        env.update(inline)
-        names = {name: scope.names[name] for name in env if name in scope.names}
-        self.script.commands.append(Command(words, env, place, branches=branches, foreground=waits, names=names))
+        command.branches = self._branches_now()
+        torn_off = words[0].value.startswith(("-", "{"))
+        if torn_off or any(word_matters(word.value) for word in words) or "<" in self._behind(node):
+            self._count(command, node)
+            command.env = scope.environments.of(scope.variables, scope.exported, scope.names).with_inline(
+                inline, scope.names
+            )
+            command.foreground = not self.background and not _in_background(node)
+        else:
+            del self.words.cuts[cuts:]
+        if not self.full:
+            self.script.commands.append(command)
+
+    def _count(self, command: Command, node: Any) -> None:
+        """Count a command that can matter."""
+        self.counted += 1
+        self.started.add(tuple(word.value for word in command.words))
+        if self.full:
+            self.cut(node, f"more than {MAX_COMMANDS} commands", f"超过 {MAX_COMMANDS} 条命令")
+
+    def _behind(self, node: Any) -> str:
+        """Return what stands between a command and the end of its line: a here-document may be a script."""
+        end = self.words.span(node)[1]
+        stop = self.base.value.find("\n", end)
+        return self.base.value[end : min(end + 200, len(self.base.value) if stop < 0 else stop)]
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
@@ -514,19 +679,35 @@ class _Runner:
         """What was started before a ``kill`` or ``wait`` no longer runs behind it, as if in another branch."""
         return (*self.inside, (_STAGE, self.stage)) if self.stage else self.inside
 
-    def _call(self, words: list[Text], scope: Scope) -> None:
-        if self.calls >= MAX_CALLS:
+    def _call(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Follow a function. One that calls itself is followed again only if it started something new."""
+        body = scope.functions[words[0].value]
+        if self.repeats > _PLAIN_STEPS and not self.matters(body):
             return
-        self.calls += 1
-        positional, variables, outer = scope.positional, dict(scope.variables), self.locals
-        scope.positional, self.locals = dict(enumerate(words)), set()
-        self.statement(scope.functions[words[0].value], scope)
-        for name in self.locals:
-            scope.variables.pop(name, None)
-            if name in variables:
-                scope.variables[name] = variables[name]
-        scope.positional, self.locals = positional, outer
-        self.calls -= 1
+        earlier = next((call for call in reversed(self.calls) if call.body == body.id), None)
+        if earlier is not None and len(self.started) == earlier.started:
+            self._unknown(scope.variables.changed(earlier.mark), node, scope)
+            return
+        if self.spent and body.id in self.seen:
+            self.cut_repeats(node)
+            return
+        if len(self.calls) >= MAX_CALLS:
+            limit, limit_zh = (
+                f"functions that call each other more than {MAX_CALLS} deep",
+                f"函数调用超过 {MAX_CALLS} 层",
+            )
+            self.cut(node, limit, limit_zh, *_INSIDE)
+            return
+        positional = scope.positional
+        scope.positional = dict(enumerate(words))
+        call = _Called(body.id, len(self.started), scope.variables.mark())
+        self.calls.append(call)
+        self.statement(body, scope)
+        self.calls.pop()
+        scope.variables.keep(call.mark)
+        for name, value in call.hidden.items():
+            scope.variables.put(name, value)
+        scope.positional = positional
 
 
 def _in_background(node: Any) -> bool:
@@ -543,6 +724,13 @@ def _shift(scope: Scope, count: int) -> None:
     moved = {number - count: value for number, value in scope.positional.items() if number > count}
     own = scope.positional.get(0)
     scope.positional = moved if own is None else {0: own, **moved}
+
+
+def _is_unknown(value: Value | None) -> bool:
+    """Whether a value has an unknown part, or there is none."""
+    if isinstance(value, Text):
+        return HOLE in value.value
+    return value is None or any(HOLE in word.value for word in value)
 
 
 def _same_words(left: list[Text], right: list[Text]) -> bool:

@@ -10,7 +10,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.launcher.sources.weave import Stretch, Weaver, concat
+from pd_launch.launcher.sources.limits import not_followed
+from pd_launch.launcher.sources.shell_scope import Environments, Journal
+from pd_launch.launcher.sources.weave import MAX_TEXT, Stretch, Weaver, concat
+from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
 from pd_launch.schemas.whole import whole
 
@@ -25,25 +28,30 @@ _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _KEYED = re.compile(r"\[[^]]*\]=")
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _MOST_CALLS = 10
-MAX_SEQUENCE = 256
+_MOST_PRINTED = 2_000
+"""Functions whose output is followed, in one script."""
 _SEQ = re.compile(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers>-?\d{1,9}(?: -?\d{1,9}){0,2})")
 _PASTE = re.compile(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
 """Counting, and what puts its lines together: ``seq 0 7 | paste -sd,``."""
+MAX_MADE = 10_000_000
+"""Characters that the variables of one script may be put together to."""
 MAX_ITEMS = 4_000
+"""Elements of an array or a sequence."""
 
 
 @dataclass
 class Scope:
     """Variables of a running script. A value is a list of texts for an array, one text otherwise."""
 
-    variables: dict[str, Text | list[Text]] = field(default_factory=dict)
-    exported: set[str] = field(default_factory=set)
+    variables: Journal[Text | list[Text]] = field(default_factory=Journal)
+    exported: Journal[bool] = field(default_factory=Journal)
     positional: dict[int, Text] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
     names: dict[str, Text] = field(default_factory=dict)
     """Where a variable was assigned last: its name there."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
+    environments: Environments = field(default_factory=Environments, repr=False)
 
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""
@@ -72,6 +80,16 @@ class Words:
         self._ascii = base.value.isascii()
         self._chars: list[int] | None = None
         self._inside = 0
+        self._printed_of = 0
+        self._made = 0
+        self.cuts: list[Fault] = []
+        """Where a value was longer than is followed."""
+
+    def cut(self, node: Any, limit: str, limit_zh: str) -> None:
+        """Say that what a syntax node stands for is not known to its end."""
+        origin = self.base.origin(*self.span(node))
+        left, left_zh = "what this stands for is not checked", "这里的值没有检查"
+        self.cuts.append(not_followed(origin, limit, limit_zh, left, left_zh))
 
     def char(self, byte: int) -> int:
         """Return the character offset of a byte offset."""
@@ -106,6 +124,8 @@ class Words:
     def expand(self, node: Any, scope: Scope) -> list[Text]:
         """Return the words that one syntax node expands to, split at blanks of unquoted expansions."""
         place = self.base.spots[self.span(node)[0]]
+        if self.full:
+            return [self._lost(node)]
         for at, child in enumerate(node.children if node.type == "concatenation" else ()):
             chosen, width = self.choices(child)
             if chosen:
@@ -113,9 +133,34 @@ class Words:
                     [piece for part in parts for piece in self.pieces(part, scope, False)]
                     for parts in (node.children[:at], node.children[at + width :])
                 )
+                if not self._affords(node, [*before, *behind], len(chosen)):
+                    return [self._lost(node)]
                 words = (_join([*before, _Piece(text, True), *behind], self.source, place) for text in chosen)
                 return [word for found in words for word in found]
-        return _join(self.pieces(node, scope, quoted=False), self.source, place)
+        pieces = self.pieces(node, scope, quoted=False)
+        return _join(pieces, self.source, place) if self._affords(node, pieces) else [self._lost(node)]
+
+    @property
+    def full(self) -> bool:
+        """Whether values were put together to as much as one script may."""
+        return self._made > MAX_MADE
+
+    def affords(self, characters: int) -> bool:
+        """Count characters that are put together once more; return whether that may be."""
+        self._made += characters
+        return not self.full
+
+    def _affords(self, node: Any, pieces: list[_Piece], times: int = 1) -> bool:
+        """Count what is put together to a word; return whether it may be."""
+        sizes = [len(piece.text.value) for piece in pieces if piece.text.value]
+        if len(sizes) > 1 and sum(sizes) > MAX_TEXT:
+            self.cut(node, f"a value of more than {MAX_TEXT} characters", f"值超过 {MAX_TEXT} 个字符")
+        words = sum(1 + len(word.value) for piece in pieces for word in piece.words or ())
+        return self.affords(times * (sum(sizes) + words))
+
+    def _lost(self, node: Any) -> Text:
+        self.cut(node, f"values of more than {MAX_MADE} characters", f"值超过 {MAX_MADE} 个字符")
+        return self.spread(HOLE, *self.span(node))
 
     def choices(self, node: Any) -> tuple[list[Text], int]:
         """Return what ``{0..7}`` or ``{a,b}`` stands for, and the syntax nodes that it takes; nothing for another."""
@@ -125,20 +170,31 @@ class Words:
             if not dots or whole(first) is None or whole(last) is None:
                 return [], 1
             low, high = int(first[:9]), int(last[:9])
-            numbers = range(low, min(high, low + MAX_SEQUENCE) + 1)
+            if high - low >= MAX_ITEMS:
+                self.too_many(node)
+            numbers = range(low, min(high + 1, low + MAX_ITEMS))
             return [self.spread(str(number), start, end) for number in numbers], 1
         listed = node.next_sibling if self.raw(node) == "{" else None
         closing = listed.next_sibling if listed is not None and listed.type == "word" else None
         if listed is None or closing is None or self.raw(closing) != "}" or "," not in self.raw(listed):
             return [], 1
         start = self.span(listed)[0]
-        parts = list(re.finditer("[^,]+", self.raw(listed)))[:MAX_SEQUENCE]
+        parts = list(re.finditer("[^,]+", self.raw(listed)))
+        if len(parts) > MAX_ITEMS:
+            self.too_many(node)
+            del parts[MAX_ITEMS:]
         stretch = Stretch("word", self.base.spots[start])
         return [self.base.part(start + p.start(), start + p.end()).quoted(*stretch) for p in parts], 3
 
+    def too_many(self, node: Any) -> None:
+        """Say that not all elements of a syntax node are known."""
+        self.cut(node, f"more than {MAX_ITEMS} elements", f"超过 {MAX_ITEMS} 个元素")
+
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""
-        pieces = self.pieces(node, scope, quoted=True)
+        pieces = [] if self.full else self.pieces(node, scope, quoted=True)
+        if self.full or not self._affords(node, pieces):
+            return self._lost(node)
         return concat([p.text for p in pieces], self.source, self.base.spots[self.span(node)[0]])
 
     def pieces(self, node: Any, scope: Scope, quoted: bool) -> list[_Piece]:
@@ -242,7 +298,9 @@ class Words:
             unknown = HOLE * 2 if many else HOLE
             return [_Piece(self.spread(unknown, start, end), quoted)]
         if isinstance(value, list):
-            return [_Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in value])]
+            self._made += len(value)
+            values = [] if self.full else value
+            return [_Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in values])]
         return [_Piece(self._local(value, start, end), quoted)]
 
     def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
@@ -315,7 +373,9 @@ class Words:
         joins = _PASTE.fullmatch(written[1]) if len(written) == 2 else None
         counted = _SEQ.fullmatch(written[0]) if written and (joins or len(commands) == 1) else None
         values = _sequence([int(number) for number in counted["numbers"].split()]) if counted else None
-        if counted and values is not None:
+        if values is not None and len(values) > MAX_ITEMS:
+            self.too_many(node)
+        elif counted and values is not None:
             between = joins["between"] if joins else counted["between"] or " "
             return [_Piece(self.spread(between.join(map(str, values)), start, end), quoted)]
         return [_Piece(self.spread(HOLE, start, end), quoted)]
@@ -341,25 +401,32 @@ class Words:
 
     def _function(self, words: list[Text], scope: Scope) -> Text | None:
         """Return what a function prints that only names its parameters before it prints."""
-        if self._inside > _MOST_CALLS:
+        if self._inside > _MOST_CALLS or self._printed_of >= _MOST_PRINTED:
             return None
         self._inside += 1
-        inner = Scope(dict(scope.variables), positional=dict(enumerate(words)), functions=scope.functions)
+        self._printed_of += 1
+        positional, mark = scope.positional, scope.variables.mark()
+        scope.positional = dict(enumerate(words))
+        printed = self._last_printed(scope.functions[words[0].value], scope)
+        scope.variables.back(mark)
+        scope.positional = positional
+        self._inside -= 1
+        return printed
+
+    def _last_printed(self, body: Any, inner: Scope) -> Text | None:
         printed: Text | None = None
-        for child in (child for child in scope.functions[words[0].value].children if child.is_named):
+        for child in (child for child in body.children if child.is_named):
             assigned = child.children if child.type == "declaration_command" else [child]
             named = [part for part in assigned if part.type == "variable_assignment"]
             if child.type == "comment" or (child.type == "declaration_command" and not named):
                 continue
             if printed is not None or (not named and (printed := self._printed(child, inner)) is None):
-                printed = None
-                break
+                return None
             for part in named:
                 value = part.children[-1]
                 inner.variables[self.raw(part.children[0])] = (
                     self.spread("", *self.span(part)) if value.type == "=" else self.single(value, inner)
                 )
-        self._inside -= 1
         return printed
 
     def _formatted(self, form: Text, values: list[Text]) -> Text | None:
@@ -464,8 +531,7 @@ def _sequence(numbers: list[int]) -> range | None:
     }[len(numbers)]
     if step == 0:
         return None
-    values = range(first, last + (1 if step > 0 else -1), step)
-    return values if len(values) <= MAX_SEQUENCE else None
+    return range(first, last + (1 if step > 0 else -1), step)
 
 
 def _join(pieces: list[_Piece], source: SourceFile, start: int) -> list[Text]:

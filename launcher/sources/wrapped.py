@@ -18,6 +18,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
+_ENDS = ("vllm", "python", "python3", *(f"python3.{minor}" for minor in range(100)))
+"""How the name of a program that starts an engine may end."""
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 _BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
 SHELLS = ("bash", "sh", "zsh", "dash")
@@ -53,7 +55,6 @@ _TALKS = frozenset(
 _TAKES_SCRIPTS = frozenset({"tmux", "screen", "parallel", "su", "runuser", "script", "flock"})
 """Programs that give a word to a shell."""
 STARTS = re.compile(rf"\bvllm serve\s|{re.escape(API_SERVER)}")
-_MOST_BEFORE = 60
 
 
 def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Text]]]:
@@ -66,7 +67,8 @@ def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Tex
     inside_env = False
     while rest:
         name = rest[0].value.rpartition("/")[2]
-        if (_ANY_NAME if inside_env else _ASSIGNMENT).match(rest[0].value):
+        first = rest[0].value
+        if _ANY_NAME.match(first) if inside_env else _ASSIGNMENT.match(first):
             word = rest.pop(0)
             cut = word.value.index("=")
             inline[word.value[:cut]] = word.part(cut + 1, len(word.value)), word.part(0, cut)
@@ -116,8 +118,10 @@ def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     """As :func:`engine_words`, of an engine behind a program that is not known: ``conda run … vllm serve m``."""
     if not words or words[0].value.rpartition("/")[2] in _TALKS:
         return None
-    starts = (engine_words(words[index:]) for index in range(1, min(len(words), _MOST_BEFORE)))
-    return next((start for start in starts if start is not None), None)
+    for index in range(1, len(words)):
+        if words[index].value.endswith(_ENDS) and engine_words(words[index : index + 6]) is not None:
+            return engine_words(words[index:])
+    return None
 
 
 def joined(words: Sequence[Text], between: str = " ") -> Text:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
-_FOLD = re.compile(r"[ \t]*(?:\r\n|[\r\n\x85\u2028\u2029])(?:[ \t]|\r\n|[\r\n\x85\u2028\u2029])*")
+_FOLD = re.compile(
+    r"(?:(?:(?<![ \t])|(?<=\\[ \t]))[ \t]+)?(?:\r\n|[\r\n\x85\u2028\u2029])(?:[ \t]|\r\n|[\r\n\x85\u2028\u2029])*"
+)
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _ESCAPE = {"x": 4, "u": 6, "U": 10}
 

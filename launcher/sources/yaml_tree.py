@@ -12,18 +12,15 @@ from typing import Any
 import yaml
 from yaml.reader import Reader as _Reader
 
+from pd_launch.launcher import budget
+from pd_launch.launcher.sources.limits import not_followed
+from pd_launch.launcher.sources.templates import template_parts
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
 from pd_launch.schemas.whole import is_boundless
 
 MAX_DEPTH = 100
-_TEMPLATE = re.compile(
-    r"^(?P<before>[ \t]*)\{\{-?(?:(?!\}\}).)*-?\}\}[ \t]*$|\{\{(?![^}]*[\"']:)(?:(?!\}\}).)*\}\}",
-    re.MULTILINE | re.DOTALL,
-)
-"""What Helm and its like fill in: alone on its lines, or as a part of a value."""
-
 MAX_NODES = 50_000
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
 _LONGEST_NUMBER = 400
@@ -55,6 +52,9 @@ class _Builder:
     mark: int = 0
     """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
+    """Values of this document, aliases written out."""
+    copied: int = 0
+    """Values that aliases of all documents bring in."""
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
@@ -63,6 +63,7 @@ class _Builder:
 
     def read(self) -> None:
         for event in yaml.parse(self.source.text[self.mark :], Loader=_Loader):
+            budget.step()
             self.event(event)
 
     def event(self, event: Any) -> None:
@@ -91,19 +92,20 @@ class _Builder:
         elif isinstance(event, yaml.AliasEvent):
             found = self.anchors.get(str(event.anchor))
             if found is None:
-                raise _TooMuch(f"the alias *{event.anchor} names no finished anchor", self.origin(event))
+                raise _NoAnchor(f"the alias *{event.anchor} names no finished anchor", self.origin(event))
             node, size, height = found
             self.count(size, height, event)
             self.add(node, size, height)
         elif isinstance(event, yaml.DocumentStartEvent):
-            self.anchors = {}
+            self.anchors, self.total = {}, 0
 
     def count(self, more: int, height: int, event: Any) -> None:
         self.total += more
-        if self.total > MAX_NODES:
-            raise _TooMuch(f"more than {MAX_NODES} values", self.origin(event))
+        self.copied += more - 1
+        if self.total > MAX_NODES or self.copied > MAX_NODES:
+            raise _TooMuch(f"more than {MAX_NODES} values", f"超过 {MAX_NODES} 个值", self.origin(event))
         if len(self.stack) + height > MAX_DEPTH:
-            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", self.origin(event))
+            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层", self.origin(event))
 
     def origin(self, event: Any) -> Origin:
         # By offset: a mark's own line also counts YAML's other line breaks, which an editor does not.
@@ -153,7 +155,8 @@ class _Builder:
             site = replace(node.site, entry=key.site.start if key.site else None) if node.site else None
             entry = Node(node.value, node.origin, key=place, text=node.text, key_text=key.text, site=site)
             if earlier is not None:
-                entry.shadowed = [*earlier.shadowed, earlier]
+                entry.shadowed, earlier.shadowed = earlier.shadowed, []  # one history, at the value that counts
+                entry.shadowed.append(earlier)
                 first = (earlier.key or earlier.origin).line
                 self.faults.append(
                     Fault(
@@ -169,6 +172,16 @@ class _Builder:
 
 
 class _TooMuch(Exception):
+    """A document goes on behind a limit."""
+
+    def __init__(self, limit: str, limit_zh: str, origin: Origin) -> None:
+        super().__init__(limit)
+        self.fault = not_followed(origin, limit, limit_zh)
+
+
+class _NoAnchor(Exception):
+    """An alias names nothing."""
+
     def __init__(self, message: str, origin: Origin) -> None:
         super().__init__(message)
         self.origin = origin
@@ -193,13 +206,18 @@ def _key_text(node: Node) -> str:
 def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
-    With a syntax error there are no documents.
+    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on.
     """
     source = _filled(source)
     builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
     except _TooMuch as error:
+        return builder.documents, [*builder.faults, error.fault]
+    except budget.Spent as spent:
+        place = builder.stack[-1].node.origin if builder.stack else source.origin(0, 0)
+        return builder.documents, [*builder.faults, not_followed(place, spent.limit, spent.limit_zh)]
+    except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
@@ -218,11 +236,11 @@ def _filled(source: SourceFile) -> SourceFile:
     if "{{" not in source.text:
         return source
 
-    def hole(match: re.Match[str]) -> str:
-        alone = match["before"] is not None
-        return re.sub(r"[^\n]", " " if alone else HOLE, match.group())
-
-    return SourceFile(source.path, _TEMPLATE.sub(hole, source.text), source.exact)
+    parts, at = [], 0
+    for start, end, alone in template_parts(source.text):
+        parts += [source.text[at:start], re.sub(r"[^\n]", " " if alone else HOLE, source.text[start:end])]
+        at = end
+    return SourceFile(source.path, "".join([*parts, source.text[at:]]), source.exact)
 
 
 def _spot(source: SourceFile, at: int) -> Origin:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
+from pathlib import Path
 from typing import Any, cast
 
 from packaging.version import Version
@@ -119,7 +119,7 @@ def _spec(entry: Any, kind: str) -> Spec:
 
 @cache
 def _data(project: str) -> dict[str, Any]:
-    file = resources.files(__package__).joinpath("data").joinpath(f"{project}.json")
+    file = Path(__file__).parent / "data" / f"{project}.json"
     return cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8")))
 
 

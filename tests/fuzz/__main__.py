@@ -1,4 +1,4 @@
-"""The mutation fuzzer: ``python tests/fuzz --count 20000``."""
+"""The fuzzers: ``python tests/fuzz --count 20000`` mutates inputs, with ``--grammar`` it makes them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from grammar import generated
 from oracle import judge
-from seeds import case
+from seeds import HOSTS, TARGETS, case
+
+
+def _made(number: int) -> tuple[dict[str, str], str | None, dict[str, object] | None]:
+    return generated(number), TARGETS[number % len(TARGETS)], HOSTS[number % len(HOSTS)]
 
 
 def main() -> int:
@@ -22,14 +27,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--out", type=Path, help="a folder for the inputs that failed")
+    parser.add_argument("--grammar", action="store_true", help="inputs from the grammar, not mutated ones")
+    parser.add_argument("--fix-every", type=int, default=4, help="of how many inputs one is fixed, too")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     seen: Counter[str] = Counter()
     slowest, begun, worst = 0.0, time.process_time(), 0
     for number in range(options.start, options.start + options.count):
-        files, target, host = case(number)
+        files, target, host = _made(number) if options.grammar else case(number)
         started = time.process_time()
-        problems = judge(files, target, host, fix=number % 4 == 0)
+        problems = judge(files, target, host, fix=number % options.fix_every == 0)
         took = time.process_time() - started
         slowest, worst = max((slowest, worst), (took, number))
         for problem in problems:

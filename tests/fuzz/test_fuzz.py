@@ -9,10 +9,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from grammar import generated
 from hostile import HOSTILE
 from mutations import mutate
 from oracle import judge, raw
-from seeds import case, seeds
+from seeds import TARGETS, case, seeds
 
 from pd_launch.launcher.cli import main
 from tests.sampling import SEED, size
@@ -49,6 +50,13 @@ def test_mutated_inputs(part: int) -> None:
     start = SEED * 1_000_000 + part * 40
     for number in range(start, start + 40):
         problems = judge(*case(number), fix=number % 4 == 0)
+        assert not [p for p in problems if p.what != "slow"], f"input {number}: {told([*problems])}"
+
+
+@pytest.mark.parametrize("start", range(0, 160, 40))
+def test_inputs_of_the_grammar(start: int) -> None:
+    for number in range(start, start + 40):
+        problems = judge(generated(number), TARGETS[number % len(TARGETS)], fix=number % 8 == 0)
         assert not [p for p in problems if p.what != "slow"], f"input {number}: {told([*problems])}"
 
 

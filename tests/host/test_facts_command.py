@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.host import all_facts
-from pd_launch.launcher.host.contract import FACTS, read_facts, unknown_keys
+from pd_launch.launcher.host.contract import FACTS, MOST_LOOKED_UP, read_facts, unknown_keys
 
 NODE: dict[str, Any] = {
     "vllm": "0.25.1",
@@ -184,3 +185,12 @@ def test_one_node_alone_is_no_comparison(tmp_path: Path) -> None:
     status, text = run(tmp_path, ["check"], NODE)
     assert status == 2
     assert "two nodes or more" in text
+
+
+def test_many_unknown_keys_are_counted_and_looked_up_for_some_only(tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(json.dumps({f"key_{i}": 1 for i in range(100_000)} | {"k" * 5000: 1}))
+    begun = time.process_time()
+    result = CliRunner().invoke(cli, ["doctor", "--host-facts", str(tmp_path / "f.json")])
+    said = result.stderr.splitlines()
+    assert len(said) == MOST_LOOKED_UP + 1 and "99981 further keys are not used" in said[-1]
+    assert time.process_time() - begun < 20

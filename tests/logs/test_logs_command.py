@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 import subprocess
@@ -135,3 +136,17 @@ def _until(told: Path, text: str) -> None:
 def test_follow_of_a_pipe_ends_with_it() -> None:
     result = run("-", "--follow", stdin=FALLEN)
     assert result.exit_code == 1 and "not parked: Skip recompute offload" in result.stderr
+
+
+def test_an_archive_that_unpacks_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pd_launch.launcher.logs.reader.MAX_UNPACKED", 4 << 20)
+    (tmp_path / "x.log.gz").write_bytes(gzip.compress(HEALTHY.encode() + b"x\n" * (8 << 20)))
+    result = run(str(tmp_path / "x.log.gz"))
+    assert "only the first 4 MiB that it unpacks to are read" in result.stderr and "HEALTHY" in result.stdout
+
+
+def test_more_engines_than_are_told_apart_are_said(tmp_path: Path) -> None:
+    line = "INFO 01-01 00:00:00 [x.py:1] init engine (profile, create kv cache, warmup model) took 1 s\n"
+    (tmp_path / "x.log").write_text("".join(f"[pod-{i}] {line}" for i in range(300)))
+    result = run(str(tmp_path / "x.log"))
+    assert "more than 256 engines" in result.stderr

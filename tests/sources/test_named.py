@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pd_launch.launcher.check import check
+from pd_launch.launcher.sources.limits import MAX_SIZE
 from pd_launch.launcher.sources.named import named_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.finding import Finding
@@ -121,9 +122,8 @@ def test_what_is_no_regular_file_is_not_opened_and_said_once(folder: Path, form:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_above_the_limit_of_inputs_is_not_read(folder: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pd_launch.launcher.sources.named.MAX_FILE", 100)
-    (folder / "large.yaml").write_text((CONFIG if form == "config" else PROFILE) + "#" * 100)
+def test_a_file_above_the_limit_of_inputs_is_not_read(folder: Path, form: str) -> None:
+    (folder / "large.yaml").write_text((CONFIG if form == "config" else PROFILE) + "#" * MAX_SIZE)
     found = findings(folder / "s.sh", FORMS[form].format(name="large.yaml"))
     assert [severity for severity, _ in told(found)] == ["warning"]
     assert "PD004" not in {f.code for f in found}

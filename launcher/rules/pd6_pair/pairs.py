@@ -29,7 +29,7 @@ def _commands(nodes: list[NodeLaunch]) -> list[NodeLaunch]:
     found: dict[tuple[object, ...], NodeLaunch] = {}
     for node in nodes:
         values = tuple(
-            (arg.name, str(arg.value.value)) for arg in node.args if arg.value and arg.name not in _OF_A_RANK
+            (arg.name, str(arg.value.plain())) for arg in node.args if arg.value and arg.name not in _OF_A_RANK
         )
-        found.setdefault((node.origin, node.host, values, node.model and str(node.model.value)), node)
+        found.setdefault((node.origin, node.host, values, node.model and str(node.model.plain())), node)
     return list(found.values())

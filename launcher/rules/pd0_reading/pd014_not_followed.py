@@ -1,0 +1,74 @@
+"""PD014 not-followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.sources.limits import NOT_FOLLOWED
+from pd_launch.schemas.launch import Deployment
+
+ZH = """
+读到这里达到上限,之后没有检查
+
+## 作用
+
+读取在某处达到上限而停下时报告:文件过大,步骤、引擎、参数或值过多,嵌套或调用过深,或者用完了一次检查的时间和内存。
+结果指向停下的位置,并写明是哪个上限、哪些内容没有检查。只有可能有影响的内容计入上限(引擎、赋值、读取的文件),
+`echo` 这样的普通命令不计入。
+
+## 为什么重要
+
+上限之后的内容没有检查,沉默会被误认为没有问题。
+
+## 适用版本
+
+所有版本。
+
+## 来源
+
+pd-launch 自身的上限。
+"""
+
+
+@rule("PD014", "not-followed", "error", zh=ZH)
+def not_followed(deployment: Deployment) -> Iterator[Hit]:
+    """Reading stopped at a limit here.
+
+    ## What it does
+
+    Fires where reading stopped at a limit: a file is too large, there are too many steps, engines, arguments or
+    values, something is nested or called too deep, or the time and memory of a check are used up. The finding stands
+    where reading stopped, and names the limit and what is not checked. Only what can matter counts: engines,
+    assignments and files that are read, but no plain command such as `echo`.
+
+    ## Why it matters
+
+    Nothing behind the limit was checked, so silence would look like a clean result.
+
+    ## Example
+
+    ```bash
+    for port in {8000..9999}; do
+      vllm serve /models/m --port "$port" &
+    done
+    ```
+
+    ## Use instead
+
+    ```bash
+    for port in {8000..8015}; do
+      vllm serve /models/m --port "$port" &
+    done
+    ```
+
+    ## Releases
+
+    All.
+
+    ## Sources
+
+    The limits of pd-launch itself.
+    """
+    for fault in deployment.faults_of(NOT_FOLLOWED):
+        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh))

@@ -1,0 +1,129 @@
+"""No reader and no rule takes more than linear time: inputs that grow in one respect are checked at two sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from growth import MOST, ratio
+
+from pd_launch.launcher.check import check
+from pd_launch.launcher.logs.collect import Collector
+from pd_launch.launcher.sources.read import read_texts
+
+SERVE = "vllm serve m --port 8000"
+KV = SERVE + " --kv-transfer-config "
+PROFILE = "version: 1\nhardware: cpu\nmodel: m\n"
+Text = Callable[[int], str]
+
+SHELL: dict[str, Text] = {
+    "blank-lines": lambda n: "\n" * n + SERVE,
+    "comments": lambda n: "# vllm serve {{ x\n" * n + SERVE,
+    "plain-commands": lambda n: "echo hi\n" * n + SERVE,
+    "assignments": lambda n: "A=1\n" * n + SERVE,
+    "variables": lambda n: "".join(f"A{i}=1\n" for i in range(n)) + SERVE,
+    "exports": lambda n: "".join(f"export A{i}=1\n" for i in range(n)) + SERVE,
+    "exports-and-plain-commands": lambda n: "".join(f"export A{i}=1\necho hi\n" for i in range(n)) + SERVE,
+    "exports-and-engines": lambda n: "".join(f"export A{i}=1\n{SERVE}\n" for i in range(n)),
+    "inline": lambda n: "".join(f"A{i}=1 " for i in range(n)) + SERVE,
+    "engines": lambda n: (SERVE + "\n") * n,
+    "conditions": lambda n: "".join(f"if x; then A{i}=1; fi\n" for i in range(n)) + SERVE,
+    "conditions-of-one-variable": lambda n: "if x; then A=$A1; fi\n" * n + SERVE + " $A",
+    "sides": lambda n: "if x; then R=kv_producer; else R=kv_consumer; fi\n" * n + SERVE,
+    "cases": lambda n: "case $1 in " + "".join(f"a{i}) R=kv_role{i};; " for i in range(n)) + "esac\n" + SERVE,
+    "subshells": lambda n: "".join(f"A{i}=1; (B=1)\n" for i in range(n)) + SERVE,
+    "functions": lambda n: "".join(f"f{i}() {{ echo; }}\nf{i}\n" for i in range(n)) + SERVE,
+    "functions-that-call": lambda n: "".join(f"f{i + 1}() {{ f{i}; A=1; }}\nf{i}\n" for i in range(n)) + SERVE,
+    "locals": lambda n: "f() { local A=1; B=$A; }\n" + "f\n" * n + SERVE,
+    "loops": lambda n: "for i in 1 2 3; do A=$i; done\n" * n + SERVE,
+    "substitutions": lambda n: "f() { echo $1; }\n" + "A=$(f x)\n" * n + SERVE,
+    "long-values": lambda n: f"A={'x' * n}\n" + "B=y$A\n" * 50 + SERVE,
+    "array": lambda n: "A=(" + "x " * n + ")\n" + SERVE + ' "${A[@]}"',
+    "appended": lambda n: "A+=x\n" * n + SERVE + " $A",
+    "quotes": lambda n: "'\"" * n,
+    "escaped-quotes": lambda n: SERVE + ' "' + '\\"' * n,
+    "heredocs": lambda n: "cat <<E\nx\nE\n" * n + SERVE,
+    "scripts-inside": lambda n: "bash -c 'vllm serve m'\n" * n,
+    "remote": lambda n: "ssh h 'vllm serve m'\n" * n,
+    "typographic": lambda n: "“x” " * n + "\n" + SERVE,
+    "torn-off": lambda n: SERVE + "\n" + "  --seed 1\n" * n,
+    "let": lambda n: "let " + "a" * n + "\n" + SERVE,
+    "placeholders": lambda n: SERVE + " --host '<a " * n,
+    "ignores": lambda n: "# pd-launch: ignore[PD001]\n" * n + SERVE,
+    "unknown-flags": lambda n: SERVE + "".join(f" --flag-{i} 1" for i in range(n)),
+    "same-flags": lambda n: SERVE + " --seed 8" * n,
+    "words": lambda n: "run " + "x " * n + "\n" + SERVE,
+    "python-words": lambda n: "run " + "python " * n + "\n" + SERVE,
+    "defaults": lambda n: "A=" + "${a:-" * n + "\n" + SERVE,
+    "json-keys": lambda n: KV + "'{" + ",".join(f'"k{i}":1' for i in range(n)) + "}'",
+    "json-same-key": lambda n: KV + "'{" + '"kv_role":"kv_both",' * n + '"a":1}\'',
+    "json-list": lambda n: KV + '\'{"a":[' + "1," * n + "1]}'",
+    "json-string": lambda n: KV + '\'{"a":"' + '\\"' * n + "'",
+    "proxy": lambda n: "python3 " + "proxy" * n + "\n" + SERVE,
+    "docker": lambda n: "docker run --name a img sleep 1\n" * n + SERVE,
+}
+YAML: dict[str, Text] = {
+    "blank-lines": lambda n: "services:\n" + "\n" * n + f"  a: {{command: {SERVE}}}\n",
+    "templates": lambda n: "# {{ x\n" * n + f"services: {{a: {{command: {SERVE}}}}}\n",
+    "open-templates": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{{" * n,
+    "braces": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{" * n + "}}\n",
+    "json-templates": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{{'a':" * n + "}}\n",
+    "folded-blanks": lambda n: f'services: {{a: {{command: "{SERVE}' + " " * n + 'x\n  y"}}\n',
+    "services": lambda n: "services:\n" + "".join(f"  s{i}: {{command: {SERVE}}}\n" for i in range(n)),
+    "variables": lambda n: (
+        f"services:\n  a:\n    command: {SERVE}\n    environment:\n" + "".join(f"      A{i}: x\n" for i in range(n))
+    ),
+    "same-key": lambda n: PROFILE + "decode:\n  kv_transfer_config:\n" + "    kv_role: kv_both\n" * n,
+    "documents": lambda n: f"apiVersion: v1\nkind: Pod\nspec: {{containers: [{{command: [{SERVE}]}}]}}\n---\n" * n,
+    "block-scalar": lambda n: "services:\n  a:\n    command: >-\n      vllm serve m\n" + "      --seed 1\n" * n,
+    "unknown-keys": lambda n: PROFILE + "decode: {}\n" + "".join(f"k{i}: 1\n" for i in range(n)),
+    "nodes": lambda n: PROFILE + "decode: {}\nnodes: {decode: [" + "{address: 192.0.2.1}, " * n + "]}\n",
+    "interpolated": lambda n: "services: {a: {command: '" + "${a:-" * n + "'}}\n",
+}
+PYTHON: dict[str, Text] = {
+    "assignments": lambda n: "x = [1, 2]\n" * n + "import os\nos.system('vllm serve m')\n",
+    "list": lambda n: "x = [" + "1, " * n + "]\nimport os\nos.system('vllm serve m')\n",
+    "commands": lambda n: "import os\n" + "os.system('vllm serve m')\n" * n,
+    "engines": lambda n: "from vllm import LLM\n" + "LLM('m')\n" * n,
+    "calls": lambda n: "import os\ndef f(n):\n    os.system('vllm serve m')\n" + "f(1)\n" * n,
+    "same-key": lambda n: "from vllm import LLM\nLLM('m', additional_config={" + "'a': 1, " * n + "})\n",
+    "concatenated": lambda n: "import os\nos.system('vllm serve m '\n" + "  '--seed 1 '\n" * n + ")\n",
+}
+LOGS: dict[str, Text] = {
+    "long-word": lambda n: "INFO 01-01 00:00:00 [x] RecomputeCPUOffloadConnector: role=" + "a" * n,
+    "digits": lambda n: "INFO 01-01 00:00:00 [x]  KV cache size: " + "1" * n,
+    "versions": lambda n: "INFO 01-01 00:00:00 [x] Initializing a V1 LLM engine (v" + "(v1" * n,
+    "lines": lambda n: "INFO 01-01 00:00:00 [x] Created recompute offload state for request r\n" * n,
+}
+STARTS = {"exports-and-engines": 400, "cases": 400}
+"""What each engine has with each variable, or with each other engine, stops to grow where no more are checked."""
+CASES = [
+    *(("a.sh", name, text) for name, text in SHELL.items()),
+    *(("a.yaml", name, text) for name, text in YAML.items()),
+    *(("a.py", name, text) for name, text in PYTHON.items()),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "text"), CASES, ids=[f"{file}-{name}" for file, name, _ in CASES])
+def test_a_check_is_linear(file: str, name: str, text: Text) -> None:
+    growth, size = ratio(lambda n: check(read_texts({file: text(n)})), STARTS.get(name, 50), 0.04, 60_000)
+    assert growth <= MOST, f"{growth:.1f} times as long for 4 times as much, at {size}"
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_is_read_in_linear_time(name: str) -> None:
+    def work(size: int) -> None:
+        collector = Collector()
+        list(collector.feed(LOGS[name](size).encode() + b"\n"))
+        list(collector.close())
+
+    growth, size = ratio(work, 500, 0.01, 60_000)
+    assert growth <= MOST, f"{growth:.1f} times as long for 4 times as much, at {size}"
+
+
+def test_many_files_are_linear() -> None:
+    def work(size: int) -> None:
+        check(read_texts({f"a{i}.sh": SERVE + "\n" for i in range(size)}, separate=True))
+
+    growth, size = ratio(work, 10, 0.04, 600)
+    assert growth <= MOST, f"{growth:.1f} times as long for 4 times as many, at {size}"

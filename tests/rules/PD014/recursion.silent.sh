@@ -1,0 +1,4 @@
+run() {
+  vllm serve /models/m --port 8000 || run
+}
+run
