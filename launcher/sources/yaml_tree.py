@@ -27,6 +27,9 @@ MAX_NODES = 50_000
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
+
+
 @dataclass
 class _Open:
     """A collection that is being read."""
@@ -73,7 +76,7 @@ class _Builder:
             closing: Any = event
             first, last = opened.node.origin, self.origin(event)
             opened.node.origin = replace(first, end_line=last.end_line, end_column=last.end_column)
-            start = self.source.offset(first.line, first.column)
+            start = _content(self.source, self.source.offset(first.line, first.column))
             flow = any(opened.flow for opened in self.stack)
             opened.node.site = Site(self.whole, start, closing.end_mark.index + self.mark, "yaml", flow=flow)
             _merge(opened.node)
@@ -119,8 +122,8 @@ class _Builder:
             value = event.value  # dates and binary stay as they are written
         flow = any(opened.flow for opened in self.stack)
         text = _scalar_text(self.source, event, self.mark, flow)
-        start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
-        site = Site(self.whole, start, end, "yaml", flow=flow)
+        start, end = _content(self.source, event.start_mark.index + self.mark), event.end_mark.index + self.mark
+        site = Site(self.whole, start, max(start, end), "yaml", flow=flow)
         if isinstance(value, str) and HOLE in value:
             return replace(text.node(), site=site)
         return Node(value, self.origin(event), text=text, site=site)
@@ -226,9 +229,14 @@ def _fault(origin: Origin, message: str) -> Fault:
     return Fault("yaml", origin, f"not valid YAML: {message}", f"不是有效的 YAML:{message}")
 
 
+def _content(source: SourceFile, start: int) -> int:
+    """Return where a value itself begins, behind the tag and the anchor that may stand before it."""
+    return _PROPERTIES.match(source.text, start).end()  # type: ignore[union-attr]
+
+
 def _scalar_text(source: SourceFile, event: Any, mark: int, flow: bool) -> Text:
     """Return a scalar's characters with the place of each, whatever its quoting; ``flow``: inside brackets."""
-    start, end = event.start_mark.index + mark, event.end_mark.index + mark
+    start, end = _content(source, event.start_mark.index + mark), event.end_mark.index + mark
     raw, value, style = source.text[start:end], event.value, event.style
     if not style:
         kind, detail = "yaml-flow" if flow else "yaml", ""
