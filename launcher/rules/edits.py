@@ -16,6 +16,7 @@ import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits, Msg
 from pd_launch.schemas.launch import Arg
+from pd_launch.schemas.quoting import Quoting
 from pd_launch.schemas.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 
 Edits = tuple[Splice, ...]
@@ -33,8 +34,12 @@ def set_value(node: Node, value: object) -> Edits | None:
         elif node.text is not None and (_spells_text(node, value) or not isinstance(node.value, str)):
             return set_text(node.text, value)
     if node.site is not None:
-        code = _spelled(node.site, value)
-        return None if code is None else node.site.code.edit(node.site.start, node.site.end, code)
+        code, site = _spelled(node.site, value), node.site
+        written = site.code.value[site.start : site.end].rstrip()  # a block's end is where the next key begins
+        block = isinstance(node.value, (dict, list)) and not written.startswith(("{", "["))
+        if code is None or (site.language == "yaml" and block):
+            return None
+        return site.code.edit(site.start, site.start + len(written), code)
     if node.text is None or isinstance(node.value, (dict, list)):
         return None
     return set_text(node.text, value if isinstance(value, str) else json.dumps(value))
@@ -64,7 +69,11 @@ def replace_part(text: Text | None, old: str, new: str) -> Edits | None:
 
 def rename_key(node: Node, new: str) -> Edits | None:
     """Return what gives the entry ``node`` of a mapping another key, in the quotes of the old one."""
-    return None if node.key_text is None else set_text(node.key_text, new)
+    text = node.key_text
+    if text is None:
+        return None
+    bare = _bare_yaml(text)
+    return None if bare is not None and not _is_plain_key(new, bare.kind == "yaml-flow") else set_text(text, new)
 
 
 def rename_flag(arg: Arg, new: str) -> Edits | None:
@@ -138,7 +147,8 @@ def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -
     if code is None:
         return None
     if site.language == "yaml":
-        return f"{key}: {code}"
+        name = key if _is_plain_key(key, flow) else json.dumps(key, ensure_ascii=False)
+        return f"{name}: {code}"
     called = site.language == "python" and (
         _IDENTIFIER.match(site.code.value, last.entry) if last is not None and last.entry is not None else None
     )
@@ -148,8 +158,9 @@ def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -
 def _spelled(site: Site, value: object, flow: bool | None = None) -> str | None:
     """Return plain data, or what a node is written as, in the language of a site."""
     if isinstance(value, Node):
-        if value.site is not None and value.site.language == site.language:
-            return value.site.code.value[value.site.start : value.site.end]
+        written = value.site.code.value[value.site.start : value.site.end] if value.site is not None else "\n"
+        if value.site is not None and value.site.language == site.language and "\n" not in written:
+            return written
         value = value.plain()
     if _unknown(value):
         return None
@@ -183,6 +194,20 @@ def _is_plain(text: str, flow: bool) -> bool:
         return bool(yaml.safe_load(f"a: {text}") == {"a": text})
     except yaml.YAMLError:
         return False
+
+
+def _is_plain_key(text: str, flow: bool) -> bool:
+    """Whether YAML reads ``text`` without quotes as this very key."""
+    try:
+        return _is_plain(text, flow) and bool(yaml.safe_load(f"{text}: a") == {text: "a"})
+    except yaml.YAMLError:
+        return False
+
+
+def _bare_yaml(text: Text) -> Quoting | None:
+    """Return the quoting of a text that is a scalar of YAML without quotes; None for every other."""
+    quoting = text.quoting(0)
+    return quoting if quoting is not None and quoting.kind in ("yaml", "yaml-flow") else None
 
 
 def _spells_text(node: Node, new: str) -> bool:

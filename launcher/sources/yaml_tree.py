@@ -14,6 +14,7 @@ from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.quoting import NOWHERE
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
 
 MAX_DEPTH = 100
@@ -249,4 +250,8 @@ def _scalar_text(source: SourceFile, event: Any, mark: int, flow: bool) -> Text:
     else:
         spots = Spots(raw, value, start, style)
         text = Text(value, source, spots, Ends(spots), ((0, None),))
-    return text.quoted(kind, start, detail)
+    text = text.quoted(kind, start, detail)
+    kept = len(value.rstrip("\n"))
+    if style in ("|", ">") and kept < len(value):  # the end of a block is that of the line before the next key
+        return replace(text, runs=(*(run for run in text.runs if run[0] < kept), (kept, NOWHERE)))
+    return text
