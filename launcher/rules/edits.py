@@ -133,9 +133,17 @@ def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
         return site.code.edit(at, at, ", ".join(lines)) if at else None
     indent = _indent(site.code, last.entry or 0)
     if not flow:
-        return None if indent is None else _added(site.code, last.end, f"\n{indent}", lines)
+        at = _line_end(site.code, last)
+        return None if indent is None or at is None else _added(site.code, at, f"\n{indent}", lines)
     on_lines = _added(site.code, last.end, f",\n{indent}", lines) if indent is not None else None
     return on_lines or _added(site.code, last.end, ", ", lines)
+
+
+def _line_end(code: Text, entry: Site) -> int | None:
+    """Return where the line ends on which an entry of a block ends; None where more stands there than a comment."""
+    end = entry.start + len(code.value[entry.start : entry.end].rstrip())
+    line = code.value[end:].partition("\n")[0].rstrip("\r")
+    return end + len(line) if not line.strip() or line.lstrip().startswith("#") else None
 
 
 def _added(code: Text, at: int, between: str, entries: list[str]) -> Edits | None:
@@ -148,6 +156,8 @@ def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -
         return None
     if site.language == "yaml":
         name = key if _is_plain_key(key, flow) else json.dumps(key, ensure_ascii=False)
+        if "{{" in name:
+            return None
         return f"{name}: {code}"
     called = site.language == "python" and (
         _IDENTIFIER.match(site.code.value, last.entry) if last is not None and last.entry is not None else None
@@ -167,6 +177,8 @@ def _spelled(site: Site, value: object, flow: bool | None = None) -> str | None:
     if site.language == "python":
         return _python(value)
     code = json.dumps(value, ensure_ascii=False)
+    if site.language == "yaml" and "{{" in code:
+        return None  # a chart would fill it in
     if site.language == "yaml" and isinstance(value, str):
         return value if _is_plain(value, site.flow if flow is None else flow) else code
     return code

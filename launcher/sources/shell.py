@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
-_STUCK = re.compile(r"(?<=[^\s\\])\\(?:[^\w\s'\"\\$`]|[ \t])")
+_STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
 """An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
 

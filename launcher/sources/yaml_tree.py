@@ -123,8 +123,10 @@ class _Builder:
             value = event.value  # dates and binary stay as they are written
         flow = any(opened.flow for opened in self.stack)
         text = _scalar_text(self.source, event, self.mark, flow)
-        start, end = _content(self.source, event.start_mark.index + self.mark), event.end_mark.index + self.mark
-        site = Site(self.whole, start, max(start, end), "yaml", flow=flow)
+        start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
+        if event.anchor or not event.tag:  # a tag is a part of how a value is spelled, an anchor is not
+            start = _content(self.source, start)
+        site = None if event.anchor and event.tag else Site(self.whole, start, max(start, end), "yaml", flow=flow)
         if isinstance(value, str) and HOLE in value:
             return replace(text.node(), site=site)
         return Node(value, self.origin(event), text=text, site=site)
