@@ -133,8 +133,8 @@ def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
         return site.code.edit(at, at, ", ".join(lines)) if at else None
     indent = _indent(site.code, last.entry or 0)
     if not flow:
-        at = _line_end(site.code, last)
-        return None if indent is None or at is None else _added(site.code, at, f"\n{indent}", lines)
+        end = _line_end(site.code, last)
+        return None if indent is None or end is None else _added(site.code, end, f"\n{indent}", lines)
     on_lines = _added(site.code, last.end, f",\n{indent}", lines) if indent is not None else None
     return on_lines or _added(site.code, last.end, ", ", lines)
 
