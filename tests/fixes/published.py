@@ -25,7 +25,7 @@ from pd_launch.schemas.values import SourceFile
 _COMMENT = re.compile(r"(?:^|\s)#")
 _OF_COMMENTS = ("PD001", "PD013")
 """Rules whose fix may remove a comment: JSON has none, and one that ignores nothing goes."""
-_SHOWS_MORE = ("PD001",)
+_SHOWS_MORE = ("PD001", "PD003")
 """Rules whose fix may show a further fault of the same kind: what stands behind a fault can be read then."""
 _OF_LINE_ENDS = "PD003"
 

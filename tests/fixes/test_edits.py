@@ -107,8 +107,8 @@ def test_an_edit_is_refused_or_right(data: st.DataObject) -> None:
     document = data.draw(documents)
     files = written(document, form, data.draw(st.booleans()))
     tree = tree_of(files) if files is not None else None
-    if files is None or tree is None or tree.plain() != document:
-        return  # this form does not hold such a document: braces of a template, for one
+    if files is None or tree is None or tree.plain() != document or "{{" in json.dumps(document):
+        return  # this form does not hold such a document: what is between braces may be a template's
     wanted = copy.deepcopy(document)
     node, plain = data.draw(st.sampled_from(list(mappings(tree, wanted))))
     edits = change(data, node, plain)
