@@ -100,7 +100,7 @@ def _of_values(text: str) -> Launches:
     found: Launches = []
     for engine in yaml.safe_load(text).values():
         script = engine.get("script")
-        found += of_words(_undoubled([*engine["command"], *engine["args"]])) if script is None else of_script(script)
+        found += of_words([*engine["command"], *engine["args"]]) if script is None else of_script(script)
     return found
 
 
