@@ -43,6 +43,8 @@ def spell(quoting: Quoting | None, text: str) -> str | None:
     written: str | None = text
     while quoting is not None and written is not None:
         written = _WRITERS[quoting.kind](written, quoting.detail)
+        if quoting.kind.startswith("yaml") and written is not None and "{{" in written:
+            return None  # a chart would fill it in
         quoting = quoting.outer
     return written
 

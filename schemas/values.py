@@ -125,6 +125,8 @@ class Text:
     spots: Sequence[int]
     ends: Sequence[int] | None = field(default=None, compare=False)
     runs: Runs = field(default=_NOT_WRITTEN, compare=False)
+    data: Node | None = field(default=None, compare=False, repr=False)
+    """The value whose JSON this is, where a program writes it out itself and the value stands in its code."""
 
     @classmethod
     def verbatim(cls, source: SourceFile, start: int, end: int) -> Text:
@@ -133,7 +135,7 @@ class Text:
 
     def end_of(self, index: int) -> int:
         """Return the offset behind the spelling of a character."""
-        return self.spots[index] + 1 if self.ends is None else self.ends[index]
+        return self.spots[index] + 1 if self.ends is None or index >= len(self.value) else self.ends[index]
 
     def origin(self, start: int = 0, end: int | None = None, via: str = "") -> Origin:
         """Return where the characters ``[start, end)`` of the value were written."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits, Msg
 from pd_launch.schemas.launch import Arg
-from pd_launch.schemas.quoting import PLAIN_YAML
+from pd_launch.schemas.quoting import PLAIN_YAML, Quoting
 from pd_launch.schemas.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 
 Edits = tuple[Splice, ...]
@@ -33,8 +34,12 @@ def set_value(node: Node, value: object) -> Edits | None:
         elif node.text is not None and (_spells_text(node, value) or not isinstance(node.value, str)):
             return set_text(node.text, value)
     if node.site is not None:
-        code = _spelled(node.site, value)
-        return None if code is None else node.site.code.edit(node.site.start, node.site.end, code)
+        code, site = _spelled(node.site, value), node.site
+        written = site.code.value[site.start : site.end].rstrip()  # a block's end is where the next key begins
+        block = isinstance(node.value, (dict, list)) and not written.startswith(("{", "["))
+        if code is None or (site.language == "yaml" and block):
+            return None
+        return site.code.edit(site.start, site.start + len(written), code)
     if node.text is None or isinstance(node.value, (dict, list)):
         return None
     return set_text(node.text, value if isinstance(value, str) else json.dumps(value))
@@ -64,7 +69,11 @@ def replace_part(text: Text | None, old: str, new: str) -> Edits | None:
 
 def rename_key(node: Node, new: str) -> Edits | None:
     """Return what gives the entry ``node`` of a mapping another key, in the quotes of the old one."""
-    return None if node.key_text is None else set_text(node.key_text, new)
+    text = node.key_text
+    if text is None:
+        return None
+    bare = _bare_yaml(text)
+    return None if bare is not None and not _is_plain_key(new, bare.kind == "yaml-flow") else set_text(text, new)
 
 
 def rename_flag(arg: Arg, new: str) -> Edits | None:
@@ -93,8 +102,13 @@ def renamed(edits: Edits | None, new: str, safe: bool = False) -> FixEdits | Non
 
 
 def joined(*parts: Edits | None) -> Edits | None:
-    """Return several changes as one; None where one of them cannot be made."""
-    return None if any(part is None for part in parts) else tuple(s for part in parts for s in part or ())
+    """Return several changes as one; None where one of them cannot be made, or one would undo another."""
+    whole = tuple(splice for part in parts for splice in part or ())
+    places = sorted(
+        (s.origin.file, s.origin.line, s.origin.column, s.origin.end_line, s.origin.end_column) for s in whole
+    )
+    meet = any(one[0] == other[0] and one[3:] > other[1:3] for one, other in pairwise(places))
+    return None if meet or any(part is None for part in parts) else whole
 
 
 def remove_entry(node: Node) -> Edits | None:
@@ -124,9 +138,17 @@ def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
         return site.code.edit(at, at, ", ".join(lines)) if at else None
     indent = _indent(site.code, last.entry or 0)
     if not flow:
-        return None if indent is None else _added(site.code, last.end, f"\n{indent}", lines)
+        end = _line_end(site.code, last)
+        return None if indent is None or end is None else _added(site.code, end, f"\n{indent}", lines)
     on_lines = _added(site.code, last.end, f",\n{indent}", lines) if indent is not None else None
     return on_lines or _added(site.code, last.end, ", ", lines)
+
+
+def _line_end(code: Text, entry: Site) -> int | None:
+    """Return where the line ends on which an entry of a block ends; None where more stands there than a comment."""
+    end = entry.start + len(code.value[entry.start : entry.end].rstrip())
+    line = code.value[end:].partition("\n")[0].rstrip("\r")
+    return end + len(line) if not line.strip() or line.lstrip().startswith("#") else None
 
 
 def _added(code: Text, at: int, between: str, entries: list[str]) -> Edits | None:
@@ -138,7 +160,10 @@ def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -
     if code is None:
         return None
     if site.language == "yaml":
-        return f"{key}: {code}"
+        name = key if _is_plain_key(key, flow) else json.dumps(key, ensure_ascii=False)
+        if "{{" in name:
+            return None
+        return f"{name}: {code}"
     called = site.language == "python" and (
         _IDENTIFIER.match(site.code.value, last.entry) if last is not None and last.entry is not None else None
     )
@@ -148,14 +173,17 @@ def _entry(site: Site, last: Site | None, key: str, value: object, flow: bool) -
 def _spelled(site: Site, value: object, flow: bool | None = None) -> str | None:
     """Return plain data, or what a node is written as, in the language of a site."""
     if isinstance(value, Node):
-        if value.site is not None and value.site.language == site.language:
-            return value.site.code.value[value.site.start : value.site.end]
+        written = value.site.code.value[value.site.start : value.site.end] if value.site is not None else "\n"
+        if value.site is not None and value.site.language == site.language and "\n" not in written:
+            return written
         value = value.plain()
     if _unknown(value):
         return None
     if site.language == "python":
         return _python(value)
     code = json.dumps(value, ensure_ascii=False)
+    if site.language == "yaml" and "{{" in code:
+        return None  # a chart would fill it in
     if site.language == "yaml" and isinstance(value, str):
         return value if _is_plain(value, site.flow if flow is None else flow) else code
     return code
@@ -183,6 +211,20 @@ def _is_plain(text: str, flow: bool) -> bool:
         return bool(yaml.safe_load(f"a: {text}") == {"a": text})
     except yaml.YAMLError:
         return False
+
+
+def _is_plain_key(text: str, flow: bool) -> bool:
+    """Whether YAML reads ``text`` without quotes as this very key."""
+    try:
+        return _is_plain(text, flow) and bool(yaml.safe_load(f"{text}: a") == {text: "a"})
+    except yaml.YAMLError:
+        return False
+
+
+def _bare_yaml(text: Text) -> Quoting | None:
+    """Return the quoting of a text that is a scalar of YAML without quotes; None for every other."""
+    quoting = text.quoting(0)
+    return quoting if quoting is not None and quoting.kind in ("yaml", "yaml-flow") else None
 
 
 def _spells_text(node: Node, new: str) -> bool:

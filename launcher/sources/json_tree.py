@@ -392,6 +392,8 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
     Behind a fault the tree holds what could be read. Where an unknown part may change the structure, it is Unknown.
     With ``sizes``, numbers such as 80g and 2K are read as vLLM reads them in the JSON of its config classes.
     """
+    if text.data is not None and _spells(text.value, text.data):
+        return replace(text.data), []
     whole = text.origin()
     body, wrapped = _unwrap(text)
     reader = _Reader(body, sizes=sizes)
@@ -422,6 +424,14 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
     return node, faults
 
 
+def _spells(written: str, data: Node) -> bool:
+    """Whether a text is the JSON of known data."""
+    try:
+        return data.complete() and bool(json.loads(written) == data.plain())
+    except (ValueError, RecursionError):
+        return False
+
+
 _LOST_ZH = {
     "this string is never closed": "这个字符串没有结束",
     "a value is expected here": "这里应当是一个值",
@@ -441,7 +451,7 @@ def _rest(reader: _Reader) -> None:
         end,
         "there is text after the end of the JSON value",
         "JSON 值结束之后还有内容",
-        [(reader.at, end, "")],
+        [(len(reader.value[: reader.at].rstrip()), end, "")],
         safe=False,
     )
 

@@ -8,6 +8,7 @@ import json
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from pd_launch.launcher.sources.weave import Stretch, Weaver, concat
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
@@ -49,7 +50,8 @@ def spelled(expression: ast.expr, value: Value, source: SourceFile, origin: Orig
     if isinstance(expression, ast.Call) and len(expression.args) == 1 and ast.unparse(expression.func) == "str":
         return _shown(value(expression.args[0]), source)
     if isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith("json.dumps"):
-        return concat(list(_json(value(expression.args[0]), source, 0)), source, start)
+        data = value(expression.args[0])
+        return replace(concat(list(_json(data, source, 0)), source, start), data=data)
     return None
 
 

@@ -257,11 +257,12 @@ class _Call:
         """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
         source = body.source
         start, end = body.spots[0], body.spots[-1]
-        written = source.text[start:end]
-        if written.replace("\r\n", "\n") != body.value:
+        raw, quoting = source.text[start:end], body.quoting(0)
+        same = raw.replace("\r\n", "\n") == body.value
+        if not same and (quoting is None or quoting.kind != "heredoc" or quoting.outer or "\\" in raw):
             return
         before = re.sub(r"[^\n]", " ", source.text[:start])
-        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), written)
+        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
         documents, _ = parse_yaml(SourceFile(source.path, before + filled))
         self.known_form(documents, source, found)
 

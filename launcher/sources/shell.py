@@ -46,6 +46,8 @@ _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
+_STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
+"""An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
 
 
@@ -55,6 +57,7 @@ def _masked(text: str) -> str:
     The words' own characters are taken from the file.
     """
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
+    text = _STUCK.sub("::", text)
     return _TORN.sub(lambda match: match[1] + "__", text)
 
 
@@ -559,7 +562,7 @@ class _Runner:
         for child in node.children:
             if child.is_named and child.type not in _NO_FLOW:
                 self.statement(child, scope)
-        body = self._heredoc(node)
+        body = self._heredoc(node, scope)
         self._read_into(self.script.commands[before:], node, scope)
         target = ""
         behind = [part for child in node.children if child.type == "heredoc_redirect" for part in child.children]
@@ -580,14 +583,12 @@ class _Runner:
             if text is not None:
                 scope.variables[words[-1]] = text
 
-    def _heredoc(self, node: Any) -> Text | None:
+    def _heredoc(self, node: Any, scope: Scope) -> Text | None:
         for child in node.children:
             if child.type == "heredoc_redirect":
-                for part in child.children:
-                    if part.type == "heredoc_body":
-                        body = self.base.part(*self.words.span(part))
-                        literal = self.words.raw(child).lstrip("<-0123456789 \t")[:1] in ("'", '"', "\\")
-                        return body if literal else body.quoted("heredoc", body.spots[0])
+                text = self.words.heredoc(child, scope)
+                bodies = [part for part in child.children if part.type == "heredoc_body"]
+                return self.base.part(*self.words.span(bodies[0])) if text is None and bodies else text
         return None
 
     def on_command(self, node: Any, scope: Scope) -> None:

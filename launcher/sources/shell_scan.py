@@ -12,6 +12,8 @@ _BLANK_END = re.compile(r"\\[ \t]+(?=\n|\Z)")
 _BLANK_WORD = re.compile(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
 """A backslash that stands alone inside a line: before another one, before an option, or before a comment."""
 _TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
+_NEXT_COMMAND = re.compile(r"\n[A-Za-z]")
+"""A line that is not indented and begins with a word: hardly a part of the command before it."""
 _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _DASHES = "–—−"
 
@@ -87,14 +89,15 @@ class _Scanner:
         match = _BLANK_END.match(self.text, at)
         if match is None:
             return self.inside_line(at)
+        fix = None if _NEXT_COMMAND.match(self.text, match.end()) else self.base.edit(at + 1, match.end(), "")
         self.faults.append(
             Fault(
                 "shell",
                 self.base.origin(at, match.end()),
                 "blanks behind the backslash: the line does not go on, and a blank argument is passed",
                 "反斜杠后面有空白:这一行没有续行,而且会传入一个空白参数",
-                fix=self.base.edit(at + 1, match.end(), "") or (),
-                fix_is_safe=True,
+                fix=fix or (),
+                fix_is_safe=bool(fix),
                 help="end the line with the backslash itself",
                 help_zh="让反斜杠成为行尾的最后一个字符",
             )

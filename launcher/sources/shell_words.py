@@ -19,6 +19,7 @@ from pd_launch.schemas.whole import whole
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
+_HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _ANSI_PART = re.compile(
     r"\\(?:(?P<hex>x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8})|(?P<octal>[0-7]{1,3})|(?P<sign>.))|.",
@@ -472,11 +473,11 @@ class Words:
         found: list[Text] = []
         for match in _POSITIONAL.finditer(self.base.value, start, end):
             value = scope.positional.get(int(match[1]))
-            found.append(self._unescape(start, match.start(), _STRING_ESCAPE, stretch))
+            found.append(self._unescape(start, match.start(), _HEREDOC_ESCAPE, stretch))
             place = match.start(), match.end()
             found.append(self.spread(HOLE, *place) if value is None else self._local(value, *place))
             start = match.end()
-        return [*found, self._unescape(start, end, _STRING_ESCAPE, stretch)]
+        return [*found, self._unescape(start, end, _HEREDOC_ESCAPE, stretch)]
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
         inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]

@@ -45,8 +45,14 @@ class Weaver:
         self.ends += _ends(part)
 
     def put(self, characters: str, start: int, end: int, stretch: Stretch | None) -> None:
-        """Add characters that ``[start, end)`` of the base spells, as an escape does."""
-        self._run(len(self.spots), self.base.quoting(start), stretch)
+        """Add characters that ``[start, end)`` of the base spells, as an escape does.
+
+        A spelling that begins in other quotes than it ends in cannot be written anew.
+        """
+        outer = self.base.quoting(start)
+        if end > start + 1 and self.base.quoting(end - 1) != outer:
+            outer, stretch = NOWHERE, None
+        self._run(len(self.spots), outer, stretch)
         self.value.append(characters)
         self.spots += [self.base.spots[start]] * len(characters)
         self.ends += [self.base.end_of(end - 1)] * len(characters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import overload
 
 _FOLD = re.compile(
@@ -13,8 +14,9 @@ _FOLD = re.compile(
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _ESCAPE = {"x": 4, "u": 6, "U": 10}
 
-_Unit = tuple[int, int] | list[int]
-"""Where a character's spelling begins and ends, or the places of line breaks, of which the value keeps some."""
+_Span = tuple[int, int]
+_Unit = _Span | list[_Span]
+"""Where a character's spelling begins and ends, or the spellings of line breaks, of which the value keeps some."""
 
 
 class Spots(Sequence[int]):
@@ -77,8 +79,9 @@ def _align(raw: str, value: str, start: int, style: str | None) -> tuple[list[in
         kept = len(unit)
         if value[at] == "\n" or len(unit) > 1:
             kept = next((i for i in range(len(unit)) if value[at + i : at + i + 1] != "\n"), len(unit))
-        spots += unit[len(unit) - kept :]
-        ends += [place + 1 for place in unit[len(unit) - kept :]]
+        if kept:  # the first of them spells those before it too
+            spots += [unit[0][0], *(start for start, _ in unit[len(unit) - kept + 1 :])]
+            ends += [end for _, end in unit[len(unit) - kept :]]
     rest = len(value) - len(spots)
     last = start + len(raw)
     spots = [start + spot for spot in spots] + [last - 1 if raw else start] * rest
@@ -92,7 +95,7 @@ def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
     while at < end:
         if fold := _FOLD.match(raw, at, end):
             breaks = [match.start() for match in _BREAK.finditer(raw, at, fold.end())]
-            yield breaks[1:] or breaks
+            yield list(pairwise([at, *breaks[2:], fold.end()]))
             at = fold.end()
         elif style == '"' and raw[at] == "\\" and _BREAK.match(raw, at + 1):
             fold = _FOLD.match(raw, at + 1, end)  # an escaped line break is nothing; blank lines behind it count
@@ -119,7 +122,7 @@ def _block(raw: str, value: str) -> Iterator[_Unit]:
     header = _BREAK.search(raw)
     at = header.end() if header else len(raw)
     indent = block_indent(raw, value)
-    run: list[int] = []
+    run: list[_Span] = []
     while at < len(raw):
         line_end = _BREAK.search(raw, at)
         stop = line_end.start() if line_end else len(raw)
@@ -129,7 +132,7 @@ def _block(raw: str, value: str) -> Iterator[_Unit]:
             run = []
         yield from zip(range(text, stop), range(text + 1, stop + 1), strict=True)
         if line_end:
-            run.append(stop)
+            run.append((stop, stop + 1))
         at = line_end.end() if line_end else len(raw)
     if run:
         yield run

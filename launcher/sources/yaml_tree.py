@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.templates import template_parts
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
+from pd_launch.schemas.quoting import NOWHERE
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
 from pd_launch.schemas.whole import is_boundless
 
@@ -25,6 +26,9 @@ MAX_NODES = 50_000
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
 _LONGEST_NUMBER = 400
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+_PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
 
 
 @dataclass
@@ -77,7 +81,7 @@ class _Builder:
             closing: Any = event
             first, last = opened.node.origin, self.origin(event)
             opened.node.origin = replace(first, end_line=last.end_line, end_column=last.end_column)
-            start = self.source.offset(first.line, first.column)
+            start = _content(self.source, self.source.offset(first.line, first.column))
             flow = any(opened.flow for opened in self.stack)
             opened.node.site = Site(self.whole, start, closing.end_mark.index + self.mark, "yaml", flow=flow)
             _merge(opened.node)
@@ -120,7 +124,9 @@ class _Builder:
         flow = any(opened.flow for opened in self.stack)
         text = _scalar_text(self.source, event, self.mark, flow)
         start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
-        site = Site(self.whole, start, end, "yaml", flow=flow)
+        if event.anchor or not event.tag:  # a tag is a part of how a value is spelled, an anchor is not
+            start = _content(self.source, start)
+        site = None if event.anchor and event.tag else Site(self.whole, start, max(start, end), "yaml", flow=flow)
         if isinstance(value, str) and HOLE in value:
             return replace(text.node(), site=site)
         return Node(value, self.origin(event), text=text, site=site)
@@ -252,9 +258,14 @@ def _fault(origin: Origin, message: str) -> Fault:
     return Fault("yaml", origin, f"not valid YAML: {message}", f"不是有效的 YAML:{message}")
 
 
+def _content(source: SourceFile, start: int) -> int:
+    """Return where a value itself begins, behind the tag and the anchor that may stand before it."""
+    return _PROPERTIES.match(source.text, start).end()  # type: ignore[union-attr]
+
+
 def _scalar_text(source: SourceFile, event: Any, mark: int, flow: bool) -> Text:
     """Return a scalar's characters with the place of each, whatever its quoting; ``flow``: inside brackets."""
-    start, end = event.start_mark.index + mark, event.end_mark.index + mark
+    start, end = _content(source, event.start_mark.index + mark), event.end_mark.index + mark
     raw, value, style = source.text[start:end], event.value, event.style
     if not style:
         kind, detail = "yaml-flow" if flow else "yaml", ""
@@ -267,4 +278,8 @@ def _scalar_text(source: SourceFile, event: Any, mark: int, flow: bool) -> Text:
     else:
         spots = Spots(raw, value, start, style)
         text = Text(value, source, spots, Ends(spots), ((0, None),))
-    return text.quoted(kind, start, detail)
+    text = text.quoted(kind, start, detail)
+    kept = len(value.rstrip("\n"))
+    if style in ("|", ">") and kept < len(value):  # the end of a block is that of the line before the next key
+        return replace(text, runs=(*(run for run in text.runs if run[0] < kept), (kept, NOWHERE)))
+    return text

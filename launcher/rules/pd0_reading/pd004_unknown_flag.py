@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from pd_launch.launcher.render import DERIVED
 from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
 from pd_launch.launcher.rules.flag_names import DOTTED_KINDS, meaning, spellings
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
@@ -145,6 +146,8 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
     right = renamed(_renamed(arg, shown, near), f"--{near}" if shown.startswith("-") else near)
+    if near in DERIVED and any(arg in node.args for node in deployment.nodes if node.form == "profile"):
+        right = None  # a profile says that elsewhere
     return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=right)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.pd2_connectors.pd206_pd_sizes_missing import NEEDS_SIZES
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.budget import OFFLOAD_NAMES
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
@@ -99,7 +100,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             place.origin,
             Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
             _help(connector, name, instead, target),
-            fix=_fix(place, instead, rename),
+            fix=_fix(place, instead, rename) if _has_sizes(connector, instead, target) else None,
         )
 
 
@@ -154,6 +155,12 @@ def _help(connector: Connector, name: str, instead: str | None, target: Target) 
         f"{target} has {', '.join(names(target))}; a connector of your own needs kv_connector_module_path",
         f"{target} 有 {'、'.join(names(target))};自己的连接器要写 kv_connector_module_path",
     )
+
+
+def _has_sizes(connector: Connector, instead: str | None, target: Target) -> bool:
+    """Whether a connector has the sizes of both sides, where the one to write instead needs them."""
+    sizes = [connector.option(side, key) for side in ("prefill", "decode") for key in ("dp_size", "tp_size")]
+    return not target.is_ascend or instead not in NEEDS_SIZES or None not in sizes
 
 
 def _fix(place: Node, instead: str | None, message: Msg) -> FixEdits | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.pd2_connectors.pd208_pd_tp_ratio import why_not
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
 FLAGS = {"tp_size": "tensor-parallel-size", "dp_size": "data-parallel-size", "pp_size": "pipeline-parallel-size"}
@@ -82,10 +85,10 @@ def pd_sizes_own_side(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     for connector in connectors(node.kv_transfer):
         if connector.name in SIZED_CONNECTORS or (connector.parent is None and connector.name == MULTI):
             for side in OWN_SIDES.get(node.role or "", ()):
-                yield from _side(node, connector, side)
+                yield from _side(node, connector, side, deployment.target)
 
 
-def _side(node: NodeLaunch, connector: Connector, side: str) -> Iterator[Hit]:
+def _side(node: NodeLaunch, connector: Connector, side: str, target: Target) -> Iterator[Hit]:
     for key, flag in FLAGS.items():
         value, arg = connector.option(side, key), node.arg(flag)
         if value is None or not value.known or (key == "dp_size" and "VLLM_DP_SIZE" in node.env):
@@ -94,12 +97,20 @@ def _side(node: NodeLaunch, connector: Connector, side: str) -> Iterator[Hit]:
         if declared is None or own is None:
             continue
         if declared != own:
-            yield _differs(value, f"{side}.{key}", declared, arg, flag, own)
+            right = key != "tp_size" or fits(node, connector, side, own, target)
+            yield _differs(value, f"{side}.{key}", declared, arg, flag, own, right)
         elif isinstance(value.value, str) and connector.parent is None and key != "pp_size":
             yield _text(value, f"{side}.{key}", declared)
 
 
-def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, own: int) -> Hit:
+def fits(node: NodeLaunch, connector: Connector, side: str, own: int, target: Target) -> bool:
+    """Whether a connector takes the TP size ``own`` of one side together with what it says of the other."""
+    sizes = {name: connector.option(name, "tp_size") for name in ("prefill", "decode")}
+    prefill, decode = (own if name == side else size.integer() if size else None for name, size in sizes.items())
+    return not prefill or not decode or why_not(connector, prefill, decode, model_of(node), target) is None
+
+
+def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, own: int, right: bool) -> Hit:
     has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}(即 1)")
     place = arg.value.origin if arg is not None and arg.value is not None else None
     return Hit(
@@ -110,7 +121,7 @@ def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, o
             f"让两处一致:{key} 写 {own},或 --{flag} 写 {declared}",
         ),
         related=((place, Msg("the node's own size", "本节点自己的大小")),) if place else (),
-        fix=fix(Msg(f"write {own}", f"写成 {own}"), set_value(value, own)),
+        fix=fix(Msg(f"write {own}", f"写成 {own}"), set_value(value, own)) if right else None,
     )
 
 

@@ -108,7 +108,7 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         first, second = (prefill.integer() if prefill else None), (decode.integer() if decode else None)
         if prefill is None or decode is None or not first or not second:
             continue
-        why = _why(connector, first, second, facts, deployment.target)
+        why = why_not(connector, first, second, facts, deployment.target)
         if why is not None:
             yield Hit(
                 prefill.origin,
@@ -121,7 +121,8 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             )
 
 
-def _why(connector: Connector, prefill: int, decode: int, facts: ModelFacts | None, target: Target) -> Msg | None:
+def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts | None, target: Target) -> Msg | None:
+    """Return why a connector does not take these TP sizes together; None if it does."""
     name = connector.name or ""
     hybrid = facts is not None and bool(facts.hybrid)
     if name in NOT_SMALLER and prefill < decode:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, insert_entries
+from pd_launch.launcher.rules.pd2_connectors.pd207_pd_sizes_own_side import FLAGS, OWN_SIDES
+from pd_launch.launcher.rules.pd2_connectors.pd208_pd_tp_ratio import why_not
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models import model_of
+from pd_launch.schemas.sides import PairSide, of_side
 
-SIDES = ("prefill", "decode")
+SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
 
 ZH = """
 两侧的大小只写在 MultiConnector 的子项里
@@ -119,13 +123,26 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 "repeat prefill and decode in the top level's kv_connector_extra_config, beside connectors",
                 "在顶层的 kv_connector_extra_config 里、connectors 旁边再写一遍 prefill 和 decode",
             ),
-            fix=_copy_up(top, child),
+            fix=_copy_up(top, child) if _hold(node, top, child, deployment) else None,
         )
         return
 
 
+def _hold(node: NodeLaunch, top: Connector, child: Connector, deployment: Deployment) -> bool:
+    """Whether the child's sizes are those of the engines, and go together: the platform refuses others on top."""
+    for side in SIDES:
+        own = side in OWN_SIDES.get(node.role or "", ())
+        engines = [node] if own else of_side(deployment, side)
+        for key, flag in FLAGS.items():
+            size = child.option(side, key)
+            if size is not None and engines and size.integer() not in [engine.number(flag, 1) for engine in engines]:
+                return False
+    prefill, decode = (size.integer() if (size := child.option(side, "tp_size")) else None for side in SIDES)
+    return not prefill or not decode or why_not(top, prefill, decode, model_of(node), deployment.target) is None
+
+
 def _copy_up(top: Connector, child: Connector) -> FixEdits | None:
     """Return the insertion of the child's sizes into the top level's options, as they are written."""
-    sizes = {side: size for side in SIDES if (size := child.option(side)) is not None}
+    sizes: dict[str, object] = {side: size for side in SIDES if (size := child.option(side)) is not None}
     edits = insert_entries(top.extra, sizes) if top.extra is not None and len(sizes) == len(SIDES) else None
     return fix(Msg("copy them to the top level", "复制到顶层"), edits)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pd_launch.launcher.rules.edits import fix, set_value
+from pd_launch.launcher.rules.pd2_connectors.pd207_pd_sizes_own_side import fits
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
@@ -108,7 +110,10 @@ def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         for key, flag in FLAGS.items():
             value = connector.option(side, key)
             if value is not None:
-                yield from _compare(value, side, key, flag, others)
+                for hit in _compare(value, side, key, flag, others):
+                    real = others[0].number(flag, 1)
+                    wrong = key == "tp_size" and real and not fits(node, connector, side, real, deployment.target)
+                    yield replace(hit, fix=None) if wrong else hit
         if side == "prefill" and connector.name in PIPELINED:
             yield from _undeclared(connector, others)
 
