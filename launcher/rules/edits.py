@@ -103,7 +103,21 @@ def renamed(edits: Edits | None, new: str, safe: bool = False) -> FixEdits | Non
 
 def joined(*parts: Edits | None) -> Edits | None:
     """Return several changes as one; None where one of them cannot be made."""
-    return None if any(part is None for part in parts) else tuple(s for part in parts for s in part or ())
+    if any(part is None for part in parts):
+        return None
+    splices = [splice for part in parts for splice in part or ()]
+    for new in [splice for splice in splices if _span(splice)[0] == _span(splice)[1]]:
+        for gone in [splice for splice in splices if not splice.text]:
+            if _span(gone)[0] < _span(new)[0] < _span(gone)[1]:  # a line goes, and others come behind it
+                lines = re.sub(r"\A(\r?\n)(.*)\Z", r"\2\1", new.text, flags=re.DOTALL)
+                splices[splices.index(gone)] = Splice(gone.origin, lines)
+                splices.remove(new)
+    return tuple(splices)
+
+
+def _span(splice: Splice) -> tuple[tuple[int, int], tuple[int, int]]:
+    place = splice.origin
+    return (place.line, place.column), (place.end_line, place.end_column)
 
 
 def remove_entry(node: Node) -> Edits | None:
