@@ -103,12 +103,23 @@ def renamed(edits: Edits | None, new: str, safe: bool = False) -> FixEdits | Non
 
 def joined(*parts: Edits | None) -> Edits | None:
     """Return several changes as one; None where one of them cannot be made, or one would undo another."""
-    whole = tuple(splice for part in parts for splice in part or ())
-    places = sorted(
-        (s.origin.file, s.origin.line, s.origin.column, s.origin.end_line, s.origin.end_column) for s in whole
-    )
-    meet = any(one[0] == other[0] and one[3:] > other[1:3] for one, other in pairwise(places))
-    return None if meet or any(part is None for part in parts) else whole
+    if any(part is None for part in parts):
+        return None
+    splices = [splice for part in parts for splice in part or ()]
+    for new in [splice for splice in splices if _span(splice)[0] == _span(splice)[1]]:
+        for gone in [splice for splice in splices if not splice.text]:
+            if _span(gone)[0] < _span(new)[0] < _span(gone)[1]:  # a line goes, and others come behind it
+                lines = re.sub(r"\A(\r?\n)(.*)\Z", r"\2\1", new.text, flags=re.DOTALL)
+                splices[splices.index(gone)] = Splice(gone.origin, lines)
+                splices.remove(new)
+    spans = sorted((splice.origin.file, *_span(splice)) for splice in splices)
+    meet = any(one[0] == other[0] and one[2] > other[1] for one, other in pairwise(spans))
+    return None if meet else tuple(splices)
+
+
+def _span(splice: Splice) -> tuple[tuple[int, int], tuple[int, int]]:
+    place = splice.origin
+    return (place.line, place.column), (place.end_line, place.end_column)
 
 
 def remove_entry(node: Node) -> Edits | None:
