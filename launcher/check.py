@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.ignores import apply_ignores
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
@@ -175,7 +177,7 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
         severity=selection.severities.get(rule.code) or hit.severity or rule.severity,
         confidence=rule.confidence,
         message=_text(hit.message, lang),
-        why=rule.why.text(lang),
+        why=_reason(rule, lang),
         help=_text(hit.help, lang),
         file=origin.file,
         line=origin.line,
@@ -188,6 +190,11 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
         ],
         fix=_fix(hit.fix, lang),
     )
+
+
+@cache
+def _reason(rule: Rule, lang: str) -> str:
+    return typeset(rule.reason(lang)) if lang == "zh" else rule.reason(lang)
 
 
 def _text(message: Msg, lang: str) -> str:

@@ -12,10 +12,12 @@ from functools import lru_cache
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 _HAN = "[\u3001-\u303f\u4e00-\u9fff“”（）]"
 _MARKS = {",": "，", ";": "；", ":": "：", "?": "？", "!": "！"}
-_AFTER_HAN = re.compile(rf"(?<={_HAN})([,;:?!])(?!//) ?")
-_BEFORE_HAN = re.compile(rf"(?<=[^\s,;:?!])([,;:]) ?(?={_HAN})")
-_BLANK = re.compile(r"(?<=[，；：！？。、]) +(?=\S)|(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-_PARENTHESES = re.compile(r"(.?)\(([^()\n]*)\)")
+_AFTER_HAN = rf"(?<={_HAN})([,;:?!])(?!//) ?"
+_BEFORE_HAN = rf"(?<=[^\s,;:?!])([,;:]) ?(?={_HAN})"
+_BESIDE_CODE = rf"(?<=[\0）])([,;:])(?=\s*(?:{_HAN}|\0)) ?"
+_BLANK = r"(?<=[，；：！？。、]) +(?=\S)|(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])"
+_PARENTHESES = r"(.?)\(([^()\n]*)\)"
+"""Compiled where they are first used: a report in English needs none of them."""
 
 
 @lru_cache(maxsize=2048)
@@ -33,11 +35,10 @@ def typeset(text: str) -> str:
 
 
 def _marks(text: str) -> str:
-    text = _PARENTHESES.sub(_parentheses, text)
-    text = _AFTER_HAN.sub(lambda match: _MARKS[match[1]], text)
-    text = _BEFORE_HAN.sub(lambda match: _MARKS[match[1]], text)
-    text = re.sub(rf"(?<=[\0）])([,;:])(?=\s*(?:{_HAN}|\0)) ?", lambda match: _MARKS[match[1]], text)
-    return _BLANK.sub("", text)  # what a line's end in the source has left
+    text = re.sub(_PARENTHESES, _parentheses, text)
+    for marks in (_AFTER_HAN, _BEFORE_HAN, _BESIDE_CODE):
+        text = re.sub(marks, lambda match: _MARKS[match[1]], text)
+    return re.sub(_BLANK, "", text)  # what a line's end in the source has left
 
 
 def _parentheses(match: re.Match[str]) -> str:

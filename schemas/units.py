@@ -7,7 +7,6 @@ integer is bytes. Anything else, and whatever is not a whole number of bytes, is
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from pd_launch.schemas.errors import ValueFault, written
 
@@ -45,10 +44,12 @@ def parse_size(value: object) -> int:
             f"{value!r} 不是大小:请写数字和单位,例如 16GiB",
         )
     number, unit = match.groups()
-    exact = Fraction(number) * _factor(unit, value)
-    if exact.denominator != 1:
+    whole, _, places = number.partition(".")
+    scale: int = 10 ** len(places)
+    bytes_, rest = divmod(int(whole + places) * _factor(unit, value), scale)
+    if rest:
         raise SizeError(f"{value!r} is not a whole number of bytes", f"{value!r} 不是整数个字节")
-    return int(exact)
+    return bytes_
 
 
 def _factor(unit: str, value: str) -> int:

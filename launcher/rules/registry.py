@@ -117,10 +117,13 @@ class Rule:
     @cached_property
     def why(self) -> Msg:
         """Why it matters, in one sentence."""
-        return Msg(
-            _first_sentence(self.page["Why it matters"], r"(?<=[.!?])\s"),
-            _first_sentence(self.page_zh["Why it matters"], r"(?<=[。！？!?])"),
-        )
+        return Msg(self.reason("en"), self.reason("zh"))
+
+    def reason(self, lang: str) -> str:
+        """Return why it matters, in one sentence of one language."""
+        if lang == "zh":
+            return _first_sentence(self.page_zh["Why it matters"], r"(?<=[。！？!?])")
+        return _first_sentence(self.page["Why it matters"], r"(?<=[.!?])\s")
 
 
 _RULES: dict[str, Rule] = {}

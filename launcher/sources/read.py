@@ -27,9 +27,9 @@ from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
-from pd_launch.launcher.sources.shell import Command, read_shell
+from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_weight import word_matters
-from pd_launch.launcher.sources.shell_words import Scope
+from pd_launch.launcher.sources.shell_words import Effort, Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.wrapped import scripts_inside
@@ -100,6 +100,7 @@ class _Call:
         self.inputs = inputs
         self.deployments: list[Deployment] = []
         self.together = _Group()
+        self.effort = Effort()
         self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
@@ -117,6 +118,7 @@ class _Call:
 
     def within_budget(self, source: SourceFile) -> None:
         """Read a file, unless the time or the memory of the check is used up."""
+        self.effort = Effort()
         try:
             budget.look()
             self.file(source)
@@ -234,7 +236,10 @@ class _Call:
     def script(
         self, text: Text, found: Found, scope: Scope | None = None, finish: Finish = keep, depth: int = 0
     ) -> None:
-        script = read_shell(text, scope)
+        if self.effort.again(text) and self.effort.repeats >= MAX_STEPS and word_matters(text.value):
+            found.add_faults([_read_often(text.origin(0, 1))])
+            return
+        script = read_shell(text, scope, self.effort)
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         for command in commands:
@@ -301,9 +306,13 @@ class _Call:
         found.nodes = [node for node in found.nodes if node.origin.file != template.path]
         for options in found.online_dp:
             before = len(found.nodes)
-            faults = read_online_dp(options, template, lambda text, scope: self.script(text, found, scope))
-            found.add_faults(list(faults))
+            found.add_faults(list(read_online_dp(options, template, self.rank)))
             _same_host(found.nodes[before:], options[0].source.path if options else template.path)
+
+    def rank(self, text: Text, scope: Scope) -> None:
+        """Read a template for one rank."""
+        self.effort = Effort()
+        self.script(text, self.together.found, scope)
 
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
@@ -400,6 +409,11 @@ def _too_many(node: NodeLaunch) -> Fault:
         "check them in several calls, or give --separate for files that do not belong together",
         "分几次检查;互不相关的文件请加 --separate",
     )
+
+
+def _read_often(origin: Origin) -> Fault:
+    limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
+    return not_followed(origin, limit, limit_zh, "this script is not read again", "这个脚本不再重复读取")
 
 
 def _too_deep(origin: Origin) -> Fault:

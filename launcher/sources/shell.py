@@ -16,7 +16,7 @@ from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.shell_scan import scan
 from pd_launch.launcher.sources.shell_scope import Environment
 from pd_launch.launcher.sources.shell_weight import Places, Weights, word_matters
-from pd_launch.launcher.sources.shell_words import MAX_ITEMS, Scope, Words
+from pd_launch.launcher.sources.shell_words import MAX_ITEMS, Effort, Scope, Words
 from pd_launch.launcher.sources.weave import concat, without_returns
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
@@ -116,8 +116,8 @@ class Script:
     faults: list[Fault] = field(default_factory=list)
 
 
-def read_shell(text: Text, scope: Scope | None = None) -> Script:
-    """Follow a script from a scope (default: an empty one).
+def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = None) -> Script:
+    """Follow a script from a scope (default: an empty one); scripts of one file share their effort.
 
     Raises:
         ShellUnavailable: tree-sitter-bash is not installed.
@@ -126,7 +126,7 @@ def read_shell(text: Text, scope: Scope | None = None) -> Script:
     text = without_returns(text)
     tree = parser.parse(_masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
-    runner = _Runner(text, script)
+    runner = _Runner(text, script, effort or Effort())
     try:
         runner.statement(tree.root_node, scope or Scope())
     except RecursionError:
@@ -149,18 +149,18 @@ def _parser() -> Any:
 
 
 class _Runner:
-    def __init__(self, base: Text, script: Script) -> None:
+    def __init__(self, base: Text, script: Script, effort: Effort) -> None:
         self.base = base
         self.source = base.source
         self.script = script
-        self.words = Words(base)
+        self.words = Words(base, effort)
         self.weights = Weights(base.value)
         self.sides, self.engines = Places(_SIDE, base.value), Places(_ENGINE, base.value)
         self.depth = 0
         self.seen: set[int] = set()
         self.bodies: set[int] = set()
         """Loops that were followed once."""
-        self.repeats = 0
+        self.effort = effort
         self.counted = 0
         """Commands so far that can matter."""
         self.started: set[tuple[str, ...]] = set()
@@ -182,7 +182,7 @@ class _Runner:
     @property
     def spent(self) -> bool:
         """Whether loops and functions were followed often enough; from then on each statement is followed once."""
-        return self.repeats >= MAX_STEPS
+        return self.effort.repeats >= MAX_STEPS
 
     def cut(self, node: Any, limit: str, limit_zh: str, *left: str) -> None:
         """Say, once for each limit, that following stopped here."""
@@ -209,7 +209,7 @@ class _Runner:
                 self.cut(node, f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层", *_INSIDE)
             return
         if node.id in self.seen:
-            self.repeats += 1
+            self.effort.repeats += 1
         self.seen.add(node.id)
         self.place = node
         self.depth += 1
@@ -416,7 +416,7 @@ class _Runner:
         again = loop.body.id in self.bodies
         self.bodies.add(loop.body.id)
         if again and not loop.matters:
-            return self.repeats <= _PLAIN_STEPS
+            return self.effort.repeats <= _PLAIN_STEPS
         if again and self.spent:
             self.cut_repeats(loop.body)
         return not self.full and not (again and self.spent)
@@ -428,7 +428,7 @@ class _Runner:
         changed = scope.variables.keep(mark) - {name}
         unknown = all(_is_unknown(scope.variables.get(one)) for one in changed)
         loop.settled = unknown and started == len(self.started)
-        return not loop.settled or self.repeats <= _PLAIN_STEPS
+        return not loop.settled or self.effort.repeats <= _PLAIN_STEPS
 
     def _keep(self, loop: _Loop, node: Any, scope: Scope) -> None:
         """Keep what a loop left; of one that was not followed to its end, that is not known."""
@@ -683,7 +683,7 @@ class _Runner:
     def _call(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow a function. One that calls itself is followed again only if it started something new."""
         body = scope.functions[words[0].value]
-        if self.repeats > _PLAIN_STEPS and not self.matters(body):
+        if self.effort.repeats > _PLAIN_STEPS and not self.matters(body):
             return
         earlier = next((call for call in reversed(self.calls) if call.body == body.id), None)
         if earlier is not None and len(self.started) == earlier.started:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 _STARTS = r"vllm|api_server|dynamo|pd-launch|online_dp|proxy|docker|podman|nerdctl"
 _SHELLS = r"(?<![\w.-])(?:ba|z|da)?sh(?![\w.-])|\b(?:eval|ssh|source)\b"
-_STATES = r"\b(?:read|mapfile|readarray|getopts|shift|let|set|unset|export|declare|typeset|kill|pkill|killall|wait)\b"
+_STATES = r"\b(?:read|mapfile|readarray|getopts|let|set|unset|export|declare|typeset|kill|pkill|killall|wait)\b"
 _SETS = r"(?<![\w$./{-])[A-Za-z_]\w*(?:\[[^]\n]{0,80}\])?\+?=|\(\("
 _RUNS = r"(?:^|[;&|({]|\b(?:do|then|else|exec|nohup)\b)[ \t]*[\"']?\$(?!\()"
 _LOCAL = r"\blocal[ \t]+[A-Za-z_]\w*="

@@ -35,7 +35,7 @@ _SEQ = re.compile(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers
 _PASTE = re.compile(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
 """Counting, and what puts its lines together: ``seq 0 7 | paste -sd,``."""
 MAX_MADE = 10_000_000
-"""Characters that the variables of one script may be put together to."""
+"""Characters that the values of the scripts of one file may be put together to."""
 MAX_ITEMS = 4_000
 """Elements of an array or a sequence."""
 
@@ -65,6 +65,29 @@ class Scope:
 
 
 @dataclass
+class Effort:
+    """What following the scripts of one file has taken so far; scripts inside others count with them."""
+
+    repeats: int = 0
+    """Statements that were followed again."""
+    made: int = 0
+    """Characters that values were put together to."""
+    printed: int = 0
+    """Functions whose output was followed."""
+    read: set[tuple[str, int]] = field(default_factory=set)
+    """Where scripts begin that were read."""
+
+    def again(self, text: Text) -> bool:
+        """Whether a script was read before; that counts, as far less than statements in a loop do."""
+        place = (text.source.path, text.spots[0])
+        if place not in self.read:
+            self.read.add(place)
+            return False
+        self.repeats += text.value.count("\n") // 8 + 1
+        return True
+
+
+@dataclass
 class _Piece:
     text: Text
     quoted: bool
@@ -75,14 +98,13 @@ class _Piece:
 class Words:
     """Expands syntax nodes of one script in a scope. ``base`` is the script's text with its places."""
 
-    def __init__(self, base: Text) -> None:
+    def __init__(self, base: Text, effort: Effort) -> None:
         self.base = base
+        self.effort = effort
         self.source = base.source
         self._ascii = base.value.isascii()
         self._chars: list[int] | None = None
         self._inside = 0
-        self._printed_of = 0
-        self._made = 0
         self.cuts: list[Fault] = []
         """Where a value was longer than is followed."""
 
@@ -144,11 +166,11 @@ class Words:
     @property
     def full(self) -> bool:
         """Whether values were put together to as much as one script may."""
-        return self._made > MAX_MADE
+        return self.effort.made > MAX_MADE
 
     def affords(self, characters: int) -> bool:
         """Count characters that are put together once more; return whether that may be."""
-        self._made += characters
+        self.effort.made += characters
         return not self.full
 
     def _affords(self, node: Any, pieces: list[_Piece], times: int = 1) -> bool:
@@ -299,7 +321,7 @@ class Words:
             unknown = HOLE * 2 if many else HOLE
             return [_Piece(self.spread(unknown, start, end), quoted)]
         if isinstance(value, list):
-            self._made += len(value)
+            self.effort.made += len(value)
             values = [] if self.full else value
             return [_Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in values])]
         return [_Piece(self._local(value, start, end), quoted)]
@@ -402,10 +424,10 @@ class Words:
 
     def _function(self, words: list[Text], scope: Scope) -> Text | None:
         """Return what a function prints that only names its parameters before it prints."""
-        if self._inside > _MOST_CALLS or self._printed_of >= _MOST_PRINTED:
+        if self._inside > _MOST_CALLS or self.effort.printed >= _MOST_PRINTED:
             return None
         self._inside += 1
-        self._printed_of += 1
+        self.effort.printed += 1
         positional, mark = scope.positional, scope.variables.mark()
         scope.positional = dict(enumerate(words))
         printed = self._last_printed(scope.functions[words[0].value], scope)

@@ -27,6 +27,8 @@ else:
 
 _ANCHORED = ("match", "fullmatch")
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
+_TEXTS = ("pd_launch.launcher.chinese",)
+"""Modules that keep expressions as texts, and compile them where they are used."""
 _TABLES = ("PATTERNS", "EXCEPTION")
 """Tables of lines of logs, whose expressions are applied once, from a literal on."""
 ENDS = ("\0", "\n", "")
@@ -92,8 +94,8 @@ def _compiled() -> Iterator[tuple[str, str, re.Pattern[Any]]]:
             except ImportError:  # pictures and models need what not every machine has, and hold no expression
                 continue
             for name, value in vars(module).items():
-                if callable(getattr(value, "__wrapped__", None)) and getattr(value, "is_pattern", False):
-                    value = value()
+                if found.name in _TEXTS and name.startswith("_") and isinstance(value, str):
+                    value = re.compile(value)
                 for pattern in _within(value, 0):
                     yield found.name, name, pattern
 

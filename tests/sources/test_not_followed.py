@@ -195,3 +195,17 @@ def test_a_file_that_cannot_be_held_does_not_keep_others_from_being_checked(
     Path("b.sh").write_text(WRONG)
     out = run_check("--target", "vllm==0.32.0", "a.sh", "b.sh")
     assert "PD014" in out and "PD004" in out
+
+
+def test_scripts_inside_loops_share_the_steps_of_their_file() -> None:
+    inner = "cat > run.sh <<'E'\nA=0\nfor ((k=0; k<3000; k++)); do A=$((A+1)); done\nvllm serve m\nE\n"
+    assert {message for _, message in limits(loop(160, inner))} == {"more than 10000 steps in loops and functions"}
+
+
+def test_a_loop_over_many_hosts_is_followed_to_its_end() -> None:
+    inner = 'ssh "host$i" bash -s <<E\n' + "cd /x\n" * 100 + "vllm serve m --port 8000\nE\n"
+    assert limits(loop(150, inner)) == []
+    template = "export A=1\n" * 100 + "vllm serve m --data-parallel-rank $4 --port $2\n"
+    call = "python launch_online_dp.py --dp-size 200 --dp-size-local 200 --tp-size 1 --vllm-start-port 8000\n"
+    found = check(read_texts({"run_dp_template.sh": template, "a.sh": call}, target="vllm:0.32.0"))
+    assert "PD014" not in {finding.code for finding in found}
