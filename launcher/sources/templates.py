@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_REST = re.compile(r"[ \t]*(?:\n|\Z)")
+_REST = re.compile(r"[ \t]{0,1000}(?:\n|\Z)")
 
 
 def template_parts(text: str) -> Iterator[tuple[int, int, bool]]:

@@ -95,12 +95,12 @@ def concat(parts: Sequence[Text], source: SourceFile, start: int) -> Text:
     value = "".join(part.value for part in parts)[:MAX_TEXT]
     spots: list[int] = []
     ends: list[int] = []
-    runs: list[tuple[int, Quoting | None]] = []
-    for part in parts:
+    runs = list(parts[0].runs) if parts else []  # of a text that grows by appending, not gone through each time
+    for number, part in enumerate(parts):
         if len(spots) >= MAX_TEXT:
             break
-        for at, quoting in part.runs:
-            if not runs or runs[-1][1] != quoting:
+        for at, quoting in part.runs if number else ():
+            if runs[-1][1] != quoting:
                 runs.append((len(spots) + at, quoting))
         spots += part.spots[: len(part.value)]
         ends += _ends(part)

@@ -23,7 +23,7 @@ _CARDS: dict[str, Severity] = {
 """Variables that name a network card, and what follows where it is none."""
 _V4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _V6 = re.compile(r"\[?[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}(%\w+)?\]?", re.IGNORECASE)
-_NAME = re.compile(r"[a-z]+\d[\w.-]*", re.IGNORECASE)
+_HOST_NAME = re.compile(r"[a-z]+\d[\w.-]*", re.IGNORECASE)
 """What looks like a network card: ``eth0``, ``enp67s0f5``, ``bond0.100``."""
 
 
@@ -46,7 +46,7 @@ def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misr
             yield from _card(found, text.strip(), severity)
     found = node.env.get("HCCL_IF_IP") if deployment.target.is_ascend else None
     text = found.value.string() if found else None
-    if found is not None and text and _NAME.fullmatch(text.strip()):
+    if found is not None and text and _HOST_NAME.fullmatch(text.strip()):
         yield Misread(
             found,
             Msg(
