@@ -104,6 +104,7 @@ def _counts(engine: EngineFacts) -> CountsReport:
         restored=totals.restored,
         fallbacks=dict(sorted(totals.fallbacks.items())),
         handed_back=totals.handed_back,
+        aborted=totals.aborted,
         parked_now=max(0, totals.parked - totals.restored - failed),
         engine_preemptions=engine.preemptions,
     )
@@ -137,6 +138,7 @@ def _request(story: Story) -> RequestReport:
         restored=story.restored,
         fallbacks=story.fallbacks[:64],
         handed_back=story.handed_back,
+        aborted=story.aborted,
         moments=moments,
     )
 
