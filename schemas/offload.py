@@ -17,7 +17,7 @@ from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
-RATIO_SINCE = "0.28.0"
+RATIO_SINCE = "0.28.0rc1"
 """The first release of vllm-ascend whose built-in connector reads a ratio, and has no default in bytes."""
 
 

@@ -2,8 +2,8 @@
 
 Options stand in ``--additional-config``: flat up to 0.24, from 0.25 in its ``scheduler_config`` with the flat place as
 fallback. Several of them write the scheduler's class one after the other, without looking at each other: the last wins.
-Source: vllm_ascend/ascend_config.py and vllm_ascend/platform.py in the wheels of 0.18.0 to 0.26.0rc1, and the first
-main branch with typed options for 0.27.1rc1 and 0.28.0.
+Source: vllm_ascend/ascend_config.py and vllm_ascend/platform.py in the wheels of 0.18.0 to 0.26.0rc1, the first
+main branch with typed options for 0.27.1rc1, and the source packages of 0.28.0rc1 to 0.30.0rc2.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pd_launch.schemas.additional import GROUP, NESTED_SINCE, switch_of
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.environment import ascend_reads
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
@@ -85,10 +86,10 @@ def _state(name: str, found: Node | None) -> Option:
 
 
 def balance(node: NodeLaunch, target: Target) -> Option:
-    """Return balance scheduling, which an environment variable switches on too up to 0.27."""
+    """Return balance scheduling, which an environment variable switches on too where the release reads it."""
     found = option(node, BALANCE, target)
     variable = node.env.get(BALANCE_VARIABLE)
-    if found.place is not None or variable is None or not target.ascend_before("0.28.0"):
+    if found.place is not None or variable is None or not ascend_reads(BALANCE_VARIABLE, target):
         return found
     text = variable.value.string()
     if text is None:

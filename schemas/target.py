@@ -76,8 +76,9 @@ class Target:
 
 
 def _row(asked: str, rows: list[str]) -> str:
-    wanted = release(asked)
-    older = [row for row in rows if release(row) <= wanted]
+    wanted, post = release(asked), Version(asked).post or 0
+    same = [row for row in rows if release(row) == wanted and (Version(row).post or 0) <= post]
+    older = same or [row for row in rows if release(row) < wanted]
     return older[-1] if older else rows[0]
 
 

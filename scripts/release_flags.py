@@ -12,7 +12,8 @@ from typing import Any
 
 from release_source import OPAQUE, Class, Field, Hint, Module, Package
 
-CLI_MODULES = ("vllm.entrypoints.launchers.cli_args", "vllm.entrypoints.openai.cli_args")
+SERVE = "vllm.entrypoints.cli.serve"
+MAKE, FRONTEND = "make_arg_parser", "FrontendArgs"
 ARGS_MODULE = "vllm.engine.arg_utils"
 _SIZE_NAMES = frozenset({"max_num_batched_tokens", "kv_cache_memory_bytes"})
 _TYPES = {
@@ -44,11 +45,28 @@ class Flag:
 def read_flags(package: Package) -> list[Flag]:
     """Return every argument of ``vllm serve`` in the order in which the parser adds them."""
     reader = ParserReader(package)
-    cli = package.first(*CLI_MODULES)
-    make = cli.find("make_arg_parser")
-    assert make is not None and isinstance(make[0], ast.FunctionDef)
-    reader.run(make[0], make[1], None, {})
+    function, module = _parser(package)
+    reader.run(function, module, None, {})
     return reader.flags
+
+
+def _parser(package: Package) -> tuple[ast.FunctionDef, Module]:
+    """Return the function that builds the parser: the one that ``vllm serve`` imports, wherever it lies.
+
+    Raises:
+        LookupError: the release has no such function.
+    """
+    serve = package.module(SERVE)
+    modules = [serve] if serve else []
+    for path in sorted((package.root / "vllm" / "entrypoints").rglob("*.py")):
+        if f"def {MAKE}(" in (text := path.read_text(encoding="utf-8")) and FRONTEND in text:
+            found = package.module(".".join(path.relative_to(package.root).with_suffix("").parts))
+            modules += [found] if found else []
+    for module in modules:
+        make = module.find(MAKE)
+        if make is not None and isinstance(make[0], ast.FunctionDef):
+            return make[0], make[1]
+    raise LookupError(f"nothing below vllm/entrypoints defines {MAKE}")
 
 
 class ParserReader:

@@ -1,7 +1,8 @@
 """The data files: every entry once, with the ranges of releases that have it.
 
 ``{"format", "project", "releases": {release: {"file", "read"}}, section: {name: [[first, last, value], …], …}, …}``
-where ``first`` and ``last`` count the releases from 0, in their order. One entry stands on one line.
+where ``first`` and ``last`` are releases, and ``last`` is null where the newest one still has the entry: one more
+release changes only the lines of what it changed. One release, and one entry, stands on one line.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from packaging.version import Version
 
-FORMAT = 1
+FORMAT = 2
 _HEAD = ("format", "project", "releases")
 Table = dict[str, dict[str, Any]]
 
@@ -53,7 +54,8 @@ def unfold(data: dict[str, Any]) -> dict[str, Table]:
             tables[name][section] = {}
         for key, ranges in entries.items():
             for first, last, value in ranges:
-                for name in names[first : last + 1]:
+                end = None if last is None else names.index(last) + 1
+                for name in names[names.index(first) : end]:
                     tables[name][section][key] = value
     return tables
 
@@ -61,8 +63,8 @@ def unfold(data: dict[str, Any]) -> dict[str, Table]:
 def render(project: str, releases: dict[str, dict[str, str]], tables: dict[str, Table]) -> str:
     """Return the data file's text for these releases' tables."""
     names = sorted(releases, key=Version)
-    head = {"format": FORMAT, "project": project, "releases": {name: releases[name] for name in names}}
-    parts = [f"{_json(key)}:{_json(value)}" for key, value in head.items()]
+    read = ",\n".join(f"{_json(name)}:{_json(releases[name])}" for name in names)
+    parts = [f'"format":{FORMAT}', f'"project":{_json(project)}', f'"releases":{{\n{read}\n}}']
     for section in sorted({section for table in tables.values() for section in table}):
         keys = sorted({key for table in tables.values() for key in table.get(section, ())})
         lines = [f"{_json(key)}:{_json(_ranges(section, key, names, tables))}" for key in keys]
@@ -72,14 +74,17 @@ def render(project: str, releases: dict[str, dict[str, str]], tables: dict[str, 
 
 def _ranges(section: str, key: str, names: list[str], tables: dict[str, Table]) -> list[list[Any]]:
     found: list[list[Any]] = []
-    for index, name in enumerate(names):
+    before = ""
+    for name in names:
         entries = tables[name].get(section, {})
-        if key not in entries:
-            continue
-        if found and found[-1][1] == index - 1 and found[-1][2] == entries[key]:
-            found[-1][1] = index
-        else:
-            found.append([index, index, entries[key]])
+        if key in entries:
+            if found and found[-1][1] == before and found[-1][2] == entries[key]:
+                found[-1][1] = name
+            else:
+                found.append([name, name, entries[key]])
+        before = name
+    if found and found[-1][1] == names[-1]:
+        found[-1][1] = None
     return found
 
 

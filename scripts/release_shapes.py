@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from itertools import groupby
 from pathlib import Path
 
 _HEAD = '''"""How the flags of ``vllm serve`` are split from their values, for all releases together.
@@ -44,9 +45,14 @@ def write_shapes(data: Path, path: Path) -> None:
 
 
 def _set(name: str, words: set[str], meaning: str) -> str:
-    text = ", ".join(f'"{word}"' for word in sorted(words))
-    body = textwrap.fill(text + ",", 110, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+    body = "\n".join(_lines(list(letter)) for _, letter in groupby(sorted(words), lambda word: word[0]))
     return f'{name} = frozenset(\n    {{\n{body}\n    }}\n)  # fmt: skip\n"""{meaning}"""'
+
+
+def _lines(words: list[str]) -> str:
+    """Return words as lines; each letter begins a new one, so that one more word moves few others."""
+    text = ", ".join(f'"{word}"' for word in words) + ","
+    return textwrap.fill(text, 110, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
 def _mapping(short: dict[str, str]) -> str:

@@ -103,6 +103,7 @@ def _counts(engine: EngineFacts) -> CountsReport:
         restored=totals.restored,
         fallbacks=dict(sorted(totals.fallbacks.items())),
         handed_back=totals.handed_back,
+        aborted=totals.aborted,
         parked_now=max(0, totals.parked - totals.restored - failed),
         engine_preemptions=engine.preemptions,
     )
@@ -136,6 +137,7 @@ def _request(story: Story) -> RequestReport:
         restored=story.restored,
         fallbacks=story.fallbacks[:64],
         handed_back=story.handed_back,
+        aborted=story.aborted,
         moments=moments,
     )
 

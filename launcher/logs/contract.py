@@ -56,6 +56,8 @@ class CountsReport(_Model):
     restored: int
     fallbacks: dict[str, int]
     handed_back: int
+    aborted: int = 0
+    """Requests that were ended without their answer."""
     parked_now: int
     engine_preemptions: int
     """Preemptions by the engine's own statistics, which not every log has."""
@@ -86,6 +88,7 @@ class RequestReport(_Model):
     restored: int
     fallbacks: list[str]
     handed_back: bool
+    aborted: bool = False
     moments: list[MomentReport]
 
 

@@ -66,6 +66,14 @@ FALLBACKS = {
     ),
     "save_failed": (Msg("{count}×: a copy to the host failed", "{count} 次:复制到主机失败"), _REPORT, ""),
     "load_failed": (Msg("{count}×: a copy back to the device failed", "{count} 次:复制回设备失败"), _POLICY, "PD221"),
+    "raised": (
+        Msg(
+            "{count}×: the connector raised an error when it was asked to save a request",
+            "{count} 次:要求连接器保存请求时,连接器抛出了错误",
+        ),
+        Msg("see the traceback behind that line, and report it", "查看该行之后的错误栈并报告"),
+        "",
+    ),
     "not_offloaded": (
         Msg(
             "{count}×: the scheduler preempted a request that no connector took",

@@ -111,7 +111,7 @@ NOTICES = (
         "offload_host_memory_ratio 的值不可用",
         "write a number above 0, such as 1.0",
         "写大于 0 的数,例如 1.0",
-        "vllm-ascend 0.28.0 and later, pd-launch",
+        "vllm-ascend 0.28.0rc1 and later, pd-launch",
         also="must be",
     ),
     _error(
@@ -121,7 +121,7 @@ NOTICES = (
         "每个 rank 分到的预算为零",
         "set cpu_bytes_to_use_per_rank, such as 17179869184 for 16 GiB",
         "设 cpu_bytes_to_use_per_rank,例如 17179869184(16 GiB)",
-        "vllm-ascend 0.28.0 and later",
+        "vllm-ascend 0.28.0rc1 and later",
     ),
     _error(
         "cpu_bytes_to_use",
@@ -268,7 +268,15 @@ NOTICES = (
     _error("H2D block mapping is incomplete", "PD903", *_LOST),
     _error("H2D KV group count mismatch", "PD903", *_LOST),
     _error("H2D produced an empty block range", "PD903", *_LOST),
-    _error("Invalid recompute H2D Mamba block mapping", "PD903", *_LOST),
+    _error("Invalid recompute H2D Mamba", "PD903", *_LOST),
+    # preempt_offload/manager.py:326, :523 and worker.py:164-184, :423, :444 at 0.30.0rc1
+    _error("Invalid circular cache", "PD903", *_LOST),
+    _error("Invalid Mamba Conv restore range", "PD903", *_LOST),
+    _error("No registered Mamba Conv cache tensors for preempt H2D", "PD903", *_LOST),
+    _error("Preempt offload cannot determine Mamba state semantics", "PD903", *_LOST),
+    _error("Unexpected Ascend Mamba Conv cache shape", "PD903", *_LOST),
+    _error("Mamba Conv cache must have one physical row", "PD903", *_LOST),
+    _error("Aliased Mamba Conv views must have identical", "PD903", *_LOST),
     _note(
         "pd-launch: refused to start",
         "error",
@@ -348,7 +356,7 @@ NOTICES = (
         "有传输未完成,缓存重置被拒绝",
         "repeat the reset when no request is parked",
         "在没有停放请求时重试",
-        "vllm-ascend 0.28.0 and later",
+        "vllm-ascend 0.28.0rc1 and later",
     ),
     # Warnings that mean nothing
     _note(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _ASCEND = "vllm-ascend 0.23.0rc1 to 0.27.1rc1"
-_RENAMED = "vllm-ascend 0.28.0 and later"
+_RENAMED = "vllm-ascend 0.28.0rc1 and later"
 _OURS = "pd-launch"
 _SKIPPED = (
     r"(?:.*?has (?P<free>\d+) free blocks(?:, but| and) (?P<needed>\d+))?(?:.*?computed_tokens=(?P<computed>\d+))?"
@@ -21,6 +21,7 @@ _PARKED = (
     r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?"
 )
 _RESTORED = r"(?:.*?(?:external_tokens=(?P<tokens>\d+)|tokens=\[(?P<start>\d+), (?P<end>\d+)\)))?"
+_ASKED = r"request_id=(?P<id>[^\s,]+)(?:, num_computed_tokens=(?P<computed>\d+))?"
 _ID = r"for request (?P<id>[^\s:,]+?)[.:,]?(?=\s|$)"
 
 
@@ -51,6 +52,10 @@ class Pattern:
 
 def _request(event: str, needle: str, releases: str, more: str = "") -> Pattern:
     return Pattern(event, needle, rf".*?{_ID}{more}", releases)
+
+
+def _asked(event: str, needle: str, releases: str) -> Pattern:
+    return Pattern(event, needle, rf".*?{_ASKED}", releases)
 
 
 PATTERNS = (
@@ -162,6 +167,10 @@ PATTERNS = (
     _request(
         "fell_back", "Recompute preemption falls back without offload for request ", "vllm-ascend 0.23.0rc1 and later"
     ),
+    # core/recompute_scheduler.py:131, :142 at 0.28.0rc1 and :139 at 0.30.0rc1
+    _asked("raised", "KV offload raised before decode-side preemption", _RENAMED),
+    _asked("fell_back", "KV offload was unavailable or failed before decode-side preemption", _RENAMED),
+    _asked("aborted", "KV offload failed with fine-grained TP enabled; aborting", "vllm-ascend 0.30.0rc1 and later"),
     _request("handed_back", "Recompute triggered for request ", "vllm-ascend 0.20.2rc1 and later"),
     Pattern("save_failed", "Saving request ", r"Saving request (?P<id>\S+) failed, (?P<why>.*)", _OURS),
     Pattern("load_failed", "Restoring request ", r"Restoring request (?P<id>\S+) failed: (?P<why>.*)", _OURS),

@@ -131,6 +131,7 @@ class LogsText:
         parts.append(
             self._say(f"handed back {found.handed_back}", f"交还 {found.handed_back}") if found.handed_back else ""
         )
+        parts.append(self._say(f"aborted {found.aborted}", f"中止 {found.aborted}") if found.aborted else "")
         return ", ".join(part for part in parts if part)
 
     def _recomputed(self, engine: EngineReport) -> str:

@@ -17,7 +17,9 @@ TITLES = {
     "restored": "restored",
     "skipped": "not parked",
     "fell_back": "fell back",
+    "raised": "the connector raised",
     "handed_back": "ended, handed back",
+    "aborted": "aborted",
     "save_failed": "save failed",
     "load_failed": "restore failed",
 }
@@ -54,6 +56,7 @@ class Story:
     restored: int = 0
     fallbacks: list[str] = field(default_factory=list)
     handed_back: bool = False
+    aborted: bool = False
     last: Episode | None = None
 
     def told(self, hit: Hit) -> None:
@@ -72,6 +75,7 @@ class Totals:
     parked: int = 0
     restored: int = 0
     handed_back: int = 0
+    aborted: int = 0
     fallbacks: dict[str, int] = field(default_factory=dict)
     recomputed: int = 0
     """Tokens that were certainly computed again."""
@@ -190,16 +194,31 @@ class Book:
             totals.lost_blocks += blocks or 0
 
     def _fell_back(self, story: Story, hit: Hit) -> None:
-        if self._same(story, "fallback", "fell_back") is None:
-            self._open(story, "fallback", "fell_back", "not_offloaded")
-            self._fall(story, "not_offloaded")
+        self._not_saved(story, "fell_back", "not_offloaded")
+
+    def _raised(self, story: Story, hit: Hit) -> None:
+        self._not_saved(story, "raised", "raised")
+
+    def _not_saved(self, story: Story, event: str, reason: str) -> None:
+        """Count a request that nothing saved, unless an earlier line of this preemption said so."""
+        if self._same(story, "fallback", event) is None:
+            self._open(story, "fallback", event, reason)
+            self._fall(story, reason)
             self.totals.unknown += 1
 
+    def _aborted(self, story: Story, hit: Hit) -> None:
+        """A request that ended without its answer: nothing of it is computed again."""
+        if self._same(story, "fallback", "aborted") is None:
+            self._open(story, "fallback", "aborted", "aborted")
+            self._fall(story, "aborted")
+        else:
+            self.totals.unknown = max(0, self.totals.unknown - 1)
+        self.totals.aborted += 1
+        story.aborted = True
+        story.last = None
+
     def _handed_back(self, story: Story, hit: Hit) -> None:
-        if self._same(story, "fallback", "handed_back") is None:
-            self._open(story, "fallback", "handed_back", "not_offloaded")
-            self._fall(story, "not_offloaded")
-            self.totals.unknown += 1
+        self._not_saved(story, "handed_back", "not_offloaded")
         self.totals.handed_back += 1
         story.handed_back = True
         story.last = None

@@ -15,7 +15,7 @@ Severity = Literal["error", "warning", "info"]
 STATUS: dict[Verdict, Literal[0, 1, 2]] = {
     "healthy": 0, "idle": 0, "inactive": 1, "fallbacks": 1, "errors": 1, "not_an_engine": 2,
 }  # fmt: skip
-_NAMES = "RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend 0.28.0)"
+_NAMES = "RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend 0.28.0rc1)"
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,8 @@ def _fallbacks(engine: EngineFacts) -> list[Trouble]:
     totals = engine.book.totals
     found = []
     for reason, count in sorted(totals.fallbacks.items()):
+        if reason == "aborted":
+            continue  # told below, with those that an earlier line gave another reason for
         message, help_, code = FALLBACKS.get(reason, OTHER)
         if reason in ("pool_full", "partial"):
             help_ = _budget_help(engine) or help_
@@ -263,6 +265,8 @@ def _fallbacks(engine: EngineFacts) -> list[Trouble]:
         found.append(Trouble(code, "warning", text, help_, 0, count))
     if totals.handed_back:
         found.append(_handed_back(totals.handed_back))
+    if totals.aborted:
+        found.append(_aborted(totals.aborted))
     return found
 
 
@@ -278,6 +282,26 @@ def _handed_back(count: int) -> Trouble:
         Msg(
             "use a proxy that handles it, and offload preempted requests so that it does not happen",
             "使用能处理它的代理,并卸载被抢占的请求以避免发生",
+        ),
+        0,
+        count,
+    )
+
+
+def _aborted(count: int) -> Trouble:
+    return Trouble(
+        "PD110",
+        "error",
+        Msg(
+            f"{count}×: a request was aborted, and its client gets no answer: with fine-grained TP one that cannot be "
+            "saved does not go back to the prefill node",
+            f"{count} 次:请求被中止,客户端得不到答案:启用细粒度 TP 时,无法保存的请求不会回到预填充节点",
+        ),
+        Msg(
+            "raise cpu_bytes_to_use_per_rank so that every preempted request is saved, or set "
+            "oproj_tensor_parallel_size and mlp_tensor_parallel_size to 0",
+            "增大 cpu_bytes_to_use_per_rank 以保存每个被抢占的请求,"
+            "或把 oproj_tensor_parallel_size 与 mlp_tensor_parallel_size 设为 0",
         ),
         0,
         count,

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.releases import features
+from pd_launch.schemas.releases.additional_keys import derived_from
+from pd_launch.schemas.releases.environment import ascend_reads
 from pd_launch.schemas.releases.features import applies
 from pd_launch.schemas.scheduling import is_on, setting
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node, Origin
+
+FUSED_MC2_VARIABLE = "VLLM_ASCEND_ENABLE_FUSED_MC2"
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     """Yield every pair that ``target``, a vllm-ascend, refuses."""
     for check in (
         _mc2, _reduce_sample, _mix_placement, _sparse_offload, _dump, _static_kernel, _xlite, _flashcomm,
-        _prefill_context,
+        _prefill_context, _dsa_cp,
     ):  # fmt: skip
         yield from check(node, target)
 
@@ -42,8 +46,8 @@ def _fused(node: NodeLaunch, target: Target) -> Node | None:
     written = setting(node, "enable_fused_mc2") if applies(features.FUSED_MC2_KEY, target) else None
     if written is not None:
         return written if written.value in (1, 2) else None
-    variable = node.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2")
-    text = variable.value.string() if variable and target.ascend_before("0.28.0") else None
+    variable = node.env.get(FUSED_MC2_VARIABLE)
+    text = variable.value.string() if variable and ascend_reads(FUSED_MC2_VARIABLE, target) else None
     return variable.value if variable and text is not None and text.strip() not in ("", "0") else None
 
 
@@ -97,9 +101,13 @@ def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     sparse = is_on(node, "sparse_kv_offload_config", "enabled")
     if sparse is None or not applies(features.SPARSE_OFFLOAD, target):
         return
-    cache = is_on(node, "enable_sparse_sfa_c8")
-    if cache is not None:
-        yield _both(sparse, cache, "sparse KV offload and enable_sparse_sfa_c8", "稀疏 KV 卸载与 enable_sparse_sfa_c8 ")
+    for key in ("enable_sparse_sfa_c8", "enable_sparse_sfa_turboquant"):
+        derived = derived_from(key, target)
+        cache = is_on(node, key) if derived is None else node.value(derived[0])
+        if cache is None or (derived is not None and cache.value not in derived[1]):
+            continue
+        name = key if derived is None else f"--{derived[0]} {cache.value}"
+        yield _both(sparse, cache, f"sparse KV offload and {name}", f"稀疏 KV 卸载与 {name} ")
     for flag in ("pipeline-parallel-size", "prefill-context-parallel-size", "decode-context-parallel-size"):
         arg, size = node.arg(flag), node.number(flag, 1)
         if arg is not None and size is not None and size > 1:
@@ -204,4 +212,25 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
             place,
             f"{target} takes --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
             f"{target} 只有在 VLLM_USE_V2_MODEL_RUNNER=1 时才接受 --prefill-context-parallel-size {size}",
+        )
+
+
+def _dsa_cp(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    written = is_on(node, "enable_dsa_cp")
+    if written is None or not applies(features.DSA_CP, target):
+        return
+    arg, variable = node.arg("prefill-context-parallel-size"), node.env.get("VLLM_USE_V2_MODEL_RUNNER")
+    if arg is not None and (node.prefill_context or 1) > 1:
+        yield Conflict(
+            written.key or written.origin,
+            f"enable_dsa_cp does not work with --prefill-context-parallel-size {node.prefill_context}",
+            f"enable_dsa_cp 不能与 --prefill-context-parallel-size {node.prefill_context} 一起使用",
+            arg.origin,
+        )
+    if variable is not None and variable.value.string() == "1":
+        yield Conflict(
+            written.key or written.origin,
+            "enable_dsa_cp does not work with the V2 model runner (VLLM_USE_V2_MODEL_RUNNER=1)",
+            "enable_dsa_cp 不能与 V2 model runner(VLLM_USE_V2_MODEL_RUNNER=1)一起使用",
+            variable.value.origin,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.flag_domains import (
@@ -21,6 +22,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
+from pd_launch.schemas.releases.domains import added_words
 from pd_launch.schemas.releases.vllm_tables import Spec, Table, vllm_table
 from pd_launch.schemas.values import Node, plain_node
 
@@ -49,12 +51,19 @@ def table_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         found = meaning(arg, table)
         if found.spec is None:
             continue
+        spec = _widened(found.name, found.spec, deployment)
         if node.program == "python":
-            yield from _python(arg, found.spec)
+            yield from _python(arg, spec)
         else:
-            yield from _words(arg, found.spec, found.negated)
-        yield from _object(arg, found.name, found.spec, table, deployment)
+            yield from _words(arg, spec, found.negated)
+        yield from _object(arg, found.name, spec, table, deployment)
     yield from _kv_fields(node, table, deployment)
+
+
+def _widened(name: str, spec: Spec, deployment: Deployment) -> Spec:
+    """Return the flag with the words that vllm-ascend adds to its choices."""
+    words = added_words(name, deployment.target) if spec.choices else ()
+    return replace(spec, choices=(*spec.choices, *words)) if words else spec
 
 
 def _words(arg: Arg, spec: Spec, negated: bool) -> Iterator[Hit]:

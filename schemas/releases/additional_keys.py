@@ -67,6 +67,25 @@ BOOLEANS = frozenset(
 """Options that are true or false. Before typed options a text counts as true, whatever it says."""
 
 
+DERIVED: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
+    "enable_sparse_sfa_c8": ("0.29.0rc1", "kv-cache-dtype", ("fp8", "int8"), "fp8", ""),
+    "enable_sparse_li_c8": ("0.29.0rc1", "attention-config", ("fp8", "int8"), "fp8", "indexer_kv_dtype"),
+    "enable_sparse_sfa_turboquant": ("0.30.0rc1", "kv-cache-dtype", ("turboquant_4bit_nc",), "turboquant_4bit_nc", ""),
+    "enable_sparse_li_c4": ("0.30.0rc1", "attention-config", ("mxfp4",), "mxfp4", "indexer_kv_dtype"),
+}
+"""Key → the release from which it is accepted and then overwritten, the flag that decides instead, the values that
+switch it on, the one to write, and the flag's field.
+
+Source: vllm_ascend/ascend_config.py:776 at 0.29.0rc1 and :919 at 0.30.0rc1; up to 0.28.0rc1 (:768) the key counts.
+"""
+
+
+def derived_from(name: str, target: Target) -> tuple[str, tuple[str, ...], str, str] | None:
+    """Return what decides instead of a key: a flag, its values, the one to write, its field. None where it counts."""
+    row = DERIVED.get(name)
+    return row[1:] if row is not None and target.ascend_at_least(row[0]) else None
+
+
 def known_keys(target: Target) -> list[str]:
     """Return the top-level keys that ``target`` reads; none for a vLLM target."""
     table = ascend_table(target)

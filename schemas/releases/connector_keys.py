@@ -1,8 +1,8 @@
 """Which keys of ``kv_connector_extra_config`` a connector reads.
 
 Source: the reads in vllm_ascend/distributed/kv_transfer, utils.py and ascend_config.py in the wheels of 0.18.0, 0.23.0
-and 0.26.0rc1; vllm/distributed/kv_transfer/kv_connector/v1 and v1/kv_offload at 0.27.1 and 0.32.0. The lists are unions
-over releases, so a key that is in none of them is read by nobody.
+and 0.26.0rc1; vllm/distributed/kv_transfer/kv_connector/v1 and v1/kv_offload at 0.27.1, 0.32.0 and 0.33.0. The
+lists are unions over releases, so a key that is in none of them is read by nobody.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OFFLOADING = (
 )  # fmt: skip
 _SIMPLE = (
     "cpu_bytes_to_use", PER_RANK, "lazy_offload", "disk_buffer_slots", "disk_capacity_bytes", "disk_path",
-    "kv_offload_backend", "use_page_cache",
+    "kv_offload_backend", "use_page_cache", "num_cpu_blocks",
 )  # fmt: skip
 _NIXL = (
     "backends", "bidirectional_kv_xfer", "decoder_kv_blocks_ttl", "enable_cross_layers_blocks",

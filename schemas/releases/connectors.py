@@ -1,8 +1,9 @@
 """Connectors by registered name: in which releases they exist, where their class is, and what they support.
 
 Source of vllm-ascend's rows: vllm_ascend/distributed/kv_transfer/__init__.py and the class headers in the wheels of
-0.18.0 to 0.26.0rc1; 0.27.1rc1 and 0.28.0 from the repository. Of vLLM's rows: kv_connector/factory.py in the
-wheels of 0.18.0 to 0.32.0, and the class headers at 0.23.0, 0.27.1 and 0.32.0.
+0.18.0 to 0.26.0rc1 and the source packages of 0.27.1rc1 to 0.30.0rc2; a test compares names, modules and classes with
+the generated tables. Of vLLM's rows: kv_connector/factory.py in the wheels of 0.18.0 to 0.33.0, and the class headers
+at 0.23.0, 0.27.1, 0.32.0 and 0.33.0.
 """
 
 from __future__ import annotations
@@ -82,10 +83,9 @@ _ASCEND = [
     AscendConnector(
         "UCMConnector",
         "UCMConnectorV1",
-        ((f"{_POOL}.ucm_connector", "0.18.0"), (f"{_POOL}.ucm_connector.connector", "0.28.0")),
+        ((f"{_POOL}.ucm_connector", "0.18.0"), (f"{_POOL}.ucm_connector.connector", "0.27.1rc1")),
         hma_since="0.20.2rc1",
     ),
-    AscendConnector("UCMConnectorV1", "UCMConnectorV1", (), since="0.28.0", hma_since="0.20.2rc1"),
     AscendConnector(
         "LMCacheAscendConnector",
         "LMCacheConnectorV1",
@@ -105,9 +105,9 @@ _ASCEND = [
     AscendConnector(
         "PreemptOffloadConnector",
         "PreemptOffloadConnectorV1",
-        _one(f"{_POOL}.kv_offload.preempt_offload.preempt_offload_connector", "0.28.0"),
-        since="0.28.0",
-        hma_since="0.28.0",
+        _one(f"{_POOL}.kv_offload.preempt_offload.preempt_offload_connector", "0.28.0rc1"),
+        since="0.28.0rc1",
+        hma_since="0.28.0rc1",
     ),
     AscendConnector(
         "SfaRemoteD2HConnector",
@@ -116,9 +116,21 @@ _ASCEND = [
         since="0.26.0rc1",
         hma_since="0.26.0rc1",
     ),
-    AscendConnector("MooncakeD2RHConnectorV1", "MooncakeConnector", (), since="0.28.0"),
-    AscendConnector("MooncakeConnectorV2", "MooncakeConnector", (), since="0.28.0"),
-    AscendConnector("MooncakePullConnector", "MooncakePullConnector", (), since="0.28.0"),
+    AscendConnector(
+        "MooncakeD2RHConnectorV1",
+        "MooncakeConnector",
+        _one(f"{_P2P}.mooncake_d2rh_connector", "0.29.0rc1"),
+        since="0.29.0rc1",
+    ),
+    AscendConnector(
+        "MooncakeConnectorV2", "MooncakeConnector", _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"), since="0.28.0rc1"
+    ),
+    AscendConnector(
+        "MooncakePullConnector",
+        "MooncakePullConnector",
+        _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"),
+        since="0.28.0rc1",
+    ),
 ]
 ASCEND_CONNECTORS = {row.name: row for row in _ASCEND}
 
@@ -183,10 +195,10 @@ class VllmConnector:
 
 
 _VLLM = [
-    VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.32.0")),
+    VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.33.0")),
     VllmConnector("ExampleHiddenStatesConnector", hma_since="0.27.1"),
     VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
-    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.32.0")),
+    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.33.0")),
     VllmConnector("LMCacheMPConnector"),
     VllmConnector("NixlConnector", hma_since="0.23.0"),
     VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.27.1"),
@@ -197,9 +209,9 @@ _VLLM = [
     VllmConnector("DecodeBenchConnector", hma_since="0.27.1"),
     VllmConnector("MooncakeConnector", hma_since="0.27.1"),
     VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.27.1"),
-    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.32.0")),
+    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.33.0")),
     VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.21.0"),
-    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.32.0")),
+    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.33.0")),
     VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.32.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}
@@ -226,6 +238,12 @@ def registered(name: str, target: Target) -> bool:
     if target.is_ascend and ours is not None and ours.exists(target):
         return True
     return theirs is not None and theirs.exists(target)
+
+
+def registered_as(class_name: str, target: Target) -> str | None:
+    """Return the name under which ``target`` registers a class of vllm-ascend's; None where that is none, or many."""
+    found = [row.name for row in _ASCEND if row.class_name == class_name and row.exists(target) and not row.alias_of]
+    return found[0] if target.is_ascend and len(found) == 1 else None
 
 
 def known_anywhere(name: str) -> bool:

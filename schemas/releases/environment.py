@@ -152,6 +152,12 @@ def _of_vllm(name: str, kind: str | list[str]) -> Variable:
     return Variable(kind if kind in ("int", "float") else "")
 
 
+def ascend_reads(name: str, target: Target) -> bool:
+    """Whether ``target``'s vllm-ascend reads a variable of its own."""
+    table = ascend_table(target)
+    return table is not None and table.entry("env", name) is not None
+
+
 def removed(name: str, target: Target) -> bool:
     """Whether an older release read a variable that ``target`` no longer reads."""
     if name in VLLM_OLD:

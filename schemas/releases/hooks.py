@@ -3,7 +3,8 @@
 Up to 0.22.1rc1 nothing asks the connector before a victim's blocks are reused: the recompute scheduler has no hook, and
 the model runner never calls ``handle_preemptions``. Both came with 0.23.0rc1 (pull request 10742).
 Source: vllm_ascend/core/recompute_scheduler.py and vllm_ascend/worker/model_runner_v1.py in the wheels of 0.18.0,
-0.19.1rc1, 0.20.2rc1, 0.21.0rc1, 0.22.1rc1, 0.23.0rc1, 0.23.0, 0.24.0rc1, 0.25.1rc1 and 0.26.0rc1.
+0.19.1rc1, 0.20.2rc1, 0.21.0rc1, 0.22.1rc1, 0.23.0rc1, 0.23.0, 0.24.0rc1, 0.25.1rc1 and 0.26.0rc1, and the source
+packages of 0.28.0rc1, 0.29.0rc1 and 0.30.0rc2.
 """
 
 from __future__ import annotations

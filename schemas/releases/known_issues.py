@@ -20,6 +20,8 @@ Needs = Literal[
     "prefill_or_decode",
     "under_multi",
     "builtin_offload",
+    "prefill",
+    "load_async",
 ]
 
 
@@ -52,14 +54,17 @@ class KnownIssue:
 _ASCEND = "https://github.com/vllm-project/vllm-ascend"
 _VLLM = "https://github.com/vllm-project/vllm"
 _OFFLOADS = ("RecomputeCPUOffloadConnector", "PreemptOffloadConnector")
+_POOL = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 _MOONCAKE = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
+# 16729 is missing in the source packages of 0.28.0rc1 and 0.29.0rc1, and there in 0.30.0rc1's
+# (preempt_offload/worker.py:261); 15802: patch/platform/patch_balance_schedule.py:49 in 0.23.0 and 0.23.0.post1.
 KNOWN_ISSUES = [
     KnownIssue(
         link=f"{_ASCEND}/pull/16729",
         date="2026-09-16",
-        first="0.28.0",
-        last="0.28.0",
+        first="0.28.0rc1",
+        last="0.29.0rc1",
         of="vllm-ascend",
         connector=_OFFLOADS,
         families=("qwen3.5",),
@@ -72,8 +77,8 @@ KNOWN_ISSUES = [
     KnownIssue(
         link=f"{_ASCEND}/pull/16729",
         date="2026-09-16",
-        first="0.28.0",
-        last="0.28.0",
+        first="0.28.0rc1",
+        last="0.29.0rc1",
         of="vllm-ascend",
         connector=_OFFLOADS,
         needs=("v2_runner", "builtin_offload"),
@@ -85,8 +90,8 @@ KNOWN_ISSUES = [
     KnownIssue(
         link=f"{_ASCEND}/issues/17245",
         date="2026-09-22",
-        first="0.28.0",
-        last="0.28.0",
+        first="0.28.0rc1",
+        last="0.28.0rc1",
         of="vllm-ascend",
         connector=("AscendStoreConnector",),
         families=("glm-5-next",),
@@ -94,6 +99,20 @@ KNOWN_ISSUES = [
         what_zh="KV 池会使引擎在启动时停止:它的块大小不适合该模型的混合 KV 组",
         instead="use the P/D connector without the pool for this model",
         instead_zh="该模型只用 P/D 连接器,不加 KV 池",
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/issues/15802",
+        date="2026-09-07",
+        first="0.23.0",
+        last="0.23.0.post1",
+        of="vllm-ascend",
+        connector=_POOL,
+        families=("qwen3.5",),
+        needs=("prefill", "load_async"),
+        what="preemption is switched off on prefill nodes, and prefill hangs while the pool loads asynchronously",
+        what_zh="预填充节点上的抢占被关闭,KV 池异步加载时预填充会挂起",
+        instead="set load_async to false, or use a newer release",
+        instead_zh="把 load_async 设为 false,或换用更新的版本",
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/8992",

@@ -1,7 +1,8 @@
 """Fields of ``--kv-transfer-config`` per vLLM release, at the top level and in each child of a MultiConnector alike.
 
 Source: vllm/config/kv_transfer.py in the CPU wheels of 0.18.0, 0.20.2, 0.22.1, 0.23.0, 0.25.1, 0.27.1, 0.28.0, 0.29.0,
-0.30.0, 0.31.0 and 0.32.0. That an unknown field is refused at start was run on 0.23.0, 0.27.1 and 0.32.0.
+0.30.0, 0.31.0 and 0.32.0, and the wheel of 0.33.0. That an unknown field is refused at start was run on 0.23.0,
+0.27.1 and 0.32.0.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from packaging.version import Version
 
 from pd_launch.schemas.target import Target
 
-Ranges = list[tuple[int, int, Any]]
+Ranges = list[tuple[str, "str | None", Any]]
+"""First release, last release (None: up to the newest), and what these releases say."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Table:
     def __init__(self, data: Mapping[str, Any], release: str) -> None:
         self._data = data
         self.release = release
-        self._index = list(data["releases"]).index(release)
+        self._order = {name: index for index, name in enumerate(data["releases"])}
+        self._index = self._order[release]
 
     @property
     def file(self) -> str:
@@ -65,16 +67,21 @@ class Table:
 
     def entry(self, section: str, name: str) -> Any:
         """Return what the release says of a name; None where it does not have it."""
+        index, order = self._index, self._order
         for first, last, value in cast("Ranges", self._data[section].get(name, ())):
-            if first <= self._index <= last:
+            if order[first] <= index and (last is None or index <= order[last]):
                 return value
         return None
 
     def releases_with(self, section: str, name: str) -> list[str]:
         """Return all releases that have a name, oldest first."""
-        known = list(self._data["releases"])
+        known, order = list(self._order), self._order
         ranges = cast("Ranges", self._data[section].get(name, ()))
-        return [release for first, last, _ in ranges for release in known[first : last + 1]]
+        return [
+            release
+            for first, last, _ in ranges
+            for release in known[order[first] : None if last is None else order[last] + 1]
+        ]
 
     @cached_property
     def flags(self) -> dict[str, Spec]:

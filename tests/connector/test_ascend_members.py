@@ -1,6 +1,7 @@
 """What vllm-ascend's schedulers and wrappers of connectors ask of a connector, release by release, played by hand.
 
-tests/ascend runs the real ones of 0.23.0. Between 0.23.0 and 0.28.0 they differ in who calls what, how often and when.
+tests/ascend runs the real ones of 0.23.0. Between 0.23.0 and 0.28.0rc1 they differ in who calls what, how often and
+when.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ WHOLE = (
         (", offload: {cpu_bytes_to_use: 68719476736}", "0.25.1rc1", "total", 16 * GIB),
         (", offload: {ratio: 0.5}", "0.25.1rc1", "ratio", None),
         (WHOLE.format(name="RecomputeCPUOffloadConnector"), "0.25.1rc1", "default_total", 2 * GIB),
-        (WHOLE.format(name="PreemptOffloadConnector"), "0.28.0", "default_ratio", None),
+        (WHOLE.format(name="PreemptOffloadConnector"), "0.28.0rc1", "default_ratio", None),
         ("", "0.25.1rc1", None, None),
     ],
 )

@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parent / "golden"
 BASE = "version: 1\nhardware: a3\nmodel: /m\n"
 
 
-def launches(text: str, side: ProfileSide = "decode", target: str = "0.28.0") -> list[NodeLaunch]:
+def launches(text: str, side: ProfileSide = "decode", target: str = "0.28.0rc1") -> list[NodeLaunch]:
     loaded = load_profile(SourceFile("p.yaml", text))
     assert not loaded.faults, loaded.faults
     rendered = render(loaded, side, parse_target(target))
@@ -44,7 +44,7 @@ def flags(launch: NodeLaunch, *names: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("side", ["prefill", "decode"])
-@pytest.mark.parametrize("target", ["0.23.0", "0.25.1rc1", "0.28.0"])
+@pytest.mark.parametrize("target", ["0.23.0", "0.25.1rc1", "0.30.0rc2"])
 def test_golden_plans(side: ProfileSide, target: str) -> None:
     plan = prepare(LaunchOptions(side, "a3-dp2tp8", dry_run=True, target=parse_target(target))).plan
     assert plan is not None
@@ -166,7 +166,7 @@ def test_budget_forms(offload: str, options: dict[str, Any]) -> None:
         ),
         (
             "a3",
-            "0.28.0",
+            "0.28.0rc1",
             "builtin",
             ("PreemptOffloadConnector", False),
             {"scheduler_config": {"recompute_scheduler_enable": True}},
@@ -301,14 +301,14 @@ LIST = '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_connector_extra_con
 )
 def test_a_plan_of_nonsense_has_unknown_numbers(extra: list[str]) -> None:
     [node] = launches(BASE + "decode: {offload: {per_rank: 1GiB}}\n")
-    plan = make_plan("p", "decode", parse_target("0.28.0"), [_with_extra(node, extra)], [])
+    plan = make_plan("p", "decode", parse_target("0.28.0rc1"), [_with_extra(node, extra)], [])
     assert plan.budget.per_node_bytes is None
 
 
 def test_provenance() -> None:
     text = BASE + "engine:\n  seed: 1\ndecode:\n  parallel: {tensor: 8}\n  offload: {per_rank: 1GiB}\n"
     [node] = launches(text)
-    plan = make_plan("p", "decode", parse_target("0.28.0"), [node], [])
+    plan = make_plan("p", "decode", parse_target("0.28.0rc1"), [node], [])
     places = {plan.argv[int(key.rpartition("/")[2])]: place for key, place in plan.provenance.items() if "argv" in key}
     assert (places["1"].line, places["1"].column, places["1"].via) == (5, 9, "")
     assert (places["8"].line, places["8"].column) == (7, 22)
@@ -320,7 +320,7 @@ def test_provenance() -> None:
 
 def test_the_numbers_of_a_node() -> None:
     text = BASE + "decode: {parallel: {tensor: 8, data: 2}, offload: {per_rank: 16GiB}}\n"
-    plan = make_plan("p", "decode", parse_target("0.28.0"), launches(text), [])
+    plan = make_plan("p", "decode", parse_target("0.28.0rc1"), launches(text), [])
     budget = plan.budget
     assert (budget.ranks_per_engine, budget.engines_on_node, budget.decided_by) == (8, 2, "per_rank")
     assert (budget.per_rank_bytes, budget.per_engine_bytes, budget.per_node_bytes) == (16 * GIB, 128 * GIB, 256 * GIB)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.logs.lines import NEW, OLD, SCHEDULER, args, connector, line, log, parked, report, restored, skipped, start
@@ -273,3 +275,54 @@ def test_simple_cpu_offload_is_not_taken_for_ours() -> None:
     )
     found = report(text)
     assert found.verdict == "inactive" and found.connector is not None and not found.connector.created
+
+
+DOCUMENTED = Path(__file__).parent / "documented"
+
+
+@pytest.mark.parametrize(
+    ("name", "parked", "fallbacks", "handed_back"),
+    [
+        ("aborted", 1, {"aborted": 1, "not_offloaded": 1, "raised": 1}, 0),
+        ("handed_back", 1, {"aborted": 1, "not_offloaded": 1, "raised": 1}, 1),
+        ("only_failures", 0, {"aborted": 1, "not_offloaded": 1, "raised": 1}, 0),
+    ],
+)
+def test_lines_of_the_scheduler_from_0_28(name: str, parked: int, fallbacks: dict[str, int], handed_back: int) -> None:
+    """Written from the format strings of core/recompute_scheduler.py at 0.30.0rc2."""
+    found = report((DOCUMENTED / f"0.30.0rc2-{name}.log").read_text(encoding="utf-8"))
+    assert (found.verdict, found.status) == ("fallbacks", 1)
+    assert found.counts is not None
+    assert (found.counts.preempted, found.counts.parked, found.counts.restored) == (3 + parked, parked, parked)
+    assert (found.counts.fallbacks, found.counts.handed_back, found.counts.aborted) == (fallbacks, handed_back, 1)
+    assert ("PD110", "error") in [(p.code, p.severity) for p in found.problems]
+    assert {r.id: (r.fallbacks, r.aborted) for r in found.requests if r.aborted} == {"d": (["aborted"], True)}
+
+
+def test_a_request_that_raised_and_was_aborted_is_one() -> None:
+    asked = "request_id=r, num_computed_tokens=4096"
+    found = report(
+        log(
+            *start("0.30.0", name=NEW, nested=True),
+            SCHEDULER,
+            *RENAMED,
+            ("WARNING", f"KV offload raised before decode-side preemption; sending the request back to P: {asked}"),
+            ("ERROR", f"KV offload failed with fine-grained TP enabled; aborting the request instead: {asked}"),
+        )
+    )
+    assert found.counts is not None and found.recomputed is not None
+    assert (found.counts.preempted, found.counts.fallbacks, found.counts.aborted) == (1, {"raised": 1}, 1)
+    assert found.recomputed.requests_unknown == 0
+
+
+def test_a_full_pool_is_why_the_scheduler_says_unavailable() -> None:
+    skip = skipped("r", word="preempt")[0]
+    after = (
+        "WARNING",
+        "KV offload was unavailable or failed before decode-side preemption; sending the request back to P for "
+        "recomputation: request_id=r, num_computed_tokens=1300",
+    )
+    back = ("WARNING", "Recompute triggered for request r.")
+    found = report(log(*start("0.28.0", name=NEW, nested=True), SCHEDULER, *RENAMED, skip, after, back))
+    assert found.counts is not None
+    assert (found.counts.preempted, found.counts.fallbacks, found.counts.handed_back) == (1, {"pool_full": 1}, 1)

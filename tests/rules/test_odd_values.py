@@ -78,7 +78,7 @@ ARGUMENTS = {
     "speculative-config": OTHER,
     "compilation-config": OTHER,
 }
-TARGETS = ("0.22.1rc1", "0.26.0rc1", "0.28.0")
+TARGETS = ("0.22.1rc1", "0.26.0rc1", "0.28.0rc1")
 
 
 def _places(tree: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -33,14 +33,14 @@ def test_what_takes_a_variables_place_is_said_only_of_known_names() -> None:
     ("name", "target", "gone"),
     [
         ("VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK", "0.26.0rc1", False),
-        ("VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK", "0.28.0", True),
+        ("VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK", "0.28.0rc1", True),
         ("VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL", "0.20.2rc1", False),
         ("VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL", "0.21.0rc1", True),
         ("VLLM_RPC_TIMEOUT", "vllm==0.18.0", False),
         ("VLLM_RPC_TIMEOUT", "vllm==0.32.0", True),
         ("VLLM_USE_V1", "0.23.0", True),
         ("VLLM_MOONCAKE_CONNECTOR_TIMEOUT", "vllm==0.18.0", False),
-        ("HCCL_BUFFSIZE", "0.28.0", False),
+        ("HCCL_BUFFSIZE", "0.28.0rc1", False),
     ],
 )
 def test_what_a_release_no_longer_reads(name: str, target: str, gone: bool) -> None:

@@ -115,9 +115,9 @@ def test_the_budget_that_a_release_reads() -> None:
     assert _budget("{}", "0.23.0") == 2**30
     assert _budget('{"offload_host_memory_ratio": 1.0}', "0.23.0") == 2**30
     assert _budget('{"offload_host_memory_ratio": 1.0}', "vllm==0.32.0", module=BUNDLED) is None
-    assert _budget("{}", "0.28.0", "PreemptOffloadConnector") is None
+    assert _budget("{}", "0.28.0rc1", "PreemptOffloadConnector") is None
     assert _budget('{"cpu_bytes_to_use": "17179869184"}', "0.26.0rc1") == 2**31
     assert _budget('{"cpu_bytes_to_use": "16GiB"}', "0.26.0rc1") == "unusable"
     assert _budget("{}", "0.22.1rc1") == "not served"
-    assert _budget("{}", "0.28.0") is None, "read as under the new name: as many blocks as the device has"
+    assert _budget("{}", "0.28.0rc1") is None, "read as under the new name: as many blocks as the device has"
     assert _budget("{}", "vllm==0.32.0") == "not served"

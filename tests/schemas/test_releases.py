@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from pd_launch.schemas.releases import vllm_tables
+from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, VLLM_CONNECTORS
 from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.releases.vllm_tables import Spec, Table, ascend_table, vllm_table
-from pd_launch.schemas.target import ascend_target, release, vllm_target
+from pd_launch.schemas.target import ascend_target, vllm_target
 
 DATA = Path(vllm_tables.__file__).parent / "data"
 # Words that depend on the machine or are made of others, which the reader leaves open.
@@ -55,9 +56,56 @@ def test_every_vllm_release_has_its_own_table(version: str) -> None:
 def test_every_ascend_release_has_a_table(version: str) -> None:
     found = ascend_table(ascend_target(version, "--target"))
     assert found is not None
-    assert release(found.release).release == release(version).release
+    assert found.release == version and version in found.file
     assert "recompute_scheduler_enable" in found.names("additional")
     assert "MooncakeConnectorV1" in found.names("connectors")
+
+
+@pytest.mark.parametrize(("project", "rows"), [("vllm", VLLM_RELEASES), ("vllm-ascend", list(ASCEND_PAIRS))])
+def test_rows_are_the_releases_that_were_read(project: str, rows: list[str]) -> None:
+    """A row without a table would be judged by another release's, and a table without a row by nobody."""
+    assert list(json.loads((DATA / f"{project}.json").read_text(encoding="utf-8"))["releases"]) == rows
+
+
+def test_every_companion_is_of_a_row() -> None:
+    assert set(ASCEND_COMPANIONS) <= set(ASCEND_PAIRS)
+    assert set(ASCEND_PAIRS.values()) <= set(VLLM_RELEASES)
+
+
+@pytest.mark.parametrize("version", list(ASCEND_PAIRS))
+def test_connectors_are_those_that_the_release_registers(version: str) -> None:
+    target = ascend_target(version, "--target")
+    found = ascend_table(target)
+    assert found is not None
+    registered = {name: found.entry("connectors", name) for name in found.names("connectors")}
+    ours = {name: row for name, row in ASCEND_CONNECTORS.items() if row.exists(target)}
+    assert set(registered) - set(VLLM_CONNECTORS) == set(ours) - set(VLLM_CONNECTORS)
+    for name, row in ours.items():
+        module = [path for path, since in row.modules if target.ascend_at_least(since)][-1]
+        assert registered[name] == [module, row.class_name], name
+
+
+@pytest.mark.parametrize("version", VLLM_RELEASES)
+def test_stock_connectors_are_those_that_the_release_registers(version: str) -> None:
+    target = vllm_target(version, "--target")
+    assert set(table(version).names("connectors")) == {n for n, row in VLLM_CONNECTORS.items() if row.exists(target)}
+
+
+def test_thresholds_name_rows() -> None:
+    """What differs between releases begins and ends with one that was read."""
+    from pd_launch.schemas.releases import features
+
+    named = {
+        bound
+        for value in vars(features).values()
+        for rows in (value.values() if isinstance(value, dict) else [value])
+        if isinstance(rows, tuple)
+        for row in rows
+        if isinstance(row, tuple)
+        for bound in row[:2]
+        if isinstance(bound, str)
+    }
+    assert named and named <= set(ASCEND_PAIRS) | {"0.22.0", "0.25.0"}
 
 
 def test_a_stock_target_has_no_ascend_table() -> None:
@@ -68,7 +116,7 @@ def test_a_stock_target_has_no_ascend_table() -> None:
     ("name", "first", "last"),
     [
         ("swap-space", None, None),
-        ("tensor-parallel-size", "0.18.0", "0.32.0"),
+        ("tensor-parallel-size", "0.18.0", VLLM_RELEASES[-1]),
         ("disable-frontend-multiprocessing", "0.18.0", "0.18.1"),
     ],
 )
@@ -99,19 +147,19 @@ def test_specs() -> None:
 def test_strict_options_and_the_renamed_connector_come_with_their_releases() -> None:
     strict = {
         version: found.entry("facts", "strict")
-        for version in ("0.26.0rc1", "0.27.1rc1", "0.28.0")
+        for version in ("0.26.0rc1", "0.27.1rc1", "0.28.0rc1")
         if (found := ascend_table(ascend_target(version, "--target")))
     }
-    assert strict == {"0.26.0rc1": False, "0.27.1rc1": True, "0.28.0": True}
+    assert strict == {"0.26.0rc1": False, "0.27.1rc1": True, "0.28.0rc1": True}
     names = {
         version: set(found.names("connectors")) & {"RecomputeCPUOffloadConnector", "PreemptOffloadConnector"}
-        for version in ("0.22.1rc1", "0.27.1rc1", "0.28.0")
+        for version in ("0.22.1rc1", "0.27.1rc1", "0.28.0rc1")
         if (found := ascend_table(ascend_target(version, "--target")))
     }
     assert names == {
         "0.22.1rc1": set(),
         "0.27.1rc1": {"RecomputeCPUOffloadConnector"},
-        "0.28.0": {"PreemptOffloadConnector"},
+        "0.28.0rc1": {"PreemptOffloadConnector"},
     }
 
 
@@ -143,7 +191,7 @@ def test_data_is_small_and_loads_quickly() -> None:
 def test_data_names_its_source_and_no_place() -> None:
     for file in DATA.glob("*.json"):
         data = json.loads(file.read_text(encoding="utf-8"))
-        assert data["format"] == 1
+        assert data["format"] == 2
         for version, entry in data["releases"].items():
             assert version in entry["file"] and entry["file"].endswith((".whl", ".tar.gz"))
             assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry["read"])

@@ -45,7 +45,7 @@ def test_where_releases_read_it(config: Any, old: bool | None, new: bool | None)
 @pytest.mark.parametrize(("word", "on"), [("false", False), ("False", False), ("0", False), ("true", True)])
 def test_strings_are_converted_only_by_strict_releases(word: str, on: bool) -> None:
     tree = plain_node({"scheduler_config": {"recompute_scheduler_enable": word}}, PLACE)
-    assert switch_of(tree, parse_target("0.28.0")).on is on
+    assert switch_of(tree, parse_target("0.28.0rc1")).on is on
     assert switch_of(tree, parse_target("0.27.1rc1")).on is on
     assert switch_of(tree, parse_target("0.26.0rc1")).on is True
 
@@ -56,11 +56,11 @@ def test_strings_are_converted_only_by_strict_releases(word: str, on: bool) -> N
         ("0.24.0rc1", {"a": 1}, {"a": 1, **FLAT}),
         ("0.25.1rc1", {"a": 1}, {"a": 1, **NESTED}),
         (
-            "0.28.0",
+            "0.28.0rc1",
             {"scheduler_config": {"b": 2}},
             {"scheduler_config": {"b": 2, "recompute_scheduler_enable": True}},
         ),
-        ("0.28.0", {"scheduler_config": 5}, NESTED),
+        ("0.28.0rc1", {"scheduler_config": 5}, NESTED),
     ],
 )
 def test_switched_on(release: str, config: dict[str, Any], result: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ def test_switched_on(release: str, config: dict[str, Any], result: dict[str, Any
     [
         ("0.23.0", "RecomputeCPUOffloadConnector"),
         ("0.27.1rc1", "RecomputeCPUOffloadConnector"),
-        ("0.28.0", "PreemptOffloadConnector"),
+        ("0.28.0rc1", "PreemptOffloadConnector"),
         ("vllm==0.32.0", "RecomputeCPUOffloadConnector"),
     ],
 )

@@ -18,7 +18,11 @@ from pd_launch.schemas.target import TargetError, ascend_target, newest, parse_t
         ("VLLM-Ascend==v0.25.1rc1", "0.25.1rc1", "0.25.1"),
         ("0.23.0", "0.23.0", "0.23.0"),
         (" v0.23.0 ", "0.23.0", "0.23.0"),
-        ("0.23.0.post1", "0.23.0", "0.23.0"),
+        ("0.23.0.post1", "0.23.0.post1", "0.23.0"),
+        ("0.23.0.post2", "0.23.0.post1", "0.23.0"),
+        ("0.23.0.dev3", "0.23.0", "0.23.0"),
+        ("0.24.0rc1.post3", "0.24.0rc1", "0.24.0"),
+        ("0.30.0rc1", "0.30.0rc1", "0.30.0"),
         ("0.23.0+cann9", "0.23.0", "0.23.0"),
         ("0.23.0rc1", "0.23.0rc1", "0.23.0"),
         ("0.24.0.rc1", "0.24.0rc1", "0.24.0"),
@@ -44,9 +48,10 @@ def test_exact_rows(text: str, ascend: str | None, vllm: str) -> None:
         ("0.25.1", "0.25.1rc1", "0.25.1"),
         ("0.25.1rc0", "0.24.0rc1", "0.24.0"),
         ("0.17.0", "0.18.0", "0.18.0"),
-        ("1.0", "0.28.0", "0.28.0"),
+        ("1.0", "0.30.0rc2", "0.30.0"),
+        ("0.28.0", "0.28.0rc1", "0.28.0"),
         ("vllm==0.27.3", None, "0.27.1"),
-        ("vllm==9", None, "0.32.0"),
+        ("vllm==9", None, "0.33.0"),
         ("vllm==0.1", None, "0.18.0"),
     ],
 )
@@ -93,5 +98,5 @@ def test_rows_are_in_order(rows: list[str]) -> None:
 
 
 def test_newest_are_the_last_rows() -> None:
-    assert str(newest(True)) == "vllm-ascend 0.28.0"
-    assert str(newest(False)) == "vLLM 0.32.0"
+    assert str(newest(True)) == "vllm-ascend 0.30.0rc2"
+    assert str(newest(False)) == "vLLM 0.33.0"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.flag_domains import is_json
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.additional_keys import DERIVED, derived_from
 from pd_launch.schemas.releases.ignored_flags import SERVE_ONLY, reset_on_ascend
+from pd_launch.schemas.scheduling import is_on
+from pd_launch.schemas.target import Target
+from pd_launch.schemas.values import Node, plain_node
 
 ZH = r"""
 这个选项在这里不起作用
@@ -14,7 +20,7 @@ ZH = r"""
 ## 作用
 
 `python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
-vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
+vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
 
 ## 为什么重要
 
@@ -22,12 +28,13 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数也会报告。
 
 ## 适用版本
 
-所有版本;被重置的参数从相应版本起。
+所有版本;被重置的参数从相应版本起;稀疏 C8 的键从 0.29.0rc1 起。
 
 ## 来源
 
 vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理它们);
-vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包。
+vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包;
+vllm_ascend/ascend_config.py,0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行。
 """
 
 
@@ -38,8 +45,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires on `--headless`, `--api-server-count` and a model without `--model` with
-    `python -m vllm.entrypoints.openai.api_server`, and on flags that vllm-ascend resets at start because they belong to
-    other hardware.
+    `python -m vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to
+    other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag.
 
     ## Why it matters
 
@@ -60,12 +67,13 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; each reset flag from the release that resets it.
+    All; each reset flag from the release that resets it; the keys of the sparse C8 caches from 0.29.0rc1.
 
     ## Sources
 
     vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the three);
-    vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1.
+    vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1;
+    vllm_ascend/ascend_config.py lines 776 at 0.29.0rc1 and 919 at 0.30.0rc1.
     """
     if node.program == "api_server" and node.model is not None and node.arg("model") is None and not node.partial:
         yield Hit(
@@ -96,3 +104,36 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 ),
                 Msg("remove it", "删掉它"),
             )
+    for key in DERIVED:
+        yield from _derived(node, key, deployment.target)
+
+
+def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:
+    """A key that is switched on and overwritten from a flag, which does not switch it on."""
+    entry, found = is_on(node, key), derived_from(key, target)
+    if entry is None or found is None:
+        return
+    flag, words, word, field = found
+    written = _written(node, flag, field)
+    if written is not None and (not written.known or written.value in words):
+        return
+    shown = f"--{flag}.{field}" if field else f"--{flag}"
+    yield Hit(
+        entry.key or entry.origin,
+        Msg(
+            f"{target} overwrites {key}: {shown} alone decides, and it does not switch it on",
+            f"{target} 会覆盖 {key}:只由 {shown} 决定,而它没有打开",
+        ),
+        Msg(f"write {shown} {word}", f"写 {shown} {word}"),
+    )
+
+
+def _written(node: NodeLaunch, flag: str, field: str) -> Node | None:
+    if not field:
+        return node.value(flag)
+    dotted, whole = node.value(f"{flag}.{field}"), node.value(flag)
+    if dotted is not None or whole is None or not whole.known:
+        return dotted or whole
+    if isinstance(whole.value, str) and is_json(whole.value):
+        whole = plain_node(json.loads(whole.value), whole.origin)
+    return whole.get(field)

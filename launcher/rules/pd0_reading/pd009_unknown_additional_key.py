@@ -61,14 +61,14 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
     ## Example
 
     ```bash
-    # target: 0.28.0
+    # target: 0.28.0rc1
     vllm serve /models/m --additional-config '{"enable_cpu_bindng": true}'
     ```
 
     ## Use instead
 
     ```bash
-    # target: 0.28.0
+    # target: 0.28.0rc1
     vllm serve /models/m --additional-config '{"enable_cpu_binding": true}'
     ```
 

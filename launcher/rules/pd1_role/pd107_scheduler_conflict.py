@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.releases.features import (
+    PROFILING_ASYNC,
+    SHORT_FIRST_PROFILING,
+    SHORT_FIRST_PROFILING_ASYNC,
+    applies,
+)
 from pd_launch.schemas.scheduling import BATCH_JOBS, DYNTRA, PROFILING, SHORT_FIRST, Option, balance, option, role_of
 from pd_launch.schemas.target import Target
+
+V2_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 
 ZH = r"""
 互相排斥或与角色不符的调度器
@@ -16,7 +24,8 @@ ZH = r"""
 
 检查目标版本启动时会拒绝的组合:P/D 节点上的均衡调度;解码节点上、
 策略不是 fcfs 或与其他调度器同时打开的 short_request_first;解码节点以外、DP 为 1 或与均衡调度、
-profiling_chunk 同时打开的 DyntraLB;没有流水线并行或与均衡调度同时打开的 profiling_chunk。
+profiling_chunk 同时打开的 DyntraLB;没有流水线并行、与均衡调度同时打开、或在不支持的版本里使用 `--async-scheduling` 的
+profiling_chunk。
 
 ## 为什么重要
 
@@ -24,12 +33,13 @@ profiling_chunk 同时打开的 DyntraLB;没有流水线并行或与均衡调度
 
 ## 适用版本
 
-均衡调度:所有版本;profiling_chunk:从 0.19.1rc1 起;short_request_first:从 0.25.1rc1 起;DyntraLB:从 0.27.1rc1 起。
+均衡调度:所有版本;profiling_chunk:从 0.19.1rc1 起;short_request_first:从 0.25.1rc1 起,
+与 profiling_chunk 同用从 0.28.0rc1 起,再加异步调度从 0.30.0rc1 起,并需要 V2 model runner;DyntraLB:从 0.27.1rc1 起。
 
 ## 来源
 
 vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包(0.25.1rc1:
-platform.py 第 630–670 行);DyntraLB 见 vllm-ascend 主分支。
+platform.py 第 630–670 行),以及 0.27.1rc1 到 0.30.0rc2 的源码包(0.30.0rc1:第 1030–1110 行)。
 """
 
 
@@ -41,8 +51,8 @@ def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     Checks what the target release refuses at start: balance scheduling on a P/D node; short_request_first on a decode
     node, without the fcfs policy, or beside another scheduler; DyntraLB outside decode nodes, with one DP rank, or
-    beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism or beside balance
-    scheduling.
+    beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, beside balance
+    scheduling, or with `--async-scheduling` where the release does not take it.
 
     ## Why it matters
 
@@ -66,13 +76,14 @@ def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Releases
 
-    Balance scheduling: all; profiling_chunk: from 0.19.1rc1; short_request_first: from 0.25.1rc1; DyntraLB: from
+    Balance scheduling: all; profiling_chunk: from 0.19.1rc1; short_request_first: from 0.25.1rc1, with profiling_chunk
+    from 0.28.0rc1, and with async scheduling too from 0.30.0rc1, which asks for the V2 model runner; DyntraLB: from
     0.27.1rc1.
 
     ## Sources
 
     vllm_ascend/platform.py and vllm_ascend/ascend_config.py in the wheels of 0.18.0 to 0.26.0rc1 (0.25.1rc1:
-    platform.py lines 630-670); vllm-ascend's main branch for DyntraLB.
+    platform.py lines 630-670), and the source packages of 0.27.1rc1 to 0.30.0rc2 (0.30.0rc1: lines 1030-1110).
     """
     target = deployment.target
     if not target.is_ascend:
@@ -110,8 +121,9 @@ def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             f"short_request_first needs --scheduling-policy fcfs, not {policy.value}",
             f"short_request_first 需要 --scheduling-policy fcfs,而不是 {policy.value}",
         )
-    for name in (BATCH_JOBS, PROFILING):
-        yield from _pair(state, option(node, name, target))
+    yield from _pair(state, option(node, BATCH_JOBS, target))
+    if applies(SHORT_FIRST_PROFILING, target):
+        yield from _pair(state, option(node, PROFILING, target))
 
 
 def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
@@ -139,6 +151,34 @@ def _profiling(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             "profiling_chunk_config 需要 --pipeline-parallel-size 大于 1",
         )
     yield from _pair(state, balance(node, target))
+    asynchronous = node.named("async-scheduling")
+    if not node.switch("async-scheduling") or not asynchronous:
+        return
+    second = node.env.get(V2_RUNNER)
+    if applies(PROFILING_ASYNC, target) and (second is None or second.value.string() in ("0", "")):
+        yield _flag(
+            state,
+            asynchronous[-1],
+            f"profiling_chunk_config with --async-scheduling needs {V2_RUNNER}=1",
+            f"profiling_chunk_config 与 --async-scheduling 同用需要 {V2_RUNNER}=1",
+        )
+    if option(node, SHORT_FIRST, target).on and applies(SHORT_FIRST_PROFILING_ASYNC, target):
+        yield _flag(
+            state,
+            asynchronous[-1],
+            "profiling_chunk_config with short_request_first does not work with --async-scheduling",
+            "profiling_chunk_config 与 short_request_first 同用时不能使用 --async-scheduling",
+        )
+
+
+def _flag(state: Option, arg: Arg, en: str, zh: str) -> Hit:
+    assert state.place is not None  # an option is on where it is switched on
+    return Hit(
+        state.place.origin,
+        Msg(en, zh),
+        Msg("write --no-async-scheduling, or switch the option off", "写 --no-async-scheduling,或关闭该选项"),
+        related=((arg.origin, Msg("async scheduling is switched on here", "异步调度在这里打开")),),
+    )
 
 
 def _pair(state: Option, other: Option) -> Iterator[Hit]:

@@ -6,9 +6,20 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.additional import switch_of
+from pd_launch.schemas.budget import NEW_NAME
+from pd_launch.schemas.kv_transfer import BUNDLES, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.features import FINEGRAINED_MOE, FINEGRAINED_RECOMPUTE, OLORA, applies
+from pd_launch.schemas.releases.features import (
+    FINEGRAINED_DECODE,
+    FINEGRAINED_MOE,
+    FINEGRAINED_OFFLOAD,
+    FINEGRAINED_ONE_RANK,
+    FINEGRAINED_RECOMPUTE,
+    OLORA,
+    applies,
+    asks,
+)
 from pd_launch.schemas.scheduling import role_of, setting
 from pd_launch.schemas.target import Target
 
@@ -21,19 +32,25 @@ ZH = r"""
 ## 作用
 
 检查 `finegrained_tp_config` 的各个规模:`oproj` 需要消费者角色、图模式、张量并行为 1 以及重计算调度器;
-`olora` 需要消费者角色和图模式;`embedding` 需要重计算调度器;它们都需要 MoE 模型,并且能整除数据并行规模。
+`olora` 需要消费者角色和图模式;`embedding` 在 0.29.0rc1 及以前需要重计算调度器;
+它们都需要 MoE 模型,并且能整除数据并行规模。从 0.30.0rc1 起,`mlp` 与 `oproj` 的要求相同;大于 1 时两者还需要名为
+PreemptOffloadConnector 的连接器,
+并且不能使用预填充上下文并行。
 
 ## 为什么重要
 
 引擎在启动时逐条断言,不满足就退出;没有重计算调度器带来的等长批次,DP rank 之间的交换会卡死。
+0.30.0rc1 起,被抢占的请求不得回到预填充节点:在那里重算的 KV 会损失精度。
 
 ## 适用版本
 
-vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 0.23.0rc1 起,MoE 从 0.21.0rc1 起,`olora` 从 0.20.2rc1 到 0.27。
+vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 0.23.0rc1 起,
+MoE 从 0.21.0rc1 起,`olora` 从 0.20.2rc1 到 0.27;`mlp` 与卸载连接器从 0.30.0rc1 起。
 
 ## 来源
 
-vllm_ascend/ascend_config.py(`FinegrainedTPConfig`),0.18.0 到 0.26.0rc1 的安装包。
+vllm_ascend/ascend_config.py(`FinegrainedTPConfig`),0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包;
+0.30.0rc1 的 platform.py 第 1143 行。
 """
 
 
@@ -44,13 +61,15 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Checks the sizes of `finegrained_tp_config`: `oproj` needs a consumer, graph mode, tensor-parallel size 1 and the
-    recompute scheduler; `olora` a consumer and graph mode; `embedding` the recompute scheduler; each of them an MoE
-    model, and a data-parallel size that it divides.
+    recompute scheduler; `olora` a consumer and graph mode; `embedding` the recompute scheduler up to 0.29.0rc1; each of
+    them an MoE model, and a data-parallel size that it divides. From 0.30.0rc1 on `mlp` needs what `oproj` needs, and
+    above 1 both need a connector of the name PreemptOffloadConnector and no prefill context parallelism.
 
     ## Why it matters
 
     The engine asserts all of it at start and exits; without the recompute scheduler's equal batches the exchange
-    between DP ranks would hang.
+    between DP ranks would hang. From 0.30.0rc1 on a preempted request must not go back to the prefill node, whose
+    recomputed KV loses precision.
 
     ## Example
 
@@ -76,11 +95,12 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## Releases
 
     All of vllm-ascend: the recompute scheduler and tensor-parallel size 1 from 0.23.0rc1, MoE from 0.21.0rc1, `olora`
-    from 0.20.2rc1 to 0.27.
+    from 0.20.2rc1 to 0.27; `mlp` and the offload connector from 0.30.0rc1.
 
     ## Sources
 
-    vllm_ascend/ascend_config.py (`FinegrainedTPConfig`) in the wheels of 0.18.0 to 0.26.0rc1.
+    vllm_ascend/ascend_config.py (`FinegrainedTPConfig`) in the wheels of 0.18.0 to 0.26.0rc1 and the source packages
+    of 0.28.0rc1 to 0.30.0rc2; platform.py line 1143 at 0.30.0rc1.
     """
     target, group = deployment.target, setting(node, "finegrained_tp_config")
     if not target.is_ascend or group is None:
@@ -101,7 +121,7 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
 def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator[tuple[str, str, Msg]]:
     role, model = role_of(node), model_of(node)
-    if module in ("oproj", "olora"):
+    if asks(FINEGRAINED_DECODE, module, size, target):
         if role.known and not role.consumes:
             yield (
                 f"is for decode nodes only ({role.text})",
@@ -110,13 +130,13 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
             )
         if node.switch("enforce-eager"):
             yield "needs graph mode, not --enforce-eager", "需要图模式,不能用 --enforce-eager", _EAGER
-    if module == "oproj" and applies(FINEGRAINED_RECOMPUTE, target) and (node.tensor or 1) > 1:
+    if asks(FINEGRAINED_ONE_RANK, module, size, target) and (node.tensor or 1) > 1:
         yield (
             f"needs --tensor-parallel-size 1, not {node.tensor}",
             f"需要 --tensor-parallel-size 1,而不是 {node.tensor}",
             Msg("use more DP ranks instead of TP", "用更多的 DP rank 代替 TP"),
         )
-    if module in ("oproj", "embedding") and applies(FINEGRAINED_RECOMPUTE, target):
+    if asks(FINEGRAINED_RECOMPUTE, module, size, target):
         switch = switch_of(node.additional, target)
         if switch.on is False:
             where = "scheduler_config." if switch.place == "nested" else ""
@@ -128,6 +148,8 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
                     f"在 --additional-config 里把 {where}recompute_scheduler_enable 设为 true",
                 ),
             )
+    if asks(FINEGRAINED_OFFLOAD, module, size, target):
+        yield from _offload(node)
     if model is not None and model.moe is False and applies(FINEGRAINED_MOE, target):
         yield "needs an MoE model", "需要 MoE 模型", Msg("remove it for this model", "这个模型请删掉它")
     data = node.data
@@ -137,6 +159,34 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
             f"为 {size},不能整除数据并行规模 {data}",
             Msg(f"write a divisor of {data}", f"请写 {data} 的约数"),
         )
+
+
+def _offload(node: NodeLaunch) -> Iterator[tuple[str, str, Msg]]:
+    """What a module that is really split needs. vllm-ascend looks for the connector's name alone."""
+    found, tree = connectors(node.kv_transfer), node.kv_transfer
+    names = [connector.name for connector in found]
+    listed = all(c.name not in BUNDLES or _is_known(c) for c in found)
+    if (tree is None or tree.known) and listed and None not in names and NEW_NAME not in names:
+        yield (
+            f"needs the connector {NEW_NAME}, which is not there",
+            f"需要连接器 {NEW_NAME},而它不在配置里",
+            Msg(
+                f"add {NEW_NAME} as a child of a MultiConnector; the bundled one counts under that name",
+                f"在 MultiConnector 下加上子连接器 {NEW_NAME};自带的连接器用这个名称也算",
+            ),
+        )
+    if (node.prefill_context or 1) > 1:
+        yield (
+            f"does not work with --prefill-context-parallel-size {node.prefill_context}",
+            f"不能与 --prefill-context-parallel-size {node.prefill_context} 一起使用",
+            Msg("remove --prefill-context-parallel-size", "删掉 --prefill-context-parallel-size"),
+        )
+
+
+def _is_known(connector: Connector) -> bool:
+    """Whether it is known which children there are."""
+    children = connector.option("connectors")
+    return (connector.extra is None or connector.extra.known) and (children is None or children.known)
 
 
 _EAGER = Msg("remove --enforce-eager", "删掉 --enforce-eager")

@@ -19,6 +19,7 @@ from pd_launch.schemas.releases.connectors import (
     VLLM_CONNECTORS,
     names,
     registered,
+    registered_as,
 )
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
@@ -80,8 +81,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Sources
 
-    vllm_ascend/distributed/kv_transfer/__init__.py in the wheels of 0.18.0 to 0.26.0rc1 and after pull request 16510;
-    vLLM's kv_connector/factory.py at 0.23.0, 0.27.1 and 0.32.0.
+    vllm_ascend/distributed/kv_transfer/__init__.py in the wheels of 0.18.0 to 0.26.0rc1 and the source packages of
+    0.27.1rc1 to 0.30.0rc2; vLLM's kv_connector/factory.py at 0.23.0, 0.27.1 and 0.32.0.
     """
     target = deployment.target
     for connector in connectors(node.kv_transfer):
@@ -121,6 +122,8 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
         return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
         return Msg(f": it came with vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
+    if (right := registered_as(name, target)) is not None:
+        return Msg(f": that is the class of {right}", f":这是 {right} 的类名")
     if name in REMOVED_NAMES:
         return Msg(": older releases had it", ":更早的版本里才有")
     return Msg("", "")
@@ -131,7 +134,7 @@ def _instead(name: str, target: Target) -> str | None:
     row = ASCEND_CONNECTORS.get(name)
     candidates = [offload_name(target)] if name in OFFLOAD_NAMES else []
     if target.is_ascend:
-        candidates += [CUDA_ONLY.get(name, ""), row.use_instead if row else ""]
+        candidates += [CUDA_ONLY.get(name, ""), row.use_instead if row else "", registered_as(name, target) or ""]
     else:
         candidates.append(ASCEND_ON_VLLM.get(name, ""))
     candidates.append(REMOVED_NAMES.get(name, ""))

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.features import RENAMED, applies
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Origin
 
 DCP, PCP = "decode-context-parallel-size", "prefill-context-parallel-size"
 INTERLEAVE = "cp-kv-cache-interleave-size"
-OFFLOAD_DCP_SINCE = "0.28.0"
 
 ZH = """
 连接器不支持上下文并行
 
 ## 作用
 
-当 DCP 或 PCP 大于 1,而卸载连接器或 P/D 连接器在目标版本里不支持时报告:卸载连接器(内置的到 0.27 两者都不支持,从 0.28 起
-只不支持 PCP;自带的两者都不支持)、MooncakeHybridConnector、解码节点上的 MooncakeLayerwiseConnector。在 vllm-ascend 上,
-有 `--kv-transfer-config` 时还要求 `--cp-kv-cache-interleave-size` 等于块大小。
+当 DCP 或 PCP 大于 1,而卸载连接器或 P/D 连接器在目标版本里不支持时报告:卸载连接器(内置的到 0.27 两者都不支持,
+从 0.28.0rc1 起只不支持 PCP;自带的两者都不支持)、MooncakeHybridConnector、解码节点上的 MooncakeLayerwiseConnector。
+在 vllm-ascend 上,有 `--kv-transfer-config` 时还要求 `--cp-kv-cache-interleave-size` 等于块大小。
 
 ## 为什么重要
 
@@ -45,7 +45,7 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when DCP or PCP is above 1 and the offload or P/D connector does not support it in the target: the offload
-    connector (the built-in one takes neither up to 0.27 and no PCP from 0.28, the bundled one takes neither),
+    connector (the built-in one takes neither up to 0.27 and no PCP from 0.28.0rc1, the bundled one takes neither),
     MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node. On vllm-ascend, with a
     `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size.
 
@@ -106,7 +106,7 @@ def _refused(connector: Connector, role: str | None, target: Target) -> tuple[st
     if connector.is_bundled_offload:
         return (DCP, PCP)
     if connector.is_builtin_offload and target.ascend_at_least("0.23.0rc1"):
-        return (PCP,) if target.ascend_at_least(OFFLOAD_DCP_SINCE) else (DCP, PCP)
+        return (PCP,) if applies(RENAMED, target) else (DCP, PCP)
     if target.is_ascend and connector.name == "MooncakeHybridConnector":
         return (DCP, PCP)
     if target.is_ascend and connector.name == "MooncakeLayerwiseConnector" and role == "kv_consumer":

@@ -45,7 +45,7 @@ vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' 
 
 ## 来源
 
-vllm-ascend 的卸载指南(0.23.0 至 0.28.0):实验功能,默认关闭。
+vllm-ascend 的卸载指南(0.23.0 至 0.30.0rc2):实验功能,默认关闭。
 """
 
 
@@ -88,7 +88,7 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Sources
 
-    The offload guide of vllm-ascend (0.23.0 to 0.28.0): experimental, off by default.
+    The offload guide of vllm-ascend (0.23.0 to 0.30.0rc2): experimental, off by default.
     """
     for connector in served(node, deployment.target):
         value = connector.option(PREFIX_CACHING)

@@ -46,7 +46,7 @@ def env_removed(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Example
 
     ```bash
-    # target: 0.28.0
+    # target: 0.28.0rc1
     export VLLM_ASCEND_ENABLE_FUSED_MC2=1
     vllm serve /models/m
     ```
@@ -54,7 +54,7 @@ def env_removed(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Use instead
 
     ```bash
-    # target: 0.28.0
+    # target: 0.28.0rc1
     vllm serve /models/m --additional-config '{"enable_fused_mc2": 1}'
     ```
 

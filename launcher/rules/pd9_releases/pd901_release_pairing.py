@@ -11,9 +11,6 @@ from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS
 from pd_launch.schemas.target import TargetError, release
 
-UNVERIFIED = ("0.28.0",)
-"""Rows that stand for a release whose real number, and so its vLLM, is not known."""
-
 ZH = """
 安装的 vLLM 与 vllm-ascend 不配套
 
@@ -28,7 +25,7 @@ vllm-ascend 会替换 vLLM 的内部代码,版本不配套时会在导入时或�
 
 ## 适用版本
 
-表中的所有 vllm-ascend 版本;0.28.0 的真实版本号未确认,不检查。
+表中的所有 vllm-ascend 版本。
 
 ## 来源
 
@@ -75,7 +72,7 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    Every vllm-ascend in the tables but 0.28.0, whose real number is not verified.
+    Every vllm-ascend in the tables.
 
     ## Sources
 
@@ -88,7 +85,7 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
     if not isinstance(vllm, str):
         return
     try:
-        rows = [row for row in ASCEND_PAIRS if release(row) == release(ascend) and row not in UNVERIFIED]
+        rows = [row for row in ASCEND_PAIRS if release(row) == release(ascend)]
         wanted = ASCEND_PAIRS[rows[0]] if rows else None
         fits = wanted is None or release(wanted) == release(vllm)
     except TargetError:

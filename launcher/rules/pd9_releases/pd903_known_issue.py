@@ -134,6 +134,15 @@ def _builtin(_: NodeLaunch, connector: Connector) -> bool:
     return connector.is_builtin_offload
 
 
+def _prefills(node: NodeLaunch, _: Connector) -> bool:
+    return node.role == "kv_producer"
+
+
+def _loads_async(_: NodeLaunch, connector: Connector) -> bool:
+    option = connector.option("load_async")
+    return option is not None and option.value is True
+
+
 _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "speculation": _speculates,
     "align": _aligned,
@@ -143,4 +152,6 @@ _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "prefill_or_decode": _one_side,
     "under_multi": _under_multi,
     "builtin_offload": _builtin,
+    "prefill": _prefills,
+    "load_async": _loads_async,
 }

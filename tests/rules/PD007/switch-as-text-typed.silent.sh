@@ -1,5 +1,5 @@
 #!/bin/bash
-# pd-test: target=0.28.0
+# pd-test: target=0.28.0rc1
 vllm serve deepseek-ai/DeepSeek-V3.1 \
   --additional-config '{"scheduler_config": {"recompute_scheduler_enable": "true"}}' \
   --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}'

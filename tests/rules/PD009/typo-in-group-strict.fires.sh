@@ -1,5 +1,5 @@
 #!/bin/bash
-# pd-test: target=0.28.0 severity=error
+# pd-test: target=0.28.0rc1 severity=error
 vllm serve deepseek-ai/DeepSeek-V3.1 \
   -tp 8 \
   --additional-config '{"scheduler_config": {"recompute_scheduler_enabled": true}}' \

@@ -1,4 +1,4 @@
 #!/bin/bash
-# pd-test: target=0.28.0
+# pd-test: target=0.28.0rc1
 vllm serve deepseek-ai/DeepSeek-V3.1 \
   --additional-config '{"enable_cpu_binding": true}'

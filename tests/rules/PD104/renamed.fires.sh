@@ -1,4 +1,4 @@
 #!/bin/bash
-# pd-test: target=0.28.0 severity=error
+# pd-test: target=0.28.0rc1 severity=error
 vllm serve deepseek-ai/DeepSeek-V3.1 \
   --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_consumer", "kv_port": "36000", "kv_connector_extra_config": {"prefill": {"dp_size": 1, "tp_size": 8}, "decode": {"dp_size": 1, "tp_size": 8}}}, {"kv_connector": "PreemptOffloadConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}]}}'

@@ -1,4 +1,4 @@
-# pd-test: target=0.28.0
+# pd-test: target=0.28.0rc1
 vllm serve /models/m \
   --tensor-parallel-size 8 \
   --prefill-context-parallel-size 2 \

@@ -1,4 +1,4 @@
 #!/bin/bash
-# pd-test: target=0.28.0
+# pd-test: target=0.28.0rc1
 vllm serve /models/Qwen3.5-397B-A17B --no-async-scheduling \
   --kv-transfer-config '{"kv_connector": "PreemptOffloadConnector", "kv_role": "kv_consumer", "kv_connector_module_path": "pd_launch.connector", "kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 17179869184}}'

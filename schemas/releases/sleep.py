@@ -1,0 +1,41 @@
+"""Which of vLLM's connectors can follow sleep mode, which takes the KV cache's memory away and gives it back.
+
+Source: ``supports_sleep_mode`` of each class in vllm/distributed/kv_transfer/kv_connector/v1 at 0.33.0 (base.py:210,
+multi_connector.py:224, nixl/connector.py:144 and :372, mooncake/mooncake_connector.py:824,
+mooncake/store/connector.py:131, moriio/moriio_connector.py:275), which vllm/config/vllm.py:1263 asks at
+start. 0.32.0 asks none.
+"""
+
+from __future__ import annotations
+
+from pd_launch.schemas.kv_transfer import BUNDLES, Connector
+from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.target import Target
+
+ASKED_SINCE = "0.33.0"
+NEVER = frozenset({"NixlPushConnector", "MooncakeStoreConnector", "MoRIIOConnector"})
+"""Connectors that refuse sleep mode whatever their options."""
+ONLY_WITH: dict[str, tuple[str, object]] = {
+    "NixlConnector": ("backends", ["UCX"]),
+    "NixlPullConnector": ("backends", ["UCX"]),
+    "MooncakeConnector": ("mooncake_protocol", "rdma"),
+}
+"""Connector → an option of its extra config, and the only value (also the default) with which it takes sleep mode."""
+NOT_WITH: dict[str, tuple[str, ...]] = {
+    "MooncakeConnector": ("MC_FORCE_MNNVL", "MC_INTRANODE_NVLINK", "MC_USE_TENT", "MC_USE_TEV1"),
+}
+"""Connector → variables of which none may be set, whatever their text."""
+
+
+def refuses_sleep(connector: Connector, node: NodeLaunch, target: Target) -> bool:
+    """Whether it is certain that ``target`` refuses sleep mode because of this connector."""
+    name = connector.name
+    if not target.vllm_at_least(ASKED_SINCE) or target.is_ascend or name is None or name in BUNDLES:
+        return False
+    if connector.tree.get("kv_connector_module_path") is not None:
+        return False
+    if name in NEVER or any(node.env.get(variable) is not None for variable in NOT_WITH.get(name, ())):
+        return True
+    option, right = ONLY_WITH.get(name, ("", None))
+    written = connector.option(option) if option else None
+    return written is not None and written.known and written.plain() != right

@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.33.0
+vllm serve Qwen/Qwen3-8B --dtype half --kv-cache-dtype float16

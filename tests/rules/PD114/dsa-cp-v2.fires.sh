@@ -1,0 +1,3 @@
+# pd-test: target=0.30.0rc2 severity=error
+export VLLM_USE_V2_MODEL_RUNNER=1
+vllm serve /models/DeepSeek-V3.2-w8a8 --tensor-parallel-size 8 --quantization ascend --additional-config '{"enable_dsa_cp":true}'
