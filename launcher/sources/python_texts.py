@@ -16,7 +16,7 @@ Part = tuple[str, int]
 """Characters, and the offset in the file that all of them come from."""
 MAX_DEPTH = 20
 _PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
-_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|[^{}]*\})")
+_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|(?!\w)[^{}]*\})")
 
 
 def made(value: str, source: SourceFile, origin: Origin) -> Text:
