@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -103,6 +104,7 @@ def _in_parallel(task: _Task, jobs: int) -> Outcome:
     files = task.inputs.unique()
     size = max(1, len(files) // (jobs * _CHUNKS))
     parts = [range(start, min(start + size, len(files))) for start in range(0, len(files), size)]
+    gc.freeze()  # what is shared is not looked through by each process, which would copy it
     sys.stdout.flush()
     sys.stderr.flush()
     _task.append(task)

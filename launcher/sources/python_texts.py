@@ -17,7 +17,7 @@ from pd_launch.schemas.whole import whole
 Value = Callable[[ast.expr], Node]
 MAX_DEPTH = 20
 _PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
-_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w{0,80})(?:(?P<plain>\})|[^{}]{0,200}\})")
+_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|(?!\w)[^{}]*\})")
 _OPENING = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<marks>\"\"\"|'''|\"|')")
 _ESCAPE = re.compile(
     r"\\(?:\r\n|N\{[^}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL

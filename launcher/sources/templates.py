@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-
-_REST = re.compile(r"[ \t]{0,1000}(?:\n|\Z)")
 
 
 def template_parts(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -38,5 +35,6 @@ def _end_of_line(text: str, line: int, at: int, start: int, stop: int) -> int | 
     """Return the end of the line behind a part with nothing else before and behind it; None for another."""
     if line < at or text[line:start].strip(" \t"):
         return None
-    rest = _REST.match(text, stop)
-    return None if rest is None else rest.end() - rest.group().endswith("\n")
+    end = text.find("\n", stop)
+    end = len(text) if end < 0 else end
+    return None if text[stop:end].strip(" \t") else end

@@ -58,13 +58,15 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
 def used() -> list[Used]:
     """Return the expressions: literals of ``re.…`` calls, and what modules compile."""
     trees = dict(sources())
-    calls = [call for tree in trees.values() for call in ast.walk(tree) if isinstance(call, ast.Call)]
+    calls = {where: [n for n in ast.walk(tree) if isinstance(n, ast.Call)] for where, tree in trees.items()}
+    everywhere = [call for found in calls.values() for call in found]
     found: dict[tuple[str | bytes, int, tuple[str, ...]], Used] = {}
     for where, tree in trees.items():
         for one in _literals(where, tree):
             found.setdefault((one.pattern, one.flags, one.methods), one)
     for where, name, compiled in _compiled():
-        methods = ("match",) if name in _TABLES else _applied(name, calls)
+        own = calls.get(where.removeprefix("pd_launch.").replace(".", "/") + ".py", [])
+        methods = ("match",) if name in _TABLES else _applied(name, own) or _applied(name, everywhere) or ("search",)
         one = Used(where, compiled.pattern, compiled.flags & ~re.UNICODE, methods)
         found.setdefault((one.pattern, one.flags, one.methods), one)
     return list(found.values())
@@ -124,7 +126,7 @@ def _applied(name: str, calls: list[ast.Call]) -> tuple[str, ...]:
         if isinstance(function.value, ast.Name) and function.value.id == name:
             walks = function.attr == "match" and len(call.args) > 1
             found.add("search" if walks else function.attr)
-    return tuple(sorted(found)) or ("search",)
+    return tuple(sorted(found))
 
 
 def apply(one: Used, text: str | bytes) -> None:
