@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,13 @@ class Config:
     lang: str | None = None
     severity: dict[str, Severity] = field(default_factory=dict)
     per_file_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def codes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Iterate over the keys that name rules, with what they name."""
+        yield "select", self.select
+        yield "ignore", self.ignore
+        for pattern, words in self.per_file_ignores.items():
+            yield f"per-file-ignores.{pattern}", words
 
     def shown(self) -> str:
         """Return the effective configuration as JSON."""

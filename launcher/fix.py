@@ -8,7 +8,7 @@ does not pass is refused with the reason. Several fixes are tried together, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -35,6 +35,15 @@ class Refusal:
     reason: Msg
 
 
+Shown = Callable[[str, str], str]
+"""Makes of a file's path and text what may be shown of it."""
+
+
+def as_it_is(_: str, text: str) -> str:
+    """Show a text as it is."""
+    return text
+
+
 @dataclass
 class Fixed:
     """The texts after fixing, by path, what was fixed, and what was refused."""
@@ -49,13 +58,14 @@ class Fixed:
         """Paths whose text changed."""
         return [path for path, text in self.after.items() if text != self.before[path]]
 
-    def diff(self) -> str:
-        """Return the changes as a unified diff."""
+    def diff(self, before_as: Shown = as_it_is, after_as: Shown = as_it_is) -> str:
+        """Return the changes as a unified diff; both texts of a file are shown as the functions make them."""
         from difflib import unified_diff
 
         lines: list[str] = []
         for path in self.changed:
-            before, after = self.before[path].splitlines(True), self.after[path].splitlines(True)
+            before = before_as(path, self.before[path]).splitlines(True)
+            after = after_as(path, self.after[path]).splitlines(True)
             for line in unified_diff(before, after, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}"):
                 lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
         return "".join(lines)
@@ -222,13 +232,13 @@ def _objection(batch: Sequence[Finding], before: _State, after: _State, changes:
     """Return what speaks against fixes that lead from one state to the other."""
     if not _same_shape(before.deployments, after.deployments):
         return Msg("the file would be read as something else", "文件会被当成另一种形式来读")
-    old, new = _counts(before.findings), _counts(after.findings)
-    worse = next((f for f in after.findings if new[f.code, f.file] > old[f.code, f.file]), None)
+    old, new, made = _counts(before.findings), _counts(after.findings), _counts(batch)
+    known = {_said(finding) for finding in before.findings}
+    more = {key for key, count in new.items() if count > old[key] - made[key]}
+    worse = next((f for f in after.findings if (f.code, f.file) in more and _said(f) not in known), None)
     if worse is not None:
         return Msg(f"it would bring {worse.code}: {worse.message}", f"会带来 {worse.code}:{worse.message}")
-    said = Counter((f.code, f.file, f.message) for f in batch)
-    left = Counter((f.code, f.file, f.message) for f in after.findings)
-    there = Counter((f.code, f.file, f.message) for f in before.findings)
+    said, left, there = (Counter(map(_said, some)) for some in (batch, after.findings, before.findings))
     if any(left[key] > there[key] - count for key, count in said.items()):
         return Msg("the finding would still be there", "问题仍然会在")
     lost = lost_fact(before.facts, after.facts, {path: changed.touched for path, changed in changes.items()})
@@ -242,6 +252,10 @@ def _same_shape(before: Sequence[Deployment], after: Sequence[Deployment]) -> bo
     return len(before) == len(after) and all(
         old.forms == new.forms and len(old.nodes) in (0, len(new.nodes)) for old, new in zip(before, after, strict=True)
     )
+
+
+def _said(finding: Finding) -> tuple[str, str, str]:
+    return (finding.code, finding.file, finding.message)
 
 
 def _counts(findings: Iterable[Finding]) -> Counter[tuple[str, str]]:

@@ -137,9 +137,11 @@ def secret_nodes(launches: Iterable[NodeLaunch]) -> Iterator[Node]:
     for launch in launches:
         for name, variable in launch.env.items():
             yield from _leaves(variable.value, tells(name, variable.value.value))
+        secret = False
         for arg in launch.args:
+            secret = is_secret_flag(arg.name) if arg.name else secret  # of a misspelt flag, all words are behind it
             for node in (arg.value, *arg.more) if arg.value is not None else ():
-                yield from _leaves(node, is_secret_flag(arg.name))
+                yield from _leaves(node, secret)
 
 
 def _leaves(node: Node, secret: bool) -> Iterator[Node]:
@@ -223,27 +225,11 @@ def mask_lines(text: str, secrets: Secrets = NONE) -> str:
     return _without(text, _joined([*spans, *copies]))
 
 
-def mask_patch(patch: str, secrets: Secrets) -> str:
-    """Return a patch with secrets masked: lines of the files as reports show them, others by names and values."""
-    known = _masked_lines(secrets)
-    lines = [f"{line[:1]}{known.get(line[1:], line[1:])}" for line in patch.split("\n")]
-    # The signs are no part of the lines: a name begins behind them.
-    bare = "\n".join(f" {line[1:]}" for line in lines)
-    spans = [*written_spans(bare), *secrets.copies(bare)]
-    return _without("\n".join(lines), _joined(spans))
-
-
-def _masked_lines(secrets: Secrets) -> dict[str, str]:
-    """Return the lines of the files that hold secrets, as they are and masked."""
-    found = {}
-    for path, spans in secrets.places.items():
-        source = secrets.sources.get(path)
-        if source is None or not source.text:
-            continue
-        for number in {source.place(start)[0] for start, _ in spans}:
-            line = source.line(number)
-            found[line] = _without(line, secrets.in_line(source, number))
-    return found
+def mask_file(path: str, text: str, secrets: Secrets) -> str:
+    """Return a file's text with its secrets masked, on each of the lines that they take."""
+    spans = _joined([*secrets.places.get(path, ()), *written_spans(text), *secrets.copies(text)])
+    lines = [line.span() for start, end in spans for line in re.compile(r"[^\r\n]+").finditer(text, start, end)]
+    return _without(text, lines)
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:

@@ -12,12 +12,14 @@ from pd_launch.launcher.secret_names import is_secret, is_secret_flag
 
 Span = tuple[int, int]
 _VALUE = (
-    r"""(?:[\[(]\s{0,20})?"""
+    r"""(?:[\[(]\s{0,20})?(?:[fFrRbB]{1,2}(?=["']))?"""
     r"""(?:\\?"(?P<double>[^"\n]*)|\\?'(?P<single>[^'\n]*)|(?P<bare>[^\s"',;}\])\\]+))"""
 )
 _NAME = r"[\w.-]{0,80}?(?:key|token|secret|pass|pwd|credential|authorization)\w{0,40}"
+_SPACE = r"""(?:\s{0,40}(?=[fFrRbB]{0,2}\\?["'\[(])|[ \t]{0,40})"""
+"""Between a sign and its value: without quotes, what begins the next line is none."""
 _ASSIGNED = re.compile(
-    rf"""(?<![\w.$-])(?P<name>-{{0,2}}{_NAME})\\?["']?\s{{0,40}}[=:]\s{{0,40}}{_VALUE}""", re.IGNORECASE
+    rf"""(?<![\w.$-])(?P<name>-{{0,2}}{_NAME})\\?["']?\s{{0,40}}[=:]{_SPACE}{_VALUE}""", re.IGNORECASE
 )
 _QUOTED = re.compile(rf"""(?<![\w.$-])(?P<name>{_NAME})\\?["']\s{{0,40}},\s{{0,40}}{_VALUE}""", re.IGNORECASE)
 """Two texts that follow each other in a list, as in Python: a name and its value."""
@@ -79,7 +81,7 @@ def _tells(name: str) -> bool:
     plain = name.lstrip("-")
     if name.startswith("--") or "-" in plain:
         return is_secret_flag(plain)
-    return is_secret(plain) and plain.lower() not in ("key", "token", "pass")
+    return is_secret(plain) and (plain.lower() not in ("key", "token", "pass") or plain.isupper())
 
 
 def _behind_scheme(text: str, span: Span) -> Span:

@@ -46,7 +46,7 @@ def _variable(name: str) -> str:
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of Unicode: control and format characters, halves of pairs, line and paragraph separators."""
-_LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
+_LINE_PATTERN = r"^(?!-)[^\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
 CONTAINER_NAME = r"[a-zA-Z0-9][a-zA-Z0-9_.-]+"
 """What docker takes as a container's name."""
 
@@ -63,6 +63,13 @@ def _line(text: str) -> str:
             "不能含有换行或其他控制字符",
             "write it on one line, without characters that do not show",
             "写成一行,不要含有不可见的字符",
+        )
+    if text.startswith("-"):
+        raise ValueFault(
+            "must not begin with -: a command line would take it for an option",
+            "不能以 - 开头:命令行会把它当成选项",
+            "write the name itself",
+            "请写名称本身",
         )
     return text
 

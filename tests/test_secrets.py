@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pd_launch.launcher.check import check
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.secret_names import is_secret, is_secret_flag
-from pd_launch.launcher.secrets import all_secrets, hide, is_ordinary, mask_line, mask_lines, mask_patch
+from pd_launch.launcher.secrets import all_secrets, hide, is_ordinary, mask_line, mask_lines
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.written import written_spans
 
@@ -416,10 +416,33 @@ def test_the_beginning_of_a_long_secret_is_masked_where_a_message_cuts_it_short(
     assert "…" in said and "***" in said and "a1a1" not in said
 
 
-def test_a_patch_is_masked_behind_its_signs() -> None:
-    deployments = read_texts({"s.sh": f"S=error\nvllm serve m --api-key $S\nHF_TOKEN={SECRET}\n"})
-    patch = f" S=error\n-HF_TOKEN={SECRET}\n+HF_TOKEN={SECRET} # error\n+DB_PASS=x1\n"
-    assert mask_patch(patch, all_secrets(deployments)) == " S=***\n-HF_TOKEN=***\n+HF_TOKEN=*** # error\n+DB_PASS=***\n"
+@pytest.mark.parametrize(
+    ("name", "text"),
+    {
+        "s.sh": "S=error\nvllm serve m --api-key $S --portt 1\nHF_TOKEN={}\n",
+        "two-lines.sh": 'export HF_TOKEN="first9line\n{}"\nvllm serve m --portt 1\n',
+        "flag.sh": 'vllm serve m --portt 1 --api-key "first9line\n{}"\n',
+        "joined.sh": "vllm serve m --portt 1 --api_key='first9half'\"{}\"\n",
+        "misspelt.sh": "vllm serve m --portt 1 --api-kye first9word {}\n",
+        "alone.sh": "TOKEN={};vllm serve m --portt 1\n",
+        "f.py": 'from vllm import LLM\nAPI_KEY = f"{}"\nLLM("m", tensor_paralel_size=1)\n',
+        "block.yaml": "services:\n  d:\n    image: vllm/vllm-openai:v0.32.0\n    ipc: host\n    environment:\n"
+        "      MY_KEY: |\n        first9line\n        {}\n    command: --portt 1\n",
+    }.items(),
+)
+def test_no_line_of_a_patch_or_a_report_shows_a_secret(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text.format(SECRET))
+    for words in (["--diff", "--unsafe-fixes"], ["--format", "json"], []):
+        done = CliRunner().invoke(cli, ["check", "--target", "vllm==0.32.0", *words, str(tmp_path / name)])
+        assert "portt" in done.output or "paralel" in done.output, done.output
+        assert SECRET not in done.output and "first9" not in done.output, done.output
+
+
+def test_an_empty_secret_takes_nothing_of_the_next_line() -> None:
+    deployments = read_texts({"s.sh": "export HF_TOKEN=\nvllm serve m --portt 1\n"})
+    assert (
+        mask_lines("export HF_TOKEN=\nvllm serve m\n", all_secrets(deployments)) == "export HF_TOKEN=\nvllm serve m\n"
+    )
 
 
 PUMPS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +94,12 @@ def check_command(options: CheckOptions) -> int:
     if missing and not inputs.files and not command:
         return USAGE
     for name in ("select", "ignore"):
-        _known_codes(name, codes(getattr(options, name)))
+        _known_codes(f"--{name}", codes(getattr(options, name)))
+    for name, words in config.codes():
+        _known_codes(f"{config.path}: {name}:", words)
+    for code in config.severity:
+        if code not in all_rules():
+            raise click.UsageError(f"{clean(f'{config.path}: severity.{code}')}: no rule has this code")
     selection = Selection(
         codes(options.select) or config.select,
         codes(options.ignore) or config.ignore,
@@ -114,8 +119,13 @@ def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
     Return whether one of them cannot be read: it is named, and does not stop the rest.
     """
     large, missing = set(), False
+    seen: set[Path] = set()
     for path in paths:
         try:
+            real = Path(path).resolve()
+            if path != "-" and real in seen:
+                continue  # one file under two names
+            seen.add(real)
             source = read_source(path, max(MAX_FILE, inputs.max_size))
         except TooLarge:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
@@ -129,12 +139,13 @@ def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
     return missing
 
 
-def _known_codes(option: str, words: Sequence[str]) -> None:
+def _known_codes(where: str, words: Iterable[str]) -> None:
     """Refuse codes that no rule has: with only such ones nothing is checked, which would look like a clean result."""
     rules = all_rules().values()
     for word in words:
-        if not any(rule.code.startswith(word.upper()) or rule.name == word for rule in rules):
-            raise click.UsageError(f"--{option} {clean(word)}: no rule has this code; pd-launch rules lists them")
+        code = word.upper() if word.upper().startswith("PD") else "-"
+        if not any(rule.code.startswith(code) or rule.name == word for rule in rules):
+            raise click.UsageError(f"{clean(f'{where} {word}')}: no rule has this code; pd-launch rules lists them")
 
 
 def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:

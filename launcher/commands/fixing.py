@@ -14,7 +14,7 @@ from pd_launch.launcher.commands.common import STDIN, write
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.fix import Refusal, fix_inputs
 from pd_launch.launcher.report.text import clean
-from pd_launch.launcher.secrets import Secrets, all_secrets, mask, mask_patch
+from pd_launch.launcher.secrets import Secrets, all_secrets, mask, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.values import SourceFile
@@ -27,7 +27,9 @@ def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | 
     """Print what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
     secrets = all_secrets(read(inputs))
-    text = mask_patch(fixed.diff(), secrets)
+    after = [SourceFile(path, fixed.after[path]) for path in fixed.after]
+    later = all_secrets(read(replace(inputs, files=after)))
+    text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
     write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
     _say_refused(fixed.refused, secrets, lang)
     return bool(fixed.changed)

@@ -6,8 +6,9 @@ condition are followed; loops over known values are unrolled, others are followe
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ MAX_STEPS = 10_000
 _PLAIN_STEPS = 500
 """After so many, what cannot matter is not followed again: nothing is missed."""
 MAX_DEPTH = 200
+MAX_HEREDOCS = 3000
+"""Here-documents of a script: the parser's time grows with the square of their number."""
 MAX_EXPORTED = 2000
 _INSIDE = "what is inside is not checked", "里面的内容没有检查"
 _NOTHING = Environment()
@@ -48,7 +51,38 @@ _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
 """An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
+_WORDS = (
+    *("word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "expansion"),
+    *("simple_expansion", "arithmetic_expansion", "command_substitution", "process_substitution", "brace_expression"),
+)
 _NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
+
+
+def _unread(root: Any) -> Iterator[Any]:
+    """Iterate over what the parser could not read: errors, and here-documents of which it found no end."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR" or (node.type == "heredoc_redirect" and any(c.is_missing for c in node.children)):
+            yield node
+        else:
+            waiting += reversed([child for child in node.children if child.has_error])
+
+
+def _holds(command: Command, base: Text, at: int) -> bool:
+    """Whether a command that was followed holds the character ``at`` of a script."""
+    line, column = base.source.place(base.spots[at])
+    place = command.origin
+    return (place.line, place.column) <= (line, column) < (place.end_line, place.end_column)
+
+
+def _redirections(node: Any) -> Iterator[Any]:
+    """Iterate over the redirections of a statement, those on the line of a here-document included."""
+    for child in node.children:
+        if child.type in ("file_redirect", "heredoc_redirect"):
+            yield child
+        if child.type == "heredoc_redirect":
+            yield from _redirections(child)
 
 
 def _masked(text: str) -> str:
@@ -124,6 +158,9 @@ def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = N
     """
     parser = _parser()
     text = without_returns(text)
+    if text.value.count("<<") > MAX_HEREDOCS:
+        limit, limit_zh = f"more than {MAX_HEREDOCS} here-documents", f"here-document 超过 {MAX_HEREDOCS} 个"
+        return Script(faults=[not_followed(text.origin(0, 0), limit, limit_zh)])
     tree = parser.parse(_masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
     runner = _Runner(text, script, effort or Effort())
@@ -134,6 +171,8 @@ def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = N
     except budget.Spent as spent:
         runner.cut(runner.place or tree.root_node, spent.limit, spent.limit_zh)
     script.faults += runner.words.cuts
+    if tree.root_node.has_error:
+        runner.look_behind_errors(tree.root_node)
     return script
 
 
@@ -199,6 +238,21 @@ class _Runner:
     def matters(self, node: Any) -> bool:
         """Whether a part of the script can start an engine or set a variable."""
         return self.weights.matters(*self.words.span(node))
+
+    def look_behind_errors(self, root: Any) -> None:
+        """Say where the parser lost its way, if an engine stands in what it could not read."""
+        for node in _unread(root):
+            start, end = self.words.span(node)
+            if any(start <= at < end and not self._is_told(at) for at in self.engines.at):
+                self.cut(node, "the script cannot be read here", "脚本从这里起无法读取")
+                return
+
+    def _is_told(self, at: int) -> bool:
+        """Whether what stands at ``at`` was followed, or is a comment or a message that speaks of an engine."""
+        line = self.base.value[self.base.value.rfind("\n", 0, at) + 1 : at]
+        if "#" in line or re.search(r"\b(?:echo|printf)\b", line):
+            return True
+        return any(_holds(command, self.base, at) for command in self.script.commands)
 
     def statement(self, node: Any, scope: Scope) -> None:
         if self.full:
@@ -568,11 +622,23 @@ class _Runner:
         behind = [part for child in node.children if child.type == "heredoc_redirect" for part in child.children]
         for child in [*node.children, *behind]:
             if child.type == "file_redirect":
-                words = [w for part in child.children if part.is_named for w in self.words.expand(part, scope)]
-                target = words[-1].value if words else ""
+                first = next((part for part in child.children if part.type in _WORDS), None)
+                words = self.words.expand(first, scope) if first is not None else []
+                target = words[0].value if words else ""
+        self._behind_redirections(node, self.script.commands[before:], scope)
         for command in self.script.commands[before:]:
             command.body = command.body or body
             command.target = command.target or target
+
+    def _behind_redirections(self, node: Any, commands: list[Command], scope: Scope) -> None:
+        """Give a command the words that stand behind its redirections, which the parser takes for part of these."""
+        if len(commands) != 1 or not any(child.type == "command" for child in node.children):
+            return
+        for redirection in _redirections(node):
+            known = itertools.takewhile(lambda part: part.type != "ERROR", redirection.children)
+            parts = [part for part in known if part.type in _WORDS]
+            for part in parts[1:] if redirection.type == "file_redirect" else parts:  # the first is where to
+                commands[0].words += self.words.expand(part, scope)
 
     def _read_into(self, commands: list[Command], node: Any, scope: Scope) -> None:
         """Follow ``read -r -d '' NAME <<EOF``: the variable holds the whole here-document."""

@@ -7,13 +7,17 @@ import re
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Text
 
-_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
+_HEREDOC = re.compile(
+    r"""<<(?P<tabs>-?)[ \t]*(?:'(?P<single>[^'\n]{1,200})'|"(?P<double>[^"\n]{1,200})"|"""
+    r"""\\?(?P<bare>[^\s'"\\<>|;&()$`]{1,200})(?!['"\\$`]))"""
+)
+_DIGITS = re.compile(r"\d+")
 _BLANK_END = re.compile(r"\\[ \t]+(?=\n|\Z)")
 _BLANK_WORD = re.compile(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
 """A backslash that stands alone inside a line: before another one, before an option, or before a comment."""
 _TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
-_NEXT_COMMAND = re.compile(r"\n[A-Za-z]")
-"""A line that is not indented and begins with a word: hardly a part of the command before it."""
+_ARGUMENTS = re.compile(r"\n[ \t]{0,200}(?:-|['\"]?[{\[])")
+"""A line that begins like arguments. With any other one it is not certain that it belongs to the command before it."""
 _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _DASHES = "–—−"
 
@@ -55,8 +59,8 @@ class _Scanner:
             if character == "$" and text[at + 1 : at + 2] == "'":
                 at = self.quoted(at + 1, "'", escapes=True)
                 continue
-            if character == "<" and (match := _HEREDOC.match(text, at)) and text[at : at + 3] != "<<<":
-                self.pending.append((match[3], match[1] == "-"))
+            if character == "<" and (match := _HEREDOC.match(text, at)) and not self.is_shift(at, match):
+                self.pending.append((match["single"] or match["double"] or match["bare"], match["tabs"] == "-"))
                 at = match.end()
                 continue
             if character == "\n" and self.pending:
@@ -67,6 +71,13 @@ class _Scanner:
                 self.typographic(at)
             word_start = character in " \t\n;&|("
             at += 1
+
+    def is_shift(self, at: int, match: re.Match[str]) -> bool:
+        """Whether ``<<`` is no here-document: a here-string, or a shift in arithmetic."""
+        if self.text.startswith("<<<", at) or (match["bare"] and _DIGITS.fullmatch(match["bare"])):
+            return True
+        line = self.text[max(self.text.rfind("\n", 0, at), at - 500) + 1 : at]
+        return line.rfind("((") > line.rfind("))")
 
     def quoted(self, start: int, quote: str, escapes: bool = False) -> int:
         at = start + 1
@@ -89,7 +100,7 @@ class _Scanner:
         match = _BLANK_END.match(self.text, at)
         if match is None:
             return self.inside_line(at)
-        fix = None if _NEXT_COMMAND.match(self.text, match.end()) else self.base.edit(at + 1, match.end(), "")
+        fix = self.base.edit(at + 1, match.end(), "") if _ARGUMENTS.match(self.text, match.end()) else None
         self.faults.append(
             Fault(
                 "shell",

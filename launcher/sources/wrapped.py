@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Literal
 
 from pd_launch.launcher.sources.shell import Command
@@ -21,6 +20,9 @@ _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _ENDS = ("vllm", "python", "python3", *(f"python3.{minor}" for minor in range(100)))
 """How the name of a program that starts an engine may end."""
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
+_RUNS = re.compile(r"-\w{0,20}c\w{0,20}")
+_WITH_VALUE = re.compile(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
+"""Options of a shell that take the next word: ``-euo pipefail``."""
 _BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
 SHELLS = ("bash", "sh", "zsh", "dash")
 _WRAPPERS = {
@@ -140,11 +142,12 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         return [joined(rest[1:])]
     if not rest or rest[0].value.rpartition("/")[2] not in SHELLS:
         return []
-    options = list(takewhile(lambda word: word.value.startswith(("-", "+")), rest[1:]))
-    behind = rest[1 + len(options) :]
-    if behind and any(re.fullmatch(r"-\w*c\w*", word.value) for word in options):
-        return behind[:1]
-    return []
+    at, runs = 1, False
+    while at < len(rest) and rest[at].value.startswith(("-", "+")):
+        option = rest[at].value
+        at += 2 if _WITH_VALUE.fullmatch(option) else 1
+        runs = runs or _RUNS.fullmatch(option) is not None
+    return rest[at : at + 1] if runs else []
 
 
 def is_remote(values: Sequence[str]) -> bool:
