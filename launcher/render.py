@@ -498,6 +498,9 @@ def _overlay(tree: Node, written: Node | None) -> Node:
     return tree
 
 
+_OPTION = re.compile(r"-(?![\d.])")
+
+
 @dataclass
 class _Arguments:
     """Collects a launch's arguments in the order of its command line."""
@@ -525,6 +528,8 @@ class _Arguments:
         else:
             same = name not in DERIVED and place.plain() == value
             node = _word(place if same else Node(value, place.origin, related=place.related))
+            if isinstance(node.value, str) and _OPTION.match(node.value):
+                self.faults.append(_option_for_value(name, node))
             self.launch.args.append(Arg(name, f"--{name}", origin, self._tree(name, node), text=place.key_text))
 
     def _tree(self, name: str, node: Node) -> Node:
@@ -537,6 +542,17 @@ class _Arguments:
 
     def json(self, name: str, tree: Node) -> None:
         self.launch.args.append(Arg(name, f"--{name}", tree.key or tree.origin, tree))
+
+
+def _option_for_value(name: str, node: Node) -> Fault:
+    return Fault(
+        "profile",
+        node.origin,
+        f"the value of {name} must not begin with -: the command line would take it for an option",
+        f"{name} 的值不能以 - 开头:命令行会把它当成选项",
+        help="write the value itself",
+        help_zh="请写值本身",
+    )
 
 
 def _word(node: Node) -> Node:

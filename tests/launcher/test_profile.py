@@ -15,7 +15,7 @@ from pd_launch.launcher.sources.profile import (
     load_profile,
     shipped_names,
 )
-from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.sources.read import profile_deployment, read_texts
 from pd_launch.schemas.units import GIB
 from pd_launch.schemas.values import SourceFile
 
@@ -288,3 +288,25 @@ def test_shipped_profiles_are_clean(name: str) -> None:
     assert loaded.profile is not None and loaded.profile.name == name
     findings = check([profile_deployment(loaded, None, None)])
     assert [f for f in findings if f.severity != "info"] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'model: "--trust-remote-code"',
+        'container: {image: "--privileged"}',
+        'nodes: {decode: [{address: "--privileged"}]}',
+        'decode: {engine: {chat-template: "--enable-sleep-mode"}}',
+    ],
+)
+def test_a_value_is_no_option(line: str) -> None:
+    given = {"model": "model: m", "decode": "decode: {}"}
+    given[line.partition(":")[0]] = line
+    text = "\n".join(["version: 1", 'target: "vllm==0.32.0"', "hardware: cuda", *given.values()])
+    found = check(read_texts({"p.yaml": text}))
+    assert [f.code for f in found if f.severity == "error"] == ["PD012"] and "must not begin with -" in found[0].message
+
+
+def test_a_negative_number_is_a_value() -> None:
+    text = 'version: 1\ntarget: "vllm==0.32.0"\nhardware: cuda\nmodel: m\ndecode: {engine: {max-model-len: -1}}\n'
+    assert check(read_texts({"p.yaml": text})) == []

@@ -1,0 +1,5 @@
+vllm serve ok --port 1
+cat <<EOF
+hi
+EOF
+vllm serve m --port 2
