@@ -146,7 +146,7 @@ def test_both_killed_at_once_still_ends_the_engines(bench: Bench, external: str)
 
 
 def test_what_an_engine_left_behind_is_ended(bench: Bench, external: str) -> None:
-    status = bench.run("decode", "--profile", external, *BOTH, "--grace", "1", STUB="orphan")
+    status = bench.run("decode", "--profile", external, *BOTH, "--grace", "20", STUB="orphan")
     assert status == 0
     assert "left behind" in bench.err
     bench.assert_nothing_left()
