@@ -32,7 +32,7 @@ NOWHERE = Quoting("nowhere", -1)
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _NO_PLAIN_YAML = re.compile(r"[\n\r\t]|:(?=\s|\Z)|(?:\A|\s)#|\A[-?:](?=\s|\Z)|\{\{")
-_NO_FLOW_YAML = re.compile(r"[,\[\]{}]")
+_NO_FLOW_YAML = re.compile(r"[,\[\]{}]|\A\?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 

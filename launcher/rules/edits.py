@@ -216,7 +216,7 @@ def _python(value: object) -> str:
 
 def _is_plain(text: str, flow: bool) -> bool:
     """Whether YAML reads ``text`` without quotes as this very text."""
-    if flow and re.search(r"[,\[\]{}]", text):
+    if flow and re.search(r"[,\[\]{}]|\A[?:-]", text):
         return False
     try:
         return bool(yaml.safe_load(f"a: {text}") == {"a": text})

@@ -112,9 +112,10 @@ def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
 def block_indent(raw: str, value: str) -> int:
     """Return by how many blanks the lines of a block scalar are indented beyond what its value keeps."""
     header = _BREAK.search(raw)
-    first = re.search(r"^( *)[^ \r\n]", raw[header.end() :] if header else "", re.MULTILINE)
+    lines = _BREAK.split(raw[header.end() :]) if header else []
+    first = next((line for line in lines if line.strip(" ")), None)
     indented = re.match(r"\n*( *)", value)
-    return len(first[1]) - len(indented[1]) if first and indented else 0
+    return len(first) - len(first.lstrip(" ")) - len(indented[1]) if first is not None and indented else 0
 
 
 def _block(raw: str, value: str) -> Iterator[_Unit]:

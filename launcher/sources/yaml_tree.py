@@ -17,7 +17,7 @@ from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.templates import template_parts
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.quoting import NOWHERE
+from pd_launch.schemas.quoting import NOWHERE, PLAIN_YAML
 from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
 from pd_launch.schemas.whole import is_boundless
 
@@ -41,6 +41,8 @@ class _Open:
     key: tuple[str, Node] | None = None
     anchor: str | None = None
     flow: bool = False
+    merges: bool = False
+    """Whether it has a ``<<`` without quotes, which brings in another mapping."""
 
 
 @dataclass
@@ -84,7 +86,8 @@ class _Builder:
             start = _content(self.source, self.source.offset(first.line, first.column))
             flow = any(opened.flow for opened in self.stack)
             opened.node.site = Site(self.whole, start, closing.end_mark.index + self.mark, "yaml", flow=flow)
-            _merge(opened.node)
+            if opened.merges:
+                _merge(opened.node)
             if opened.anchor:
                 self.anchors[opened.anchor] = (opened.node, opened.size, opened.height)
             self.add(opened.node, opened.size, opened.height)
@@ -153,6 +156,10 @@ class _Builder:
             container.append(node)
         elif opened.key is None:
             opened.key = (_key_text(node), node)
+            quoting = node.text.quoting(0) if node.text is not None else None
+            opened.merges = opened.merges or (
+                opened.key[0] == "<<" and quoting is not None and quoting.kind in PLAIN_YAML
+            )
         else:
             name, key = opened.key
             place = key.origin
