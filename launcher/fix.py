@@ -82,7 +82,7 @@ def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "
     """
     texts = {source.path: source.text for source in inputs.files}
     fixed = Fixed(dict(texts), texts)
-    for group in _groups(inputs, read(inputs)):
+    for group in _groups(inputs, () if inputs.separate else read(inputs)):
         trial = _Trial(replace(inputs, files=[source for source in inputs.files if source.path in group]), lang)
         trial.fix_all(selection, unsafe)
         fixed.after.update(trial.texts)
@@ -233,12 +233,12 @@ def _objection(batch: Sequence[Finding], before: _State, after: _State, changes:
     if not _same_shape(before.deployments, after.deployments):
         return Msg("the file would be read as something else", "文件会被当成另一种形式来读")
     old, new, made = _counts(before.findings), _counts(after.findings), _counts(batch)
-    known = {_said(finding) for finding in before.findings}
+    said, left, there = (Counter(map(_said, some)) for some in (batch, after.findings, before.findings))
     more = {key for key, count in new.items() if count > old[key] - made[key]}
-    worse = next((f for f in after.findings if (f.code, f.file) in more and _said(f) not in known), None)
+    risen = (f for f in after.findings if left[_said(f)] > there[_said(f)])
+    worse = next((f for f in risen if (f.code, f.file) in more), None)
     if worse is not None:
         return Msg(f"it would bring {worse.code}: {worse.message}", f"会带来 {worse.code}:{worse.message}")
-    said, left, there = (Counter(map(_said, some)) for some in (batch, after.findings, before.findings))
     if any(left[key] > there[key] - count for key, count in said.items()):
         return Msg("the finding would still be there", "问题仍然会在")
     lost = lost_fact(before.facts, after.facts, {path: changed.touched for path, changed in changes.items()})

@@ -144,6 +144,12 @@ def test_one_fix_that_does_not_pass_keeps_no_other_from_being_made(monkeypatch: 
     assert result.after["a.sh"] == faulty(20).replace(",}", "}") + REVEALS
 
 
+def test_a_new_finding_is_new_although_another_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = REVEALS.replace("seqz", "seqs").replace("/m ", "/m --port 1 ") + REVEALS.replace("/m ", "/m --port 2 ")
+    result, _ = trial(text, monkeypatch)
+    assert result.changed == [] and [refusal.finding.code for refusal in result.refused] == ["PD004"]
+
+
 def test_fixes_that_meet_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     text = 'vllm serve m --kv-transfer-config \'{"kv_connector": "NixlConnector" "kv_role": "kv_bot"}\'\n'
     result, _ = trial(text, monkeypatch)
