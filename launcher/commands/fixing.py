@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,8 +84,4 @@ def _exact(inputs: Inputs) -> Inputs:
     skipped = [source.path for source in inputs.files if not source.exact]
     for path in skipped:
         click.echo(f"pd-launch: {clean(path)} is not valid UTF-8 and is not fixed", err=True)
-    return replace(inputs, files=_without(inputs.files, skipped)) if skipped else inputs
-
-
-def _without(files: Iterable[SourceFile], paths: Sequence[str]) -> list[SourceFile]:
-    return [source for source in files if source.path not in paths]
+    return replace(inputs, files=[source for source in inputs.files if source.exact]) if skipped else inputs

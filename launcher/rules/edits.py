@@ -235,7 +235,7 @@ def _is_plain_key(text: str, flow: bool) -> bool:
 def _bare_yaml(text: Text) -> Quoting | None:
     """Return the quoting of a text that is a scalar of YAML without quotes; None for every other."""
     quoting = text.quoting(0)
-    return quoting if quoting is not None and quoting.kind in ("yaml", "yaml-flow") else None
+    return quoting if quoting is not None and quoting.kind in PLAIN_YAML else None
 
 
 def _spells_text(node: Node, new: str) -> bool:
@@ -243,8 +243,7 @@ def _spells_text(node: Node, new: str) -> bool:
     text, site = node.text, node.site
     if text is None or site is None or site.language != "yaml":
         return True
-    quoting = text.quoting(0)
-    return quoting is None or quoting.kind not in PLAIN_YAML or _is_plain(new, site.flow)
+    return _bare_yaml(text) is None or _is_plain(new, site.flow)
 
 
 def _remove_flow(site: Site, start: int) -> Edits | None:

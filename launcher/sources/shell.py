@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from pd_launch.launcher.sources.shell_weight import Places, Weights, word_matter
 from pd_launch.launcher.sources.shell_words import MAX_ITEMS, Effort, Scope, Words
 from pd_launch.launcher.sources.weave import concat, without_returns
 from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import HOLE, Origin, Text
+from pd_launch.schemas.values import HOLE, Origin, SourceFile, Text
 from pd_launch.schemas.whole import whole
 
 MAX_COMMANDS = 2000
@@ -69,11 +70,16 @@ def _unread(root: Any) -> Iterator[Any]:
             waiting += reversed([child for child in node.children if child.has_error])
 
 
-def _holds(command: Command, base: Text, at: int) -> bool:
-    """Whether a command that was followed holds the character ``at`` of a script."""
-    line, column = base.source.place(base.spots[at])
-    place = command.origin
-    return (place.line, place.column) <= (line, column) < (place.end_line, place.end_column)
+def _held(places: Iterable[Origin], source: SourceFile) -> Callable[[int], bool]:
+    """Return what tells whether one of ``places`` holds an offset of the file."""
+    spans = sorted((source.offset(p.line, p.column), source.offset(p.end_line, p.end_column)) for p in places)
+    furthest = list(itertools.accumulate((end for _, end in spans), max))
+
+    def held(offset: int) -> bool:
+        before = bisect_right(spans, offset, key=lambda span: span[0])
+        return before > 0 and offset < furthest[before - 1]
+
+    return held
 
 
 def _redirections(node: Any) -> Iterator[Any]:
@@ -241,18 +247,19 @@ class _Runner:
 
     def look_behind_errors(self, root: Any) -> None:
         """Say where the parser lost its way, if an engine stands in what it could not read."""
+        held = _held([command.origin for command in self.script.commands], self.source)
         for node in _unread(root):
             start, end = self.words.span(node)
-            if any(start <= at < end and not self._is_told(at) for at in self.engines.at):
+            if any(
+                start <= at < end and not (held(self.base.spots[at]) or self._is_told(at)) for at in self.engines.at
+            ):
                 self.cut(node, "the script cannot be read here", "脚本从这里起无法读取")
                 return
 
     def _is_told(self, at: int) -> bool:
-        """Whether what stands at ``at`` was followed, or is a comment or a message that speaks of an engine."""
+        """Whether what stands at ``at`` is a comment or a message that speaks of an engine."""
         line = self.base.value[self.base.value.rfind("\n", 0, at) + 1 : at]
-        if "#" in line or re.search(r"\b(?:echo|printf)\b", line):
-            return True
-        return any(_holds(command, self.base, at) for command in self.script.commands)
+        return "#" in line or re.search(r"\b(?:echo|printf)\b", line) is not None
 
     def statement(self, node: Any, scope: Scope) -> None:
         if self.full:
