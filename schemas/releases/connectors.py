@@ -1,9 +1,7 @@
 """Connectors by registered name: in which releases they exist, where their class is, and what they support.
 
-Source of vllm-ascend's rows: vllm_ascend/distributed/kv_transfer/__init__.py and the class headers in the wheels of
-0.18.0 to 0.26.0rc1 and the source packages of 0.27.1rc1 to 0.30.0rc2; a test compares names, modules and classes with
-the generated tables. Of vLLM's rows: kv_connector/factory.py in the wheels of 0.18.0 to 0.33.0, and the class headers
-at 0.23.0, 0.27.1, 0.32.0 and 0.33.0.
+Where each row comes from: connector_facts.py. Names, modules and classes are those of the generated tables, and what
+supports the hybrid manager follows from the class headers of every release.
 """
 
 from __future__ import annotations
@@ -121,15 +119,21 @@ _ASCEND = [
         "MooncakeConnector",
         _one(f"{_P2P}.mooncake_d2rh_connector", "0.29.0rc1"),
         since="0.29.0rc1",
+        hma_since="0.29.0rc1",
     ),
     AscendConnector(
-        "MooncakeConnectorV2", "MooncakeConnector", _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"), since="0.28.0rc1"
+        "MooncakeConnectorV2",
+        "MooncakeConnector",
+        _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"),
+        since="0.28.0rc1",
+        hma_since="0.28.0rc1",
     ),
     AscendConnector(
         "MooncakePullConnector",
         "MooncakePullConnector",
         _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"),
         since="0.28.0rc1",
+        hma_since="0.28.0rc1",
     ),
 ]
 ASCEND_CONNECTORS = {row.name: row for row in _ASCEND}
@@ -196,23 +200,23 @@ class VllmConnector:
 
 _VLLM = [
     VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.33.0")),
-    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.27.1"),
+    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.22.0"),
     VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
     VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.33.0")),
     VllmConnector("LMCacheMPConnector"),
-    VllmConnector("NixlConnector", hma_since="0.23.0"),
-    VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.27.1"),
-    VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.27.1"),
-    VllmConnector("MultiConnector", hma_since="0.23.0"),
-    VllmConnector("MoRIIOConnector", hma_since="0.32.0", no_hma=("0.27.1", "0.27.1")),
-    VllmConnector("OffloadingConnector", hma_since="0.27.1"),
-    VllmConnector("DecodeBenchConnector", hma_since="0.27.1"),
-    VllmConnector("MooncakeConnector", hma_since="0.27.1"),
-    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.27.1"),
+    VllmConnector("NixlConnector", hma_since="0.18.0"),
+    VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.24.0"),
+    VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.24.0"),
+    VllmConnector("MultiConnector", hma_since="0.21.0"),
+    VllmConnector("MoRIIOConnector", hma_since="0.30.0", no_hma=("0.27.1", "0.27.1")),
+    VllmConnector("OffloadingConnector", hma_since="0.21.0"),
+    VllmConnector("DecodeBenchConnector", hma_since="0.21.0"),
+    VllmConnector("MooncakeConnector", hma_since="0.20.0"),
+    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.22.0"),
     VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.33.0")),
-    VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.21.0"),
+    VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.19.0"),
     VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.33.0")),
-    VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.32.0"),
+    VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.30.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}
 

@@ -9,10 +9,10 @@ from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, co
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.transfers import MAMBA_DIVIDES
 from pd_launch.schemas.target import Target
 
 NOT_SMALLER = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeLayerwiseConnector"})
-MAMBA_DIVIDES_SINCE = "0.22.1rc1"
 
 ZH = """
 预填充与解码的 TP 比例不被支持
@@ -131,7 +131,7 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
         return Msg(f"{name} wants them equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等")
     if prefill % decode == 0:
         return None
-    if name == "MooncakeConnectorV1" and hybrid and target.ascend_at_least(MAMBA_DIVIDES_SINCE):
+    if name == "MooncakeConnectorV1" and hybrid and MAMBA_DIVIDES.holds(target):
         return Msg(
             "a model with Mamba layers wants prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
         )

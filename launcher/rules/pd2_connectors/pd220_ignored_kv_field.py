@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.kv_fields import kv_fields
+from pd_launch.schemas.releases.stock import UNREAD_FIELDS
 
 NOBODY = Msg("nobody reads it on Ascend", "在昇腾上没有人读它")
 IGNORED = {
@@ -20,8 +21,6 @@ IGNORED = {
     "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
 }
 IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("nobody reads it", "没有人读它"))
-UNREAD_SINCE = "0.23.0"
-"""The first vLLM whose own connectors are known not to read them."""
 DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
 
 ZH = """
@@ -87,7 +86,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     0.23.0 and 0.27.1.
     """
     target = deployment.target
-    if not target.is_ascend and not target.vllm_at_least(UNREAD_SINCE):
+    if not target.is_ascend and not UNREAD_FIELDS.holds(target):
         return
     accepted = kv_fields(target)
     for connector in connectors(node.kv_transfer):

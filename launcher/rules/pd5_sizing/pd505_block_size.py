@@ -10,8 +10,9 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.cpu_blocks import CPU_MLA_SINCE, MLA_BLOCK, cpu_step
+from pd_launch.schemas.releases.cpu_blocks import MLA_BLOCK, cpu_step
 from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
+from pd_launch.schemas.releases.stock import CPU_MLA
 
 ZH = """
 block size 会被改掉,或会被拒绝
@@ -118,7 +119,7 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
     if facts.hybrid is not False or facts.attention is None or written % step == 0:
         return
     mla = facts.attention == "mla"
-    if mla and not deployment.target.vllm_at_least(CPU_MLA_SINCE):
+    if mla and not CPU_MLA.holds(deployment.target):
         return
     fitting = -(-written // step) * step
     write = Msg(f"write {fitting}", f"写 {fitting}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.stock import PIPELINE_SYNCHRONOUS
 from pd_launch.schemas.sides import side_of
 from pd_launch.schemas.speculation import config_of
 
@@ -29,10 +30,6 @@ ZH = """
 
 vllm-ascend 的 pull request 8468 与 11076;vllm/config/vllm.py,0.32.0(V1 model runner 在流水线并行下默认关闭异步调度)。
 """
-
-
-OFF_SINCE = "0.28.0"
-"""vLLM from which pipeline parallelism turns the default off (on at 0.27.1, off at 0.32.0)."""
 
 
 @rule("PD508", "async-pp-prefill", "info", zh=ZH, needs="C R")
@@ -75,7 +72,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     pipeline, explicit = node.pipeline, node.switch("async-scheduling")
     if side_of(node) != "prefill" or pipeline is None or pipeline < 2 or explicit is False:
         return
-    if not explicit and (deployment.target.vllm_at_least(OFF_SINCE) or node.partial or config_of(node) is not None):
+    if not explicit and (PIPELINE_SYNCHRONOUS.holds(deployment.target) or node.partial or config_of(node) is not None):
         return
     how, how_zh = ("", "打开了") if explicit else (" (on by default)", "默认打开了")
     yield Hit(
