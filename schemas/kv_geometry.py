@@ -148,7 +148,8 @@ def _geometry(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Pr
         notes.append("the default block size depends on the attention backend: give --block-size")
     if not target.is_ascend and not WINDOW_BLOCK.holds(target) and {g.kind for g in layout.groups} == {"window"}:
         notes.append(
-            f"before vLLM {WINDOW_BLOCK.first} the attention backend may choose the block size of a model of windows only"
+            f"before vLLM {WINDOW_BLOCK.first} the attention backend may choose the block size of a model of windows "
+            "only"
         )
     return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, "; ".join(notes))
 
