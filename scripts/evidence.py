@@ -148,10 +148,12 @@ def wrong_companions(files: Files) -> Iterator[str]:
 
 def unread_keys(files_of_all: dict[str, set[str]]) -> list[str]:
     """Return options of connectors that no release reads, as ``Connector.key``; releases → words in their files."""
-    from pd_launch.schemas.releases.connector_keys import KEYS
+    from pd_launch.schemas.releases.connector_keys import KEYS, ONCE_READ
 
     read = set().union(*files_of_all.values())
-    return sorted(f"{name}.{key}" for name, keys in KEYS.items() for key in keys if key not in read)
+    return sorted(
+        f"{name}.{key}" for name, keys in KEYS.items() for key in keys if key not in read and key not in ONCE_READ
+    )
 
 
 def quoted_words(files: Files) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_STATE_BY_BF16
+from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
 from pd_launch.schemas.target import Target
 
 CPU_BLOCK = 128
@@ -53,7 +53,7 @@ def cpu_step(target: Target) -> int:
 
 def cpu_block(written: int, mla: bool, hybrid: bool, target: Target, processor: Processor) -> int | None:
     """Return the tokens of a block, or None where vLLM refuses to start. Hybrid models have theirs rounded up."""
-    if mla and not processor.amx:
+    if mla and not (processor.amx and CPU_MLA_AMX.holds(target)):
         return MLA_BLOCK
     return written if hybrid or written % cpu_step(target) == 0 else None
 

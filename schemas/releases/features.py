@@ -118,7 +118,6 @@ RENAMED = ascend(
     "the built-in offload connector is PreemptOffloadConnector, works with decode context parallelism and refuses a "
     "budget of nothing",
     Generated("connectors", "PreemptOffloadConnector"),
-    Generated("connectors", "RecomputeCPUOffloadConnector", absent=True),
     Code("vllm_ascend/distributed/kv_transfer/kv_pool/kv_offload/preempt_offload/preempt_offload_connector.py",
          r"effective per-rank CPU offload memory must be positive"),
 )  # fmt: skip
@@ -140,11 +139,12 @@ STATIC_KERNEL = ascend(
 )  # fmt: skip
 XLITE = ascend(
     "xlite-limits", None, None, "Xlite graphs refuse pipeline parallelism",
-    Code("vllm_ascend/platform.py vllm_ascend/ascend_config.py", r"[Xx]lite graph is not compatible with pipeline"),
+    Code("vllm_ascend/platform.py vllm_ascend/ascend_config.py",
+         r"(?i)xlite graph (mode )?is not compatible with pipeline"),
 )  # fmt: skip
 FLASHCOMM_KEY = ascend(
     "flashcomm-key", "0.20.2rc1", "0.27.1rc1", "enable_flashcomm1 switches FlashComm on, and is checked",
-    Code("vllm_ascend/utils.py vllm_ascend/ascend_config.py", r"\"enable_flashcomm1\" in additional_config"),
+    options(r"self\.enable_flashcomm1 = "),
 )  # fmt: skip
 FLASHCOMM_VARIABLE = ascend(
     "flashcomm-variable", None, "0.27.1rc1", "VLLM_ASCEND_ENABLE_FLASHCOMM1 switches FlashComm on",

@@ -16,8 +16,8 @@ HOOK = ascend(
 HOOK_CALL = ascend(
     "preemption-hook-call", "0.23.0rc1", None,
     "the hook is called with the request, its block ids and the number of computed tokens",
-    Code(_SCHEDULER, r"(?s)update_state_before_preempt\b.{0,700}?\(\s*request,\s*(self\.)?\w*block_ids\w*,"
-         r"\s*(request\.)?num_computed_tokens"),
+    Code(_SCHEDULER, r"(?s)update_state_before_preempt\b.{0,900}?\(\s*\w*req(uest)?,\s*\w*block_ids,"
+         r"\s*(\w+\.)?\w*num_computed_tokens"),
 )  # fmt: skip
 NESTED = ascend(
     "nested-scheduler-options", "0.25.1rc1", None,

@@ -30,7 +30,7 @@ PIPELINE_SYNCHRONOUS = _code(
     "pipeline-parallel-synchronous", "0.31.0",
     "pipeline parallelism switches the default of async scheduling off with the V1 model runner",
     _CONFIG, r"(?s)pipeline_parallel_size > 1.{0,400}does not support it with pipeline parallelism"
-    r"|async scheduling with pipeline parallelism",
+    r"|v1_async_sched_incompat = \"pipeline parallelism\"",
 )  # fmt: skip
 EXPANDABLE_REFUSED = _code(
     "expandable-segments-refused", "0.21.0", "expandable segments are refused together with a KV connector",
@@ -55,6 +55,10 @@ SLEEP_ASKED = _code(
 CPU_MLA = _code(
     "cpu-mla", "0.28.0", "MLA is served on CPU, in blocks of 16 tokens",
     _CPU, r"CPU MLA backend requires block_size=16",
+)  # fmt: skip
+CPU_MLA_AMX = _code(
+    "cpu-mla-amx", "0.29.0", "with AMX, MLA on CPU has a backend of its own, which takes other blocks than of 16",
+    _CPU, r"amx_mla_enabled = \(",
 )  # fmt: skip
 CPU_BLOCKS_OF_32 = _code(
     "cpu-blocks-of-32", "0.29.0", "a block on CPU holds a multiple of 32 tokens, before of 16",

@@ -10,7 +10,7 @@ _V1 = f"{_P2P}/mooncake_connector.py"
 MAMBA_DIVIDES = ascend(
     "mamba-tp-divides", "0.21.0rc1", None,
     "MooncakeConnectorV1 asserts that decode's TP divides prefill's for a model with Mamba layers",
-    Code(_V1, r"Mamba prefill TP size must be divisible by decode TP size"),
+    Code(_V1, r"Hybrid Mamba prefill tp size\(.{0,60}must be divisible by"),
 )  # fmt: skip
 BLOCKS_DIVIDE = ascend(
     "blocks-divide", "0.23.0rc1", None,

@@ -30,7 +30,7 @@ kv-transfer-config 的字段没有作用
 
 在 vllm-ascend 上,当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有人读取或会被重置的字段时提示:`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
-在 vLLM 0.23 及更新版本上,对 vLLM 自带的连接器提示前三个。
+在 vLLM 上,对 vLLM 自带的连接器提示前三个。
 
 ## 为什么重要
 
@@ -38,7 +38,7 @@ kv-transfer-config 的字段没有作用
 
 ## 适用版本
 
-vllm-ascend 的所有版本,以及 vLLM 0.23 起;vLLM 0.32 不再接受其中四个字段(PD006)。
+vllm-ascend 的所有版本,以及 vLLM;vLLM 0.32 不再接受其中四个字段(PD006)。
 
 ## 来源
 
@@ -54,7 +54,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
     reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
-    `enable_permute_local_kv`. On vLLM from 0.23 on the first three, for the connectors that vLLM itself has.
+    `enable_permute_local_kv`. On vLLM the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
 
@@ -78,7 +78,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend, and vLLM from 0.23; vLLM 0.32 no longer accepts four of them (PD006).
+    All of vllm-ascend, and of vLLM; vLLM 0.32 no longer accepts four of them (PD006).
 
     ## Sources
 

@@ -16,7 +16,7 @@ ZH = """
 
 ## 作用
 
-当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的(明确打开,或 vLLM 0.27 及以前默认打开)时说明。
+当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的(明确打开,或 vLLM 0.30 及以前默认打开)时说明。
 
 ## 为什么重要
 
@@ -39,7 +39,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says so when a prefill node has a pipeline-parallel-size above 1 and async scheduling is on: switched on explicitly,
-    or by default (up to vLLM 0.27).
+    or by default (up to vLLM 0.30).
 
     ## Why it matters
 
