@@ -15,6 +15,7 @@ from typing import Any
 from packaging.version import Version
 
 FORMAT = 2
+DATA = Path(__file__).resolve().parent.parent / "schemas" / "releases" / "data"
 _HEAD = ("format", "project", "releases")
 Table = dict[str, dict[str, Any]]
 
