@@ -14,8 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 from release_ranges import DATA, unfold
-from release_source import Class, Package
 
+from pd_launch.launcher.builds.classes import Class
+from pd_launch.launcher.builds.files import Folder
+from pd_launch.launcher.builds.source import Package
 from pd_launch.schemas.releases.facts import Code, Fact, Generated, Inherits, Project, rows
 from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, DOCUMENTED_ONLY, WRITTEN_AT
 from pd_launch.schemas.releases.registry import all_facts
@@ -45,7 +47,7 @@ class Files:
     @cached_property
     def package(self) -> Package:
         """The release's modules, for what only they tell."""
-        return Package(self.root)
+        return Package(Folder(self.root))
 
     @property
     def target(self) -> Target:

@@ -37,7 +37,7 @@ from pd_launch.launcher.sources.limits import MAX_SIZE
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.shell import ShellUnavailable
 from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
-from pd_launch.schemas.target import newest
+from pd_launch.schemas.target import Target, TargetError, newest, parse_target
 from pd_launch.schemas.values import SourceFile
 
 
@@ -85,7 +85,7 @@ def check_command(options: CheckOptions) -> int:
     inputs = Inputs(
         [],
         [as_text(word) for word in command],
-        parse_target_option(config.target if options.target is None else options.target),
+        _config_target(config) if options.target is None else parse_target_option(options.target),
         host_option(options.host, options.host_facts),
         options.separate,
         size_option(options.max_size, MAX_SIZE),
@@ -163,6 +163,14 @@ def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on:
         _print(outcome, inputs, options, lang)
     highest = worst(outcome.checked.findings)
     return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
+
+
+def _config_target(config: Config) -> Target | None:
+    """Return the configuration file's target; a path is none: a file may not say what is read on this machine."""
+    try:
+        return None if config.target is None else parse_target(config.target)
+    except TargetError as error:
+        raise click.BadParameter(str(error), param_hint="--target") from None
 
 
 def _config(paths: Sequence[str]) -> Config:

@@ -16,6 +16,7 @@ from pd_launch.schemas.values import SourceFile
 
 USAGE = 2
 STDIN = "<stdin>"
+_OPTION = ("--target", "path")
 MAX_FILE = 32 * 1024 * 1024
 
 
@@ -67,18 +68,46 @@ def is_text(word: str) -> bool:
 
 
 def parse_target_option(text: str | None) -> Target | None:
-    """Return ``--target``; nonsense is a usage error."""
+    """Return ``--target``: a release, or a path whose files are read; nonsense is a usage error.
+
+    What could not be read of a path is said on standard error.
+    """
     if text is None:
         return None
     try:
         return parse_target(text)
     except TargetError as error:
-        raise click.BadParameter(str(error), param_hint="--target") from None
+        if not looks_like_path(text):
+            raise click.BadParameter(clean(str(error)), param_hint="--target") from None
+    from pd_launch.launcher.builds import BuildError, read_build, target_of
+
+    try:
+        build = read_build(text)
+    except BuildError as error:
+        raise click.BadParameter(clean(str(error)), param_hint="--target") from None
+    say_unread(build.unread)
+    return target_of(build, "path")
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a word that is no release is meant as a path: it has a slash or an archive's ending, or is there."""
+    if os.sep in text or text.endswith((".whl", ".zip", ".tar.gz", ".tgz")) or text in (".", ".."):
+        return True
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def say_unread(unread: Iterable[str]) -> None:
+    """Say on standard error what could not be read of a build, one line each."""
+    for line in unread:
+        click.echo(f"pd-launch: {clean(line)}", err=True)
 
 
 def say_passed_over(given: Target | None, used: Iterable[Target]) -> None:
     """Say on standard error where ``--target`` does not fit an input, which is then checked for another release."""
-    for target in dict.fromkeys(target for target in used if given is not None and target.decided_by != "--target"):
+    for target in dict.fromkeys(target for target in used if given is not None and target.decided_by not in _OPTION):
         click.echo(f"pd-launch: --target {given} does not fit this input: {target} is used", err=True)
 
 

@@ -12,12 +12,14 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.chinese import typeset
+from pd_launch.schemas.build import UnreadError
 from pd_launch.schemas.finding import Confidence, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import Origin, Splice
@@ -93,13 +95,15 @@ class Rule:
     zh: str
 
     def hits(self, deployment: Deployment) -> Iterator[Hit]:
-        """Run the rule over a deployment."""
+        """Run the rule over a deployment. Of what could not be read of a build it says nothing."""
         if self.scope == "deployment":
-            yield from cast("DeploymentRule", self.function)(deployment)
+            with suppress(UnreadError):
+                yield from cast("DeploymentRule", self.function)(deployment)
         else:
             for node in deployment.nodes:
                 budget.step()
-                yield from cast("NodeRule", self.function)(node, deployment)
+                with suppress(UnreadError):
+                    yield from cast("NodeRule", self.function)(node, deployment)
 
     @cached_property
     def page(self) -> dict[str, str]:
