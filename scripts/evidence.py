@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from packaging.version import Version
 from release_ranges import DATA, unfold
+from release_ranges import Table as Tables
 
 from pd_launch.launcher.builds.classes import Class
 from pd_launch.launcher.builds.files import Folder
@@ -33,7 +35,7 @@ class Files:
     project: Project
     release: str
     root: Path
-    table: dict[str, dict[str, object]] = field(default_factory=dict)
+    table: Tables = field(default_factory=dict)
     _texts: dict[Path, str] = field(default_factory=dict)
 
     def texts(self, patterns: str) -> Iterator[tuple[str, str]]:
@@ -43,6 +45,12 @@ class Files:
                 if path not in self._texts:
                     self._texts[path] = _PIECES.sub("", path.read_text(encoding="utf-8", errors="replace"))
                 yield str(path.relative_to(self.root)), self._texts[path]
+
+    def sources(self, patterns: str) -> Iterator[tuple[str, str]]:
+        """Give path and text of every file that one of the patterns names, as it is written."""
+        for pattern in patterns.split():
+            for path in sorted(self.root.glob(pattern)):
+                yield str(path.relative_to(self.root)), path.read_text(encoding="utf-8", errors="replace")
 
     @cached_property
     def package(self) -> Package:
@@ -57,8 +65,8 @@ class Files:
 
 
 @contextmanager
-def opened(project: Project, release: str) -> Iterator[Files]:
-    """Unpack a release's files for as long as they are read.
+def opened(project: Project, release: str, tables: Tables | None = None) -> Iterator[Files]:
+    """Unpack a release's files for as long as they are read; its tables are ours, where none are given.
 
     Raises:
         ReadError: the package index does not give them.
@@ -68,10 +76,10 @@ def opened(project: Project, release: str) -> Iterator[Files]:
     with tempfile.TemporaryDirectory(prefix="pd-launch-evidence-") as folder:
         with zipfile.ZipFile(python_files(project, release)) as archive:
             archive.extractall(folder)
-        yield Files(project, release, Path(folder), table_of(project, release))
+        yield Files(project, release, Path(folder), tables or table_of(project, release))
 
 
-def table_of(project: Project, release: str) -> dict[str, dict[str, object]]:
+def table_of(project: Project, release: str) -> Tables:
     """Return what the generated tables say of a release; nothing where they lack it."""
     data = json.loads((DATA / f"{project}.json").read_text(encoding="utf-8"))
     return unfold(data).get(release, {})
@@ -97,8 +105,24 @@ def broken(files: Files) -> Iterator[Broken]:
                 yield Broken(fact, files.release, says)
 
 
-def _contradictions(fact: Fact, files: Files) -> Iterator[str]:
-    holds = fact.holds(files.target)
+def contradicted(files: Files, known: str) -> dict[str, str]:
+    """Return what the release contradicts of the facts of another, the newest row that is known: name → how.
+
+    Facts that began after that row are passed over; what ended after it counts as going on.
+    """
+    make = vllm_target if files.project == "vllm" else ascend_target
+    row = make(known, "newest")
+    found = {}
+    for fact in all_facts().values():
+        began = fact.since is None or fact.holds(row) or Version(fact.since) <= Version(known)
+        if fact.project == files.project and began:
+            for says in _contradictions(fact, files, fact.holds(row)):
+                found.setdefault(fact.name, says)
+    return found
+
+
+def _contradictions(fact: Fact, files: Files, holds: bool | None = None) -> Iterator[str]:
+    holds = fact.holds(files.target) if holds is None else holds
     for evidence in fact.evidence:
         if not isinstance(evidence, (Code, Generated, Inherits)):
             continue
