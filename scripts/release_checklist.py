@@ -49,9 +49,12 @@ def checklist(old: Extract, new: Extract, verdicts: Iterable[tuple[str, list[str
     return lines
 
 
-def _item(text: str, kind: str = "") -> str:
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f"- [ ] {shown}" + (f" — {SECTIONS[kind]}" if kind else "")
+def _item(text: str) -> str:
+    return f"- [ ] {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'}"
+
+
+def _title(title: str, kind: str) -> str:
+    return f"{title} ({SECTIONS[kind]})"
 
 
 def _tables(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
@@ -61,17 +64,16 @@ def _tables(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
         gone = {name: before for name, before, after in own if after is None and before is not None}
         fresh = {name: after for name, before, after in own if before is None}
         renamed = dict(_renamed(gone, fresh))
-        lines = [_item(f"new: `{name}`{_entry(section, fresh[name])}", section) for name in fresh]
+        lines = [_item(f"new: `{name}`{_entry(section, fresh[name])}") for name in fresh]
         lines += [
-            _item(f"gone: `{name}`" + (f", perhaps now `{renamed[name]}`" if name in renamed else ""), section)
-            for name in gone
+            _item(f"gone: `{name}`" + (f", perhaps now `{renamed[name]}`" if name in renamed else "")) for name in gone
         ]
         lines += [
-            _item(f"otherwise: `{name}`: {_short(before)} → {_short(after)}", section)
+            _item(f"otherwise: `{name}`: {_short(before)} → {_short(after)}")
             for name, before, after in own
             if before is not None and after is not None
         ]
-        yield title, lines
+        yield _title(title, section), lines
 
 
 def _entry(section: str, entry: Any) -> str:
@@ -104,25 +106,36 @@ def _texts(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
     for kind, title in _LISTS.items():
         key = "flags" if kind == "flags of the platform" else kind
         before, after = set(old[key]), set(new[key])
-        fresh = [_item(f"new: `{text}`", kind) for text in sorted(after - before)]
-        yield title, [*fresh, *(_item(f"gone: `{text}`", kind) for text in sorted(before - after))]
+        fresh = [
+            _item(f"new: `{text}`{_patched(text, new) if key == 'flags' else ''}") for text in sorted(after - before)
+        ]
+        yield _title(title, kind), [*fresh, *(_item(f"gone: `{text}`") for text in sorted(before - after))]
+
+
+def _patched(flag: str, new: Extract) -> str:
+    """Return the words of the module that patches the field of a flag."""
+    field = flag.lstrip("-").replace("-", "_")
+    words = [word for path, found in new["words"].items() if field in path for word in found if word != field]
+    return f", with the words {', '.join(words[:24])}" if words else ""
 
 
 def _other(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
     yield (
         "Options that are overwritten, whatever was written",
         [
-            _item(f"new: `{key}` ← `{made}`", "overwritten")
+            _item(f"new: `{key}` ← `{made}`")
             for key, made in new["overwritten"].items()
             if key not in old["overwritten"]
         ],
     )
     yield "Modules that patch vLLM", list(_patches(old["words"], new["words"]))
-    yield "Registered names of classes that are called otherwise", list(_classes(new["tables"].get("connectors", {})))
+    connectors = new["tables"].get("connectors", {})
+    if connectors != old["tables"].get("connectors", {}):
+        yield _title("Registered names of classes that are called otherwise", "connectors"), list(_classes(connectors))
     yield (
         "Built with",
         [
-            _item(f"{name}: {old['companions'].get(name, 'not said')} → {value}", "companions")
+            _item(f"{name}: {old['companions'].get(name, 'not said')} → {value}")
             for name, value in new["companions"].items()
             if old["companions"].get(name) != value
         ],
@@ -143,7 +156,7 @@ def _classes(connectors: dict[str, Any]) -> Iterator[str]:
     """Give the registered names whose class has another: to write the class's name stops the engine."""
     for name, (_, class_) in sorted(connectors.items()):
         if class_ != name and class_ not in connectors:
-            yield _item(f"`{name}` is registered, not `{class_}`", "connectors")
+            yield _item(f"`{name}` is registered, not `{class_}`")
 
 
 def _broken(old: Extract, new: Extract) -> Iterator[str]:

@@ -44,7 +44,7 @@ _PLACES = {
         "hooks": "vllm/v1/core/sched/scheduler.py vllm/distributed/kv_transfer/kv_connector/v1/base.py",
     },
 }
-_ASKED = re.compile(r"extra_config\w*(?:\.get)?\(\s*[\"'](\w+)[\"']")
+_ASKED = re.compile(r"extra_config\w*(?:\.get)?[(\[]\s*[\"'](\w+)[\"']|[\"'](\w+)[\"'] (?:not )?in \w*extra_config")
 _FLAG = re.compile(r"--[a-z][a-z0-9-]{2,}")
 _WORD = re.compile(r"[a-z][a-z0-9_]{2,24}")
 
@@ -64,12 +64,18 @@ def extract(files: Files, tables: Table, known: str) -> Extract:
         "tables": tables,
         "logs": _sorted(_logged(files, places["logs"])),
         "refusals": _sorted(_raised(files, places["refusals"])),
-        "options": _sorted(word for _, text in files.texts(places["options"]) for word in _ASKED.findall(text)),
+        "options": _sorted(
+            word
+            for _, text in files.texts(places["options"])
+            for words in _ASKED.findall(text)
+            for word in words
+            if word
+        ),
         "flags": _sorted(_parser_flags(files, places.get("platform", ""))),
         "words": {path: _sorted(_words(text)) for path, text in files.sources(places.get("patches", ""))},
         "overwritten": dict(sorted(_overwritten(files, places.get("overwritten", ""), tables))),
         "hooks": _sorted(_asked_of_connectors(files, places["hooks"])),
-        "companions": dict(_companions(files)),
+        "companions": companions(files),
         "broken": contradicted(files, known),
     }
 
@@ -139,6 +145,11 @@ def _asked_of_connectors(files: Files, patterns: str) -> Iterator[str]:
     for _, text in files.texts(patterns):
         yield from re.findall(r"\bconnector\.(\w+)\(", text)
         yield from re.findall(r"getattr\(\s*(?:self\.)?connector,\s*[\"'](\w+)[\"']", text)
+
+
+def companions(files: Files) -> dict[str, str]:
+    """Return what a vllm-ascend's source package says that it is built with, by the names of the rows."""
+    return dict(_companions(files))
 
 
 def _companions(files: Files) -> Iterator[tuple[str, str]]:

@@ -44,6 +44,11 @@ def _texts() -> dict[str, list[str]]:
 def place(fact: Fact) -> str:
     """Return file and line of a fact, and the rules and modules that use it."""
     module, name = _owner(fact)
+    if name == "facts":
+        return _row(fact, module)
+    said = re.match(r'the log says "(.*)"$', fact.meaning)
+    if said:
+        return ", ".join(_lines_with(said[1]))
     file = f"schemas/releases/{module}.py"
     lines = _texts().get(file, [])
     line = next((n for n, text in enumerate(lines, 1) if f'"{fact.name}"' in text), 0) or next(
@@ -51,6 +56,25 @@ def place(fact: Fact) -> str:
     )
     used = ", ".join(_users(file, name)) or "tables only"
     return f"{file}:{line} → {used}"
+
+
+def _lines_with(needle: str) -> Iterator[str]:
+    """Give the first line of each file of the log lines that holds a text."""
+    for file in ("schemas/releases/log_lines.py", "launcher/logs/patterns.py", "launcher/logs/notices.py"):
+        line = next((n for n, text in enumerate(_texts()[file], 1) if needle in text), None)
+        if line is not None:
+            yield f"{file}:{line}"
+
+
+def _row(fact: Fact, module: str) -> str:
+    """Return the place of a fact that is made of a table's row: the row that names the longest part of it."""
+    file = f"schemas/releases/{module.removesuffix('_facts')}{'s' if module == 'connector_facts' else ''}.py"
+    quoted = ((n, word) for n, text in enumerate(_texts().get(file, []), 1) for word in re.findall(r"[\w/.]{4,}", text))
+    named = [
+        (n, word) for n, word in quoted if re.search(rf"(?:^|-){re.escape(word.rpartition('/')[2])}(?:-|$)", fact.name)
+    ]
+    line = next(iter(sorted(named, key=lambda pair: (-len(pair[1]), pair[0]))), (1, ""))[0]
+    return f"{file}:{line}"
 
 
 @cache

@@ -42,12 +42,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--as-of", metavar="RELEASE", choices=list(ASCEND_PAIRS), help="a vllm-ascend of the tables")
     parser.add_argument("--project", choices=get_args(Project), help="look at one project only")
+    parser.add_argument("--between", nargs=2, metavar="RELEASE", help="compare two releases of --project, known or not")
     parser.add_argument("--no-corpus", action="store_true", help="leave our own inputs out, which take half a minute")
     parser.add_argument("--output", metavar="FILE", help="write the list there, where there is anything to say")
     options = parser.parse_args()
+    if options.between and not options.project:
+        parser.error("--between takes --project")
     projects = [options.project] if options.project else list(get_args(Project))
     try:
-        lines = [line for project in projects for line in watch(project, options.as_of, not options.no_corpus)]
+        lines = (
+            list(between(options.project, *options.between, not options.no_corpus))
+            if options.between
+            else [line for project in projects for line in watch(project, options.as_of, not options.no_corpus)]
+        )
     except ReadError as error:
         print(error, file=sys.stderr)
         return 2
@@ -80,6 +87,16 @@ def watch(project: Project, as_of: str | None, corpus: bool) -> Iterator[str]:
     late = [name for name in fresh if Version(name) < Version(known[-1])]
     if late:
         yield f"Older than the newest row, and no rows: {project} {', '.join(late)}."
+
+
+def between(project: Project, old: str, new: str, corpus: bool) -> Iterator[str]:
+    """Give the checklist's lines of one release against another; facts are those of the older one's row.
+
+    Raises:
+        ReadError: one of them cannot be read.
+    """
+    before, after = read(project, old, old), read(project, new, old)
+    yield from checklist(before, after, _verdicts(project, old, before, after) if corpus else ())
 
 
 def known_rows(project: Project, as_of: str | None) -> list[str]:

@@ -190,8 +190,8 @@ class VllmConnector:
     since: str | None = None
     until: str | None = None
     hma_since: str | None = None
-    no_hma: tuple[str, str] | None = None
-    """First and last release of a range in which it lacks the hybrid manager."""
+    no_hma: tuple[str, str | None] | None = None
+    """First and last release (None: the newest) of a range in which it lacks the hybrid manager."""
 
     def exists(self, target: Target) -> bool:
         """Whether ``target``'s vLLM registers it, as far as the bounds are known."""
@@ -201,10 +201,10 @@ class VllmConnector:
 
 
 _VLLM = [
-    VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.33.0")),
+    VllmConnector("ExampleConnector", no_hma=("0.18.0", None)),
     VllmConnector("ExampleHiddenStatesConnector", hma_since="0.22.0"),
     VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
-    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.33.0")),
+    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", None)),
     VllmConnector("LMCacheMPConnector"),
     VllmConnector("NixlConnector", hma_since="0.18.0"),
     VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.24.0"),
@@ -215,9 +215,9 @@ _VLLM = [
     VllmConnector("DecodeBenchConnector", hma_since="0.21.0"),
     VllmConnector("MooncakeConnector", hma_since="0.20.0"),
     VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.22.0"),
-    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.33.0")),
+    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", None)),
     VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.19.0"),
-    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.33.0")),
+    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", None)),
     VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.30.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}
@@ -288,8 +288,8 @@ def supports_hma(name: str, target: Target) -> bool | None:
     return None
 
 
-def _within(target: Target, first: str, last: str) -> bool:
-    return target.vllm_at_least(first) and (not target.vllm_at_least(last) or target.vllm == last)
+def _within(target: Target, first: str, last: str | None) -> bool:
+    return target.vllm_at_least(first) and (last is None or not target.vllm_at_least(last) or target.vllm == last)
 
 
 def class_of_module(module: str, target: Target) -> str | None:
