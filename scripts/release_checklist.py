@@ -69,7 +69,7 @@ def _tables(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
             _item(f"gone: `{name}`" + (f", perhaps now `{renamed[name]}`" if name in renamed else "")) for name in gone
         ]
         lines += [
-            _item(f"otherwise: `{name}`: {_short(before)} → {_short(after)}")
+            _item(f"otherwise: `{name}`: {_change(before, after)}")
             for name, before, after in own
             if before is not None and after is not None
         ]
@@ -97,8 +97,20 @@ def _end(name: str) -> str:
     return "".join(words[-2:]) if len(words) > 2 else name
 
 
+def _change(before: Any, after: Any) -> str:
+    """Return how an entry differs: the parts that do, and of lists what came and went."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+        return "; ".join(f"{key} {_change(before.get(key), after.get(key))}" for key in keys)
+    if isinstance(before, list) and isinstance(after, list):
+        came = [f"+{_short(one)}" for one in after if one not in before]
+        went = [f"-{_short(one)}" for one in before if one not in after]
+        return ", ".join([*came, *went]) or "in another order"
+    return f"{_short(before)} → {_short(after)}"
+
+
 def _short(entry: Any) -> str:
-    text = json.dumps(entry, ensure_ascii=False)
+    text = "none" if entry is None else json.dumps(entry, ensure_ascii=False)
     return f"`{text if len(text) < 90 else text[:90] + '…'}`"
 
 
@@ -121,7 +133,7 @@ def _patched(flag: str, new: Extract) -> str:
 
 def _other(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
     yield (
-        "Options that are overwritten, whatever was written",
+        _title("Options that are overwritten, whatever was written", "overwritten"),
         [
             _item(f"new: `{key}` ← `{made}`")
             for key, made in new["overwritten"].items()
@@ -133,7 +145,7 @@ def _other(old: Extract, new: Extract) -> Iterator[tuple[str, list[str]]]:
     if connectors != old["tables"].get("connectors", {}):
         yield _title("Registered names of classes that are called otherwise", "connectors"), list(_classes(connectors))
     yield (
-        "Built with",
+        _title("Built with", "companions"),
         [
             _item(f"{name}: {old['companions'].get(name, 'not said')} → {value}")
             for name, value in new["companions"].items()

@@ -107,7 +107,7 @@ def _users(own: str, name: str) -> Iterator[str]:
     """Give the codes of rules, and other modules, that name a table's constant."""
     public = {name} | set(_aliases(own, name))
     for file, lines in _texts().items():
-        if file != own and any(re.search(rf"\b{word}\b", line) for line in lines for word in public):
+        if file != own and any(word in line and re.search(rf"\b{word}\b", line) for line in lines for word in public):
             code = re.search(r"/(pd\d{3})_", file)
             yield code[1].upper() if code else file
 
