@@ -16,7 +16,7 @@ from packaging.version import Version
 from pd_launch.schemas.errors import ValueFault
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
-Decider = Literal["--target", "profile", "image", "installed", "newest", "config"]
+Decider = Literal["--target", "profile", "comment", "image", "requirement", "installed", "newest", "config"]
 
 
 class TargetError(ValueFault):

@@ -27,6 +27,8 @@ from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.release_words import comment_faults
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.shell_words import Effort, Scope
@@ -341,6 +343,8 @@ class _Call:
         if len(found.nodes) > MAX_ENGINES:
             found.add_faults([_too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]
+        for source in group.sources.values():
+            found.add_faults(comment_faults(source))
         ascend = is_ascend(found.nodes)
         target = decide(ascend, self.inputs.target, None, found.nodes)
         return Deployment(
@@ -349,7 +353,10 @@ class _Call:
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
-        if any(d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS) for fault in d.faults) for d in self.deployments):
+        if any(
+            d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS, COMMENT) for fault in d.faults)
+            for d in self.deployments
+        ):
             return
         for deployment in self.deployments:
             for source in deployment.sources.values():
@@ -467,7 +474,7 @@ def profile_deployment(
     """Return a profile's deployment: all nodes of both sides, rendered for its target (``single``: see ``render``)."""
     profile = loaded.profile
     deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
-    deployment.faults += loaded.faults
+    deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
     if profile is None:
         deployment.target = given or written_target(loaded.tree) or deployment.target
         return deployment
