@@ -1,76 +1,60 @@
-"""Which release an input is checked against: the first known of --target, profile, image tag, installed, newest."""
+"""Which release an input is checked against: the first known of --target, profile, comment, image, what is installed.
+
+The words of the input itself are read by ``sources/release_words.py`` and ``sources/family_signs.py``.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.launcher.sources.family_signs import signs
+from pd_launch.launcher.sources.release_words import By, mentions
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target, TargetError, ascend_target, newest, vllm_target
+from pd_launch.schemas.values import SourceFile
 
-_ASCEND_NAMES = re.compile(
-    r"Ascend|MooncakeConnectorV1|MooncakeHybrid|MooncakeLayerwise|MooncakeConnectorStoreV1|UCM|Sfa"
-)
-_DEVICE = re.compile(r"/dev/davinci\d")
-_TAG = re.compile(r"(?:^|[/_-])v?(\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?)")
+_NO_FILES: Mapping[str, SourceFile] = {}
 
 
-def families(nodes: list[NodeLaunch]) -> tuple[bool, ...]:
+def families(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile] = _NO_FILES) -> tuple[bool, ...]:
     """Return what an input may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
-    signs = [sign for sign in map(_sign, nodes) if sign is not None]
-    return (True in signs,) if signs else (True, False)
+    said = [sign for node in nodes if (sign := _sign(node, sources)) is not None]
+    return (True in said,) if said else (True, False)
 
 
-def is_ascend(nodes: list[NodeLaunch]) -> bool:
+def is_ascend(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile] = _NO_FILES) -> bool:
     """Whether an input is for Ascend: it says so, or it gives no sign at all."""
-    return families(nodes)[0]
+    return families(nodes, sources)[0]
 
 
-def _sign(node: NodeLaunch) -> bool | None:
-    if node.hardware is not None:
-        return node.hardware.ascend
-    if any(name.startswith(("HCCL_", "ASCEND_", "VLLM_ASCEND_")) for name in node.env):
-        return True
-    if any(c.name and _ASCEND_NAMES.search(c.name) for c in connectors(node.kv_transfer)):
-        return True
-    if any(name.startswith(("CUDA_", "NCCL_", "VLLM_CPU_")) for name in node.env):
-        return False
-    container = node.container
-    if container is None:
-        return None
-    if any(isinstance(d.value, str) and _DEVICE.match(d.value) for d in container.devices):
-        return True
-    if any(name.startswith("huawei.com/") for name in container.resources):
-        return True
-    image = container.image.string() if container.image else None
-    if image and "ascend" in image.lower():
-        return True
-    if (image and "vllm" in image.lower()) or any(name.startswith("nvidia.com/") for name in container.resources):
-        return False
-    return None
+def _sign(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> bool | None:
+    if node.hardware is None and (named := _of("comment", [node], sources)):
+        return named[0].is_ascend
+    return signs(node, sources).is_ascend
 
 
-def decide(ascend: bool, given: Target | None, profile: Target | None, nodes: list[NodeLaunch]) -> Target:
+def decide(
+    ascend: bool,
+    given: Target | None,
+    profile: Target | None,
+    nodes: Sequence[NodeLaunch],
+    sources: Mapping[str, SourceFile] = _NO_FILES,
+) -> Target:
     """Return the target. One of the wrong family is passed over, unless ``--target`` is the only word there is."""
     hardware = any(node.hardware is not None for node in nodes)
-    for target in (given, profile):
+    said = [target for target in _of("comment", nodes, sources) if target.is_ascend == ascend]
+    asked = given is not None and given.decided_by == "--target"
+    for target in (given if asked else None, profile, *said, given):
         if target is not None and (target.is_ascend == ascend or (target is given and not hardware)):
             return target
-    return _of_image(ascend, nodes) or _installed(ascend) or newest(ascend)
+    words: tuple[By, By] = ("image", "requirement")
+    found = [target for by in words for target in _of(by, nodes, sources) if target.is_ascend == ascend]
+    return found[0] if found else _installed(ascend) or newest(ascend)
 
 
-def _of_image(ascend: bool, nodes: list[NodeLaunch]) -> Target | None:
-    make = ascend_target if ascend else vllm_target
-    for node in nodes:
-        image = node.container.image.string() if node.container and node.container.image else None
-        name, _, tag = (image or "").rpartition(":")
-        if "vllm" in name.lower() and (match := _TAG.search(f"/{tag}")):
-            try:
-                return make(match[1], "image")
-            except TargetError:
-                continue
-    return None
+def _of(by: By, nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile]) -> list[Target]:
+    return [m.target for node in nodes for m in mentions(node, sources) if m.by == by and m.target is not None]
 
 
 def _installed(ascend: bool) -> Target | None:

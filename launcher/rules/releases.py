@@ -46,7 +46,7 @@ def hits_of(rule: Rule, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _rows(deployment: Deployment) -> Iterator[Target]:
-    for ascend in families(deployment.nodes):
+    for ascend in families(deployment.nodes, deployment.sources):
         make, rows = (ascend_target, list(ASCEND_PAIRS)) if ascend else (vllm_target, VLLM_RELEASES)
         for row in reversed(rows):
             yield make(row, deployment.target.decided_by)

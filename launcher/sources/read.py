@@ -345,8 +345,8 @@ class _Call:
             del found.nodes[MAX_ENGINES:]
         for source in group.sources.values():
             found.add_faults(comment_faults(source))
-        ascend = is_ascend(found.nodes)
-        target = decide(ascend, self.inputs.target, None, found.nodes)
+        ascend = is_ascend(found.nodes, group.sources)
+        target = decide(ascend, self.inputs.target, None, found.nodes, group.sources)
         return Deployment(
             target, found.nodes, found.faults, group.sources, found.proxies, self.inputs.host, ascend, forms=found.forms
         )
