@@ -1,26 +1,24 @@
-"""Which release an engine is checked for: what the call says, what the input says, what is installed, or unknown."""
+"""Which release an engine is checked for: what the call says, what the input says, what is installed, or unknown.
+
+The words of the input itself are read by ``sources/release_words.py`` and ``sources/family_signs.py``.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pd_launch.schemas.kv_transfer import connectors
+from pd_launch.launcher.sources.family_signs import signs
+from pd_launch.launcher.sources.image_names import image_name
+from pd_launch.launcher.sources.release_words import Mention, comment_above, mentions
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.target import Choice, Decider, Target, TargetError, ascend_target, newest_final, vllm_target
 from pd_launch.schemas.values import SourceFile
 
 if TYPE_CHECKING:
     from pd_launch.schemas.profile import Profile
-
-_ASCEND_NAMES = re.compile(
-    r"Ascend|MooncakeConnectorV1|MooncakeHybrid|MooncakeLayerwise|MooncakeConnectorStoreV1|UCM|Sfa"
-)
-_DEVICE = re.compile(r"/dev/davinci\d")
-_TAG = re.compile(r"(?:^|[/_-])v?(\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,8 @@ class Given:
     option: Target | None = None
     config: Target | None = None
     installed: tuple[Target, ...] = ()
+    comment: Target | None = None
+    """What a comment says where a profile is named."""
 
     @classmethod
     def of(cls, option: Target | None, config: Target | None, host: Mapping[str, Any] | None) -> Given:
@@ -42,18 +42,18 @@ NOTHING_GIVEN = Given()
 
 def choose(node: NodeLaunch, sources: Mapping[str, SourceFile], given: Given) -> Choice:
     """Return what an engine is checked for."""
-    possible = families(node, sources)
+    said = mentions(node, sources)
+    possible = families(node, sources, said)
     fixed = node.hardware is not None
     if given.option is not None and (given.option.is_ascend in possible or not fixed):
         return Choice(given.option, (given.option.is_ascend,))
-    said = list(_said(node, sources))
-    ordered = [
-        *(target for target in said if target.decided_by == "comment"),
-        *([given.config] if given.config is not None else []),
-        *(target for target in said if target.decided_by != "comment"),
-        *given.installed,
-    ]
-    return decided(ordered, possible)
+    comments, others = _targets(said, "comment"), _targets(said, "image", "requirement")
+    config = [given.config] if given.config is not None else []
+    return decided([*comments, *config, *others, *given.installed], possible)
+
+
+def _targets(said: Sequence[Mention], *by: Decider) -> list[Target]:
+    return [mention.target for mention in said if mention.by in by and mention.target is not None]
 
 
 def decided(ordered: Iterable[Target], possible: Sequence[bool]) -> Choice:
@@ -68,11 +68,14 @@ def assumed(ascend: bool) -> Target:
 
 
 def in_profile(source: SourceFile, profile: Profile | None, given: Given) -> Iterator[Target]:
-    """Iterate over the releases that decide behind the profile's own key: configuration, image, what is installed."""
-    if given.config is not None:
-        yield given.config
-    if profile is not None and profile.container is not None and profile.container.image is not None:
-        yield from _of_image(profile.container.image)
+    """Iterate over what decides behind a profile's own key: a comment, configuration, image, what is installed."""
+    comment = comment_above(source, 1)
+    named = [comment.target if comment is not None else None, given.comment, given.config]
+    yield from (target for target in named if target is not None)
+    image = profile.container.image if profile is not None and profile.container is not None else None
+    said = image_name(image or "")
+    if said.ascend is not None and said.version is not None:
+        yield from _made(ascend_target if said.ascend else vllm_target, said.version, "image")
     yield from given.installed
 
 
@@ -104,47 +107,12 @@ def file_choices(deployment: Deployment) -> Iterator[tuple[str, Choice]]:
         yield next(iter(deployment.sources), ""), whole
 
 
-def families(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> tuple[bool, ...]:
+def families(node: NodeLaunch, sources: Mapping[str, SourceFile], said: Sequence[Mention]) -> tuple[bool, ...]:
     """Return what an engine may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
-    sign = _sign(node)
-    return (True, False) if sign is None else (sign,)
-
-
-def _sign(node: NodeLaunch) -> bool | None:
-    if node.hardware is not None:
-        return node.hardware.ascend
-    if any(name.startswith(("HCCL_", "ASCEND_", "VLLM_ASCEND_")) for name in node.env):
-        return True
-    if any(c.name and _ASCEND_NAMES.search(c.name) for c in connectors(node.kv_transfer)):
-        return True
-    if any(name.startswith(("CUDA_", "NCCL_", "VLLM_CPU_")) for name in node.env):
-        return False
-    container = node.container
-    if container is None:
-        return None
-    if any(isinstance(d.value, str) and _DEVICE.match(d.value) for d in container.devices):
-        return True
-    if any(name.startswith("huawei.com/") for name in container.resources):
-        return True
-    image = container.image.string() if container.image else None
-    if image and "ascend" in image.lower():
-        return True
-    if (image and "vllm" in image.lower()) or any(name.startswith("nvidia.com/") for name in container.resources):
-        return False
-    return None
-
-
-def _said(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> Iterator[Target]:
-    """Iterate over the releases that the input names for an engine, the one that counts first."""
-    image = node.container.image.string() if node.container and node.container.image else None
-    yield from _of_image(image or "")
-
-
-def _of_image(image: str) -> Iterator[Target]:
-    name, _, tag = image.rpartition(":")
-    if "vllm" in name.lower() and (match := _TAG.search(f"/{tag}")):
-        make = ascend_target if "ascend" in name.lower() else vllm_target
-        yield from _made(make, match[1], "image")
+    comment = next((mention for mention in said if mention.by == "comment" and mention.ascend is not None), None)
+    if node.hardware is None and comment is not None and comment.ascend is not None:
+        return (comment.ascend,)
+    return signs(node, sources).families
 
 
 def _installed(host: Mapping[str, Any]) -> Iterator[Target]:

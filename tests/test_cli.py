@@ -365,6 +365,7 @@ def test_what_commands_import(tmp_path: Path, args: tuple[str, ...], names: set[
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    command = f'"{sys.executable}" -m pd_launch decode --profile a3-dp2tp8 --target 0.30.0rc2 --dry-run | true; echo "${{PIPESTATUS[0]}}"'
+    plan = "decode --profile a3-dp2tp8 --target 0.30.0rc2 --dry-run"
+    command = f'"{sys.executable}" -m pd_launch {plan} | true; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stderr == "" and done.stdout.strip() in ("0", "141")

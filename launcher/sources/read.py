@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.engines import (
     Finish,
+    Followed,
     Found,
     inside,
     into_containers,
@@ -28,6 +30,8 @@ from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.release_words import comment_above, comment_faults
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.shell_words import Effort, Scope
@@ -282,18 +286,28 @@ class _Call:
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
-        for name in found.profiles:
+        for followed in found.profiles:
+            name = followed.name
             source = self.templates.get(name.value.rpartition("/")[2]) or self.named_profile(name, found)
             if source is None:
                 continue
             documents, faults = parse_yaml(source)
             if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
-                self.profile(validate(source, documents[0], faults))
+                self.profile(validate(source, documents[0], faults), self.said_of(followed))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
 
-    def profile(self, loaded: LoadedProfile) -> None:
-        deployment = profile_deployment(loaded, self.inputs.given, self.inputs.host)
+    def said_of(self, followed: Followed) -> Given:
+        """Return what is given for a profile that a command names: its own --target, and a comment above it."""
+        given, name = self.inputs.given, followed.name
+        if followed.target is not None and given.option is None:
+            with suppress(TargetError):  # it is not known, or refused when it is started
+                given = replace(given, option=parse_target(followed.target.value))
+        mention = comment_above(name.source, name.origin().line)
+        return replace(given, comment=mention.target if mention is not None else None)
+
+    def profile(self, loaded: LoadedProfile, given: Given | None = None) -> None:
+        deployment = profile_deployment(loaded, given or self.inputs.given, self.inputs.host)
         deployment.require_target = self.inputs.require_target
         self.deployments.append(deployment)
 
@@ -354,6 +368,8 @@ class _Call:
         if len(found.nodes) > MAX_ENGINES:
             found.add_faults([_too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]
+        for source in group.sources.values():
+            found.add_faults(comment_faults(source))
         given = self.inputs.given
         for node in found.nodes:
             node.choice = choose(node, group.sources, given)
@@ -374,7 +390,10 @@ class _Call:
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
-        if any(d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS) for fault in d.faults) for d in self.deployments):
+        if any(
+            d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS, COMMENT) for fault in d.faults)
+            for d in self.deployments
+        ):
             return
         for deployment in self.deployments:
             for source in deployment.sources.values():
@@ -475,8 +494,13 @@ def _is_python(source: SourceFile) -> bool:
     return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
 
 
+_COMMENTS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
+
+
 def _opens_like_yaml(text: str) -> bool:
-    head = text.lstrip("\ufeff \n")[:200]
+    """Whether the first line of a text that is no comment is one with which a known form begins."""
+    begins = _COMMENTS.match(text)
+    head = text[begins.end() if begins else 0 :][:200]
     return head.startswith(
         ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
     )
@@ -515,7 +539,7 @@ def profile_deployment(
 
 def _rendered(loaded: LoadedProfile, target: Target, host: dict[str, Any] | None, single: bool) -> Deployment:
     deployment = Deployment(target, sources={loaded.source.path: loaded.source}, host=host, ascend=target.is_ascend)
-    deployment.faults += loaded.faults
+    deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
     for side in ("prefill", "decode") if loaded.profile is not None else ():
         rendered = render(loaded, side, target, single)
         deployment.nodes += rendered.launches
