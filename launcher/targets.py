@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from pd_launch.launcher.sources.family_signs import signs
-from pd_launch.launcher.sources.release_words import By, mentions
+from pd_launch.launcher.sources.release_words import By, comment_above, mentions
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.target import Target, TargetError, ascend_target, newest, vllm_target
 from pd_launch.schemas.values import SourceFile
@@ -20,6 +20,8 @@ _NO_FILES: Mapping[str, SourceFile] = {}
 def families(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile] = _NO_FILES) -> tuple[bool, ...]:
     """Return what an input may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
     said = [sign for node in nodes if (sign := _sign(node, sources)) is not None]
+    if not nodes:
+        said = [target.is_ascend for target in _alone(sources)[:1]]
     return (True in said,) if said else (True, False)
 
 
@@ -43,7 +45,8 @@ def decide(
 ) -> Target:
     """Return the target. One of the wrong family is passed over, unless ``--target`` is the only word there is."""
     hardware = any(node.hardware is not None for node in nodes)
-    said = [target for target in _of("comment", nodes, sources) if target.is_ascend == ascend]
+    said = _of("comment", nodes, sources) if nodes else _alone(sources)
+    said = [target for target in said if target.is_ascend == ascend]
     asked = given is not None and given.decided_by == "--target"
     for target in (given if asked else None, profile, *said, given):
         if target is not None and (target.is_ascend == ascend or (target is given and not hardware)):
@@ -55,6 +58,12 @@ def decide(
 
 def _of(by: By, nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile]) -> list[Target]:
     return [m.target for node in nodes for m in mentions(node, sources) if m.by == by and m.target is not None]
+
+
+def _alone(sources: Mapping[str, SourceFile]) -> list[Target]:
+    """Return what comments say in files that hold no engine themselves, as a unit that starts a profile."""
+    found = [comment_above(source, 1) for source in sources.values()]
+    return [mention.target for mention in found if mention is not None and mention.target is not None]
 
 
 def _installed(ascend: bool) -> Target | None:
