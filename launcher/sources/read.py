@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.engines import (
     Finish,
+    Followed,
     Found,
     inside,
     into_containers,
@@ -28,7 +30,7 @@ from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release_words import FAULT as COMMENT
-from pd_launch.launcher.sources.release_words import comment_faults
+from pd_launch.launcher.sources.release_words import comment_above, comment_faults
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.shell_words import Effort, Scope
@@ -275,16 +277,27 @@ class _Call:
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
-        for name in found.profiles:
+        for followed in found.profiles:
+            name = followed.name
             source = self.templates.get(name.value.rpartition("/")[2]) or self.named_profile(name, found)
             if source is None:
                 continue
             documents, faults = parse_yaml(source)
             if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
                 loaded = validate(source, documents[0], faults)
-                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+                given, comment = self.said_of(followed)
+                self.deployments.append(profile_deployment(loaded, given, self.inputs.host, comment=comment))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
+
+    def said_of(self, followed: Followed) -> tuple[Target | None, Target | None]:
+        """Return what is given as a followed profile's target, and what a comment above its command says."""
+        given, name = self.inputs.target, followed.name
+        if followed.target is not None and (given is None or given.decided_by != "--target"):
+            with suppress(TargetError):  # it is not known, or refused when it is started
+                given = parse_target(followed.target.value)
+        mention = comment_above(name.source, name.origin().line)
+        return given, mention.target if mention else None
 
     def named_profile(self, name: Text, found: Found) -> SourceFile | None:
         """Return the profile that an input names, where it may be opened; else say why it is not, or nothing."""
@@ -457,8 +470,13 @@ def _is_python(source: SourceFile) -> bool:
     return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
 
 
+_COMMENTS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
+
+
 def _opens_like_yaml(text: str) -> bool:
-    head = text.lstrip("\ufeff \n")[:200]
+    """Whether the first line of a text that is no comment is one with which a known form begins."""
+    begins = _COMMENTS.match(text)
+    head = text[begins.end() if begins else 0 :][:200]
     return head.startswith(
         ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
     )
@@ -469,17 +487,24 @@ def _is_profile(tree: Node) -> bool:
 
 
 def profile_deployment(
-    loaded: LoadedProfile, given: Target | None, host: dict[str, Any] | None, single: bool = False
+    loaded: LoadedProfile,
+    given: Target | None,
+    host: dict[str, Any] | None,
+    single: bool = False,
+    comment: Target | None = None,
 ) -> Deployment:
-    """Return a profile's deployment: all nodes of both sides, rendered for its target (``single``: see ``render``)."""
+    """Return a profile's deployment: all nodes of both sides, rendered for its target.
+
+    ``single``: see ``render``; ``comment`` is what a comment says where the profile is named.
+    """
     profile = loaded.profile
     deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
     deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
     if profile is None:
-        deployment.target = given or written_target(loaded.tree) or deployment.target
+        deployment.target = given or written_target(loaded.tree) or comment or deployment.target
         return deployment
     deployment.ascend = profile.hardware_kind().ascend
-    deployment.target = target_of(loaded, given)
+    deployment.target = target_of(loaded, given, comment)
     for side in ("prefill", "decode"):
         rendered = render(loaded, side, deployment.target, single)
         deployment.nodes += rendered.launches
@@ -496,14 +521,14 @@ def written_target(tree: Node) -> Target | None:
         return None
 
 
-def target_of(loaded: LoadedProfile, given: Target | None) -> Target:
-    """Return the release that a valid profile is rendered for."""
+def target_of(loaded: LoadedProfile, given: Target | None, comment: Target | None = None) -> Target:
+    """Return the release that a valid profile is rendered for; ``comment`` is what stands where it is named."""
     assert loaded.profile is not None
     profile = loaded.profile
     ascend = profile.hardware_kind().ascend
-    if given is not None and given.is_ascend != ascend:
-        given = None
-    written = profile.release()
-    if written is not None and written.is_ascend != ascend:
-        written = None
-    return decide(ascend, given, written, [])
+    own = comment_above(loaded.source, 1)
+    fitting = [
+        target if target is not None and target.is_ascend == ascend else None
+        for target in (given, profile.release(), own.target if own else None, comment)
+    ]
+    return decide(ascend, fitting[0], next((target for target in fitting[1:] if target is not None), None), [])
