@@ -375,7 +375,7 @@ class _Call:
         given = self.inputs.given
         for node in found.nodes:
             node.choice = choose(node, group.sources, given)
-        choice = choice_of(found.nodes, given)
+        choice = choice_of(found.nodes, group.sources, given)
         target = choice.leads[0]
         return Deployment(
             target,
