@@ -14,6 +14,7 @@ from typing import Literal
 
 from packaging.version import Version
 
+from pd_launch.schemas.build import ReadBuild
 from pd_launch.schemas.errors import ValueFault
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
@@ -51,12 +52,14 @@ class Target:
     """A release to check against.
 
     ``vllm_ascend`` and ``vllm`` are rows of the tables; ``asked`` is what was asked for, where it is no row itself.
+    ``build`` is a build whose own files were read: what they say counts instead of the rows' tables.
     """
 
     vllm_ascend: str | None
     vllm: str
     decided_by: Decider
     asked: str | None = None
+    build: ReadBuild | None = None
 
     @property
     def is_ascend(self) -> bool:
@@ -76,6 +79,13 @@ class Target:
         return release(self.vllm) >= release(text)
 
     @property
+    def written(self) -> str:
+        """It as ``--target`` takes it: ``vllm==0.32.0``, or a build's path."""
+        if self.decided_by == "path" and self.build is not None:
+            return self.build.path
+        return f"vllm-ascend=={self.vllm_ascend}" if self.vllm_ascend else f"vllm=={self.vllm}"
+
+    @property
     def row(self) -> str:
         """The row of its family's table."""
         return self.vllm_ascend or self.vllm
@@ -85,6 +95,8 @@ class Target:
         return replace(self, decided_by=decided_by)
 
     def __str__(self) -> str:
+        if self.build is not None:
+            return f"{'vllm-ascend' if self.is_ascend else 'vLLM'} {self.build.shown(self.is_ascend)}"
         return f"vllm-ascend {self.vllm_ascend}" if self.vllm_ascend else f"vLLM {self.vllm}"
 
 
