@@ -12,6 +12,7 @@ from pd_launch.launcher.builds.classes import OPAQUE, Class, Hint
 from pd_launch.launcher.builds.files import Files, Limit
 
 BUILTINS = frozenset({"int", "float", "str", "bool", "dict", "list", "set", "tuple", "object", "bytes", "type"})
+_MOST_FACTOR = 1 << 64
 MOST_STEPS = 1_000_000
 """Steps of the reader in one build; a release takes 60,000. Only a hostile one goes on and on."""
 
@@ -203,7 +204,8 @@ def _product(expression: ast.expr) -> Any:
         return expression.value if isinstance(expression.value, (int, float)) else OPAQUE
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mult):
         left, right = _product(expression.left), _product(expression.right)
-        return OPAQUE if OPAQUE in (left, right) else left * right
+        known = OPAQUE not in (left, right) and max(abs(left), abs(right)) < _MOST_FACTOR
+        return left * right if known else OPAQUE
     return OPAQUE
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
+from pd_launch.launcher.config import Config
 from pd_launch.launcher.report.text import clean
-from pd_launch.schemas.target import Target, TargetError, parse_target
+from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.values import SourceFile
 
 USAGE = 2
 STDIN = "<stdin>"
-_OPTION = ("--target", "path")
 MAX_FILE = 32 * 1024 * 1024
 
 
@@ -105,10 +105,24 @@ def say_unread(unread: Iterable[str]) -> None:
         click.echo(f"pd-launch: {clean(line)}", err=True)
 
 
-def say_passed_over(given: Target | None, used: Iterable[Target]) -> None:
+def config_target(config: Config) -> Target | None:
+    """Return the target of the configuration file.
+
+    Raises:
+        click.ClickException: it is none.
+    """
+    try:
+        return None if config.target is None else parse_target(config.target, "config")
+    except TargetError as error:
+        raise click.ClickException(clean(f"{config.path}: target: {error}")) from None
+
+
+def say_passed_over(given: Target | None, used: Iterable[Choice]) -> None:
     """Say on standard error where ``--target`` does not fit an input, which is then checked for another release."""
-    for target in dict.fromkeys(target for target in used if given is not None and target.decided_by not in _OPTION):
-        click.echo(f"pd-launch: --target {given} does not fit this input: {target} is used", err=True)
+    for choice in dict.fromkeys(used) if given is not None else ():
+        if choice.decided is None or choice.decided.decided_by not in ("--target", "path"):
+            shown = choice.decided or " or ".join(str(lead) for lead in choice.leads)
+            click.echo(f"pd-launch: --target {given} does not fit this input: {shown} is used", err=True)
 
 
 def locale_language() -> str:
@@ -129,6 +143,22 @@ def host_option(host: bool, path: str | None) -> dict[str, Any] | None:
     from pd_launch.launcher import host as host_module
 
     return host_module.host_facts()
+
+
+def installed_option(host: bool, facts: str | None, program: str | None = None) -> Target | None:
+    """Return the build that this machine has installed, where ``--host`` or a launch asks for it.
+
+    ``program`` is the ``vllm`` that a launch starts. A file of facts (``--host-facts``) names versions of its own.
+    """
+    if not host or facts is not None:
+        return None
+    from pd_launch.launcher.builds import installed_build, target_of
+
+    build = installed_build(program)
+    if build is None:
+        return None
+    say_unread(build.unread)
+    return target_of(build, "installed")
 
 
 def load_facts(path: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import click
 
 from pd_launch.launcher.commands.common import (
     USAGE,
+    installed_option,
     load_facts,
     locale_language,
     parse_target_option,
@@ -25,6 +26,7 @@ from pd_launch.launcher.report.text import TextReport, clean, width
 from pd_launch.launcher.run import Refused
 from pd_launch.launcher.secrets import all_secrets
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError, find_profile, load_profile
+from pd_launch.launcher.targets import file_choices
 from pd_launch.schemas.finding import Summary, TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
@@ -51,13 +53,15 @@ def doctor_command(options: DoctorOptions) -> int:
     lang = options.lang or locale_language()
     target = parse_target_option(options.target)
     facts = load_facts(options.host_facts) if options.host_facts else all_facts()
+    installed = installed_option(True, options.host_facts)
     if options.profile is None:
-        examination = examine_host(facts, target, lang)
+        examination = examine_host(facts, target, lang, installed)
     else:
         try:
             loaded = load_profile(read_source(str(find_profile(options.profile))), options.settings)
             subject = Subject(options.side, options.node_rank)
-            examination = examine_profile(loaded, facts, target, subject, lang, options.host_facts is None)
+            here = options.host_facts is None
+            examination = examine_profile(loaded, facts, target, subject, lang, here, installed)
         except (ProfileNotFound, SettingError) as error:
             raise click.ClickException(clean(str(error))) from None
         except Refused as refused:
@@ -100,5 +104,5 @@ def _text(examination: Examination, color: str, lang: str) -> str:
     secrets = all_secrets([deployment])
     report = TextReport(deployment.sources, use_colour(color, sys.stdout), lang, secrets)
     summary = Summary.of(examination.findings, len(deployment.sources))
-    shown = report.render(examination.findings, summary, [deployment.target])
+    shown = report.render(examination.findings, summary, list(dict.fromkeys(file_choices(deployment))))
     return "\n".join([*lines, "", shown]) + "\n"

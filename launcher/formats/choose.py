@@ -16,8 +16,10 @@ from pd_launch.launcher.formats.unit_words import Given, UnitWord
 from pd_launch.launcher.launch import Launch
 from pd_launch.launcher.run import own_command
 from pd_launch.launcher.sources.profile import SHIPPED
+from pd_launch.launcher.sources.release_words import target_comment
 from pd_launch.launcher.start import default_grace
 from pd_launch.schemas.profile import Profile
+from pd_launch.schemas.target import Target
 
 STOP_MARGIN = 10
 
@@ -72,12 +74,27 @@ def _profile_word(launch: Launch) -> str:
     return path.stem if path.parent == SHIPPED else str(path.absolute())
 
 
+def with_target(text: str, target: Target) -> str:
+    """Return a rendered form with the comment by which a check of it knows its release, behind ``#!`` where it has one.
+
+    Without it, what was rendered for one release would be judged as the newest one's.
+    """
+    first, end, rest = text.partition("\n")
+    comment = f"{target_comment(target)}\n"
+    return f"{first}{end}{comment}{rest}" if first.startswith("#!") else f"{comment}{text}"
+
+
+def _carrying(form: Callable[[Launch], str]) -> Callable[[Launch], str]:
+    return lambda launch: with_target(form(launch), launch.deployment.target)
+
+
 TEXTS: dict[str, Callable[[Launch], str]] = {
-    "shell": _shell,
-    "docker": _docker,
-    "compose": _compose,
-    "k8s": _k8s,
-    "systemd": _systemd,
+    "shell": _carrying(_shell),
+    "docker": _carrying(_docker),
+    "compose": _carrying(_compose),
+    "k8s": _carrying(_k8s),
+    "systemd": _carrying(_systemd),
 }
+"""Each form carries its target as a comment; the plan as JSON, which has no comments, has it as ``target``."""
 WHOLE = ("compose", "k8s")
 """Forms that describe all nodes of both sides."""

@@ -42,6 +42,13 @@ class Nested(NamedTuple):
         return Scope(Journal({name: variable.value.text or hole for name, variable in self.env.items()}))
 
 
+class Followed(NamedTuple):
+    """A profile that a command of pd-launch names, and the ``--target`` that it is given with it."""
+
+    name: Text
+    target: Text | None = None
+
+
 @dataclass
 class Found:
     """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
@@ -54,7 +61,7 @@ class Found:
     idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
     """Containers that are started without an engine, with the scripts that their command names."""
     online_dp: list[list[Text]] = field(default_factory=list)
-    profiles: list[Text] = field(default_factory=list)
+    profiles: list[Followed] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
     said: set[Fault] = field(default_factory=set)
@@ -165,13 +172,20 @@ def own_worker(node: NodeLaunch) -> None:
         node.side = "prefill" if prefill else "decode"
 
 
-def _profiles(words: Sequence[Text]) -> list[Text]:
+def _profiles(words: Sequence[Text]) -> list[Followed]:
     """Return the profiles that ``pd-launch decode --profile X`` names."""
     values = [word.value for word in words]
     if values[:1] and values[0].rpartition("/")[2] == "pd-launch" and values[1:2] in (["decode"], ["prefill"]):
-        named = [words[i + 1] for i, value in enumerate(values[:-1]) if value == "--profile"]
-        return named + [word.part(10, len(word.value)) for word in words if word.value.startswith("--profile=")]
+        own = words[: values.index("--")] if "--" in values else words
+        targets = _given_as("--target", own)
+        return [Followed(name, targets[-1] if targets else None) for name in _given_as("--profile", own)]
     return []
+
+
+def _given_as(option: str, words: Sequence[Text]) -> list[Text]:
+    """Return the values of an option, ``--option X`` and ``--option=X``."""
+    found = [behind for word, behind in pairwise(words) if word.value == option]
+    return found + [w.part(len(option) + 1, len(w.value)) for w in words if w.value.startswith(f"{option}=")]
 
 
 def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:

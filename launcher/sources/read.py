@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any
 
 from pd_launch.launcher import budget
@@ -15,6 +17,7 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.engines import (
     Finish,
+    Followed,
     Found,
     inside,
     into_containers,
@@ -27,6 +30,8 @@ from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.release_words import comment_above, comment_faults
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.shell_words import Effort, Scope
@@ -34,10 +39,10 @@ from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.launcher.targets import decide, is_ascend
+from pd_launch.launcher.targets import NOTHING_GIVEN, Given, assumed, choice_of, choose, decided, in_profile
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
-from pd_launch.schemas.target import Target, TargetError, newest, parse_target
+from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
@@ -55,14 +60,25 @@ class Inputs:
     files: list[SourceFile]
     command: list[str] = field(default_factory=list)
     target: Target | None = None
+    config: Target | None = None
+    """The target of the configuration file, which counts behind what the input itself says."""
+    require_target: bool = False
+    """Whether an engine whose release nothing decides is an error."""
     host: dict[str, Any] | None = None
     separate: bool = False
     max_size: int = MAX_SIZE
     """Bytes of a file, or of one document of a YAML file, that are read."""
     large: frozenset[str] = frozenset()
     """Files of ``files`` that were too large even to be held."""
+    installed: Target | None = None
+    """The build that this machine has installed, where it counts."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
+
+    @property
+    def given(self) -> Given:
+        """What decides the release beside the input."""
+        return Given.of(self.target, self.config, self.host, self.installed)
 
     def unique(self) -> list[SourceFile]:
         """Return the files, each path once."""
@@ -181,8 +197,7 @@ class _Call:
         tree = documents[0] if documents else None
         if tree is not None and _is_profile(tree):
             if source.path not in self.seen_profiles():  # a script before it may start it
-                loaded = validate(source, tree, faults)
-                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+                self.profile(validate(source, tree, faults))
             return True
         own = _Group(sources={source.path: source})
         own.found.faults += faults
@@ -273,16 +288,30 @@ class _Call:
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
-        for name in found.profiles:
+        for followed in found.profiles:
+            name = followed.name
             source = self.templates.get(name.value.rpartition("/")[2]) or self.named_profile(name, found)
             if source is None:
                 continue
             documents, faults = parse_yaml(source)
             if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
-                loaded = validate(source, documents[0], faults)
-                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+                self.profile(validate(source, documents[0], faults), self.said_of(followed))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
+
+    def said_of(self, followed: Followed) -> Given:
+        """Return what is given for a profile that a command names: its own --target, and a comment above it."""
+        given, name = self.inputs.given, followed.name
+        if followed.target is not None and given.option is None:
+            with suppress(TargetError):  # it is not known, or refused when it is started
+                given = replace(given, option=parse_target(followed.target.value))
+        mention = comment_above(name.source, name.origin().line)
+        return replace(given, comment=mention.target if mention is not None else None)
+
+    def profile(self, loaded: LoadedProfile, given: Given | None = None) -> None:
+        deployment = profile_deployment(loaded, given or self.inputs.given, self.inputs.host)
+        deployment.require_target = self.inputs.require_target
+        self.deployments.append(deployment)
 
     def named_profile(self, name: Text, found: Found) -> SourceFile | None:
         """Return the profile that an input names, where it may be opened; else say why it is not, or nothing."""
@@ -341,15 +370,32 @@ class _Call:
         if len(found.nodes) > MAX_ENGINES:
             found.add_faults([_too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]
-        ascend = is_ascend(found.nodes)
-        target = decide(ascend, self.inputs.target, None, found.nodes)
+        for source in group.sources.values():
+            found.add_faults(comment_faults(source))
+        given = self.inputs.given
+        for node in found.nodes:
+            node.choice = choose(node, group.sources, given)
+        choice = choice_of(found.nodes, group.sources, given)
+        target = choice.leads[0]
         return Deployment(
-            target, found.nodes, found.faults, group.sources, found.proxies, self.inputs.host, ascend, forms=found.forms
+            target,
+            found.nodes,
+            found.faults,
+            group.sources,
+            found.proxies,
+            self.inputs.host,
+            target.is_ascend,
+            found.forms,
+            choice,
+            require_target=self.inputs.require_target,
         )
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
-        if any(d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS) for fault in d.faults) for d in self.deployments):
+        if any(
+            d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS, COMMENT) for fault in d.faults)
+            for d in self.deployments
+        ):
             return
         for deployment in self.deployments:
             for source in deployment.sources.values():
@@ -450,8 +496,13 @@ def _is_python(source: SourceFile) -> bool:
     return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
 
 
+_COMMENTS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
+
+
 def _opens_like_yaml(text: str) -> bool:
-    head = text.lstrip("\ufeff \n")[:200]
+    """Whether the first line of a text that is no comment is one with which a known form begins."""
+    begins = _COMMENTS.match(text)
+    head = text[begins.end() if begins else 0 :][:200]
     return head.startswith(
         ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
     )
@@ -462,22 +513,49 @@ def _is_profile(tree: Node) -> bool:
 
 
 def profile_deployment(
-    loaded: LoadedProfile, given: Target | None, host: dict[str, Any] | None, single: bool = False
+    loaded: LoadedProfile,
+    given: Given = NOTHING_GIVEN,
+    host: dict[str, Any] | None = None,
+    single: bool = False,
+    assume: bool = False,
 ) -> Deployment:
-    """Return a profile's deployment: all nodes of both sides, rendered for its target (``single``: see ``render``)."""
-    profile = loaded.profile
-    deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
-    deployment.faults += loaded.faults
-    if profile is None:
-        deployment.target = given or written_target(loaded.tree) or deployment.target
-        return deployment
-    deployment.ascend = profile.hardware_kind().ascend
-    deployment.target = target_of(loaded, given)
-    for side in ("prefill", "decode"):
-        rendered = render(loaded, side, deployment.target, single)
+    """Return a profile's deployment: all nodes of both sides, rendered for its release.
+
+    Args:
+        loaded: the profile.
+        given: what decides the release beside the profile.
+        host: facts of the host.
+        single: see ``render``.
+        assume: whether one release is taken where nothing decides; otherwise it is rendered for each that is possible.
+    """
+    choice = profile_choice(loaded, given)
+    if choice.decided is None and assume:
+        target = assumed(choice.families[0])
+        choice = Choice(target, (target.is_ascend,))
+    deployment = _rendered(loaded, choice.leads[0], host, single)
+    deployment.choice = choice
+    if choice.decided is None:
+        deployment.renderer = lru_cache(maxsize=None)(partial(_rendered, loaded, host=host, single=single))
+    return deployment
+
+
+def _rendered(loaded: LoadedProfile, target: Target, host: dict[str, Any] | None, single: bool) -> Deployment:
+    deployment = Deployment(target, sources={loaded.source.path: loaded.source}, host=host, ascend=target.is_ascend)
+    deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
+    for side in ("prefill", "decode") if loaded.profile is not None else ():
+        rendered = render(loaded, side, target, single)
         deployment.nodes += rendered.launches
         deployment.faults += rendered.faults
     return deployment
+
+
+def profile_choice(loaded: LoadedProfile, given: Given) -> Choice:
+    """Return the release that a profile is rendered for, or may be rendered for."""
+    profile = loaded.profile
+    written = written_target(loaded.tree) if profile is None else profile.release()
+    possible = (True, False) if profile is None else (profile.hardware_kind().ascend,)
+    first = [target for target in (given.option, written) if target is not None]
+    return decided([*first, *in_profile(loaded.source, profile, given)], possible)
 
 
 def written_target(tree: Node) -> Target | None:
@@ -490,13 +568,6 @@ def written_target(tree: Node) -> Target | None:
 
 
 def target_of(loaded: LoadedProfile, given: Target | None) -> Target:
-    """Return the release that a valid profile is rendered for."""
-    assert loaded.profile is not None
-    profile = loaded.profile
-    ascend = profile.hardware_kind().ascend
-    if given is not None and given.is_ascend != ascend:
-        given = None
-    written = profile.release()
-    if written is not None and written.is_ascend != ascend:
-        written = None
-    return decide(ascend, given, written, [])
+    """Return the one release that a profile is rendered for."""
+    choice = profile_choice(loaded, Given(given))
+    return choice.decided or assumed(choice.families[0])

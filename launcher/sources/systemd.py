@@ -13,7 +13,8 @@ from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
-_SECTION = re.compile(r"\[(Unit|Service|Install)\]\s*$", re.MULTILINE)
+_SECTION = re.compile(r"(?:[ \t]*(?:[#;](?!!)[^\n]*)?\n)*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE)
+"""The first section of a unit, behind comments."""
 _DOUBLED = re.compile(r"%%|\$\$")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
@@ -21,7 +22,7 @@ _PREFIXES = "@-:+!|"
 
 def is_unit(source: SourceFile) -> bool:
     """Whether a file is a unit of a service."""
-    return source.path.endswith(".service") or bool(_SECTION.match(source.text.lstrip("# \n")))
+    return source.path.endswith(".service") or bool(_SECTION.match(source.text))
 
 
 def read_unit(source: SourceFile, found: Found) -> None:

@@ -21,9 +21,17 @@ from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
 from pd_launch.launcher.sources.profile import find_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.release_words import target_comment
+from pd_launch.schemas.target import parse_target
 
 HERE = Path(__file__).parent
-FILES = {"docker": "start.sh", "compose": "compose.yaml", "k8s": "pods.yaml", "systemd": "engines.service"}
+FILES = {
+    "shell": "run.sh",
+    "docker": "start.sh",
+    "compose": "compose.yaml",
+    "k8s": "pods.yaml",
+    "systemd": "engines.service",
+}
 PER_NODE = ("docker", "systemd")
 PROFILES = shipped_names()
 
@@ -61,6 +69,33 @@ def test_what_is_rendered_is_clean(profile: str, form: str, side: str, node: int
     assert sum(len(d.nodes) for d in deployments), "the check found no engine in it"
     shown = [f for d in deployments for f in check([d]) if f.severity != "info"]
     assert not shown, [(f.code, f.line, f.message) for f in shown]
+
+
+@pytest.mark.parametrize("name", ["", "<stdin>"], ids=["file", "stdin"])
+@pytest.mark.parametrize(("profile", "form", "side", "node"), rendered())
+def test_what_is_rendered_says_its_release(profile: str, form: str, side: str, node: int, name: str) -> None:
+    """Each form carries its target as a comment, by which the text alone, under any name, is read as it was meant."""
+    prepared = launch(profile, form, side, node_rank=node)
+    text, target = TEXTS[form](prepared), prepared.deployment.target
+    assert text.count(target_comment(target)) == 1
+    deployments = read_texts({name or FILES[form]: text})
+    assert sum(len(d.nodes) for d in deployments)
+    followed = form == "systemd" and target.decided_by == "profile"  # what the profile itself says goes before
+    for found in deployments:
+        assert str(found.target) == str(target)
+        assert found.target.decided_by == ("profile" if followed and found.nodes else "comment")
+    shown = [f for d in deployments for f in check([d]) if f.severity != "info"]
+    assert not shown, [(f.code, f.line, f.message) for f in shown]
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_target_that_was_asked_for_is_carried(form: str) -> None:
+    """Also one that is no row of the tables."""
+    target = parse_target("vllm==0.31.0.post1")
+    text = text_of("cuda-nixl", form, target=target)
+    assert "# pd-launch: target vllm==0.31.0" in text
+    found = [d for d in read_texts({FILES[form]: text}) if d.nodes]
+    assert {str(d.target) for d in found} == {"vLLM 0.31.0"}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -332,8 +367,6 @@ def test_images() -> None:
 
 
 def _target(text: str) -> Any:
-    from pd_launch.schemas.target import parse_target
-
     return parse_target(text)
 
 

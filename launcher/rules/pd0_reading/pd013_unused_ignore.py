@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.sources.release_words import FAULT as COMMENT
 from pd_launch.schemas.launch import Deployment
 
 ZH = """
-忽略注释没有作用
+写给 pd-launch 的注释没有作用
 
 ## 作用
 
-当 `# pd-launch: ignore[…]` 注释没有写规则代码,或者它所写的规则在那里根本没有报告时提出。
+当 `# pd-launch: ignore[…]` 注释没有写规则代码,或者它所写的规则在那里根本没有报告时提出;`# pd-launch: target …` 注释
+没有写出能识别的版本,或者 `pd-launch:` 后面的词写错时也提出。
 
 ## 为什么重要
 
-没有作用的忽略注释会在以后悄悄盖住真正的问题。
+没有作用的忽略注释会在以后悄悄盖住真正的问题;没有作用的 target 注释会让检查用错版本。
 
 ## 示例
 
@@ -37,15 +39,18 @@ pd-launch 自己的约定。
 
 @rule("PD013", "unused-ignore", "warning", zh=ZH)
 def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
-    """An ignore comment suppresses nothing.
+    """A comment for pd-launch does nothing.
 
     ## What it does
 
-    Fires on a comment `# pd-launch: ignore[…]` that names no code, or whose codes are not reported at that place.
+    Fires on a comment `# pd-launch: ignore[…]` that names no code, or whose codes are not reported at that place; on a
+    comment `# pd-launch: target …` that names no release that can be read; and where the word behind `pd-launch:` is
+    misspelt.
 
     ## Why it matters
 
-    An ignore that does nothing today can hide a real fault tomorrow.
+    An ignore that does nothing today can hide a real fault tomorrow, and without its target a file is checked for a
+    release that is not its own.
 
     ## Example
 
@@ -68,5 +73,5 @@ def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
 
     A convention of pd-launch itself.
     """
-    for fault in deployment.faults_of("ignore"):
+    for fault in [*deployment.faults_of("ignore"), *deployment.faults_of(COMMENT)]:
         yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh))

@@ -1,0 +1,59 @@
+"""What the name of a container image says: the family of its engine, and its release where the tag is one.
+
+A tag counts only in the repositories whose tags are the engine's own versions, and in mirrors that keep their last two
+parts. What others put behind the colon is a version of their own product.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+OFFICIAL = {("vllm", "vllm-openai"): False, ("ascend", "vllm-ascend"): True}
+"""Last two parts of the repositories whose tags are versions of vLLM, or of vllm-ascend (True)."""
+_SCHEME = re.compile(r"(?:docker|oci|docker-daemon)://")
+_TAG = re.compile(
+    r"v?(?P<version>\d{1,6}(?:\.\d{1,6}){2,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?)(?:[-+_].*)?"
+)
+_ASCEND = re.compile(r"ascend|(?<![a-z])(?:npu|cann)(?![a-z])")
+_STOCK = re.compile(r"vllm-openai|nvcr\.io|(?<![a-z])(?:nvidia|cuda|cu1\d\d|rocm|gpu|cpu|xpu|tpu|dynamo)(?![a-z])")
+MAX_NAME = 1000
+
+
+@dataclass(frozen=True)
+class ImageName:
+    """What a name says. ``ascend`` is None where it names no family, ``version`` None where no release is known."""
+
+    ascend: bool | None
+    version: str | None = None
+    official: bool = False
+    """Whether it is one of the engine's own images, or a mirror of one."""
+
+
+def image_name(text: str) -> ImageName:
+    """Return what an image's name says; parts of it may be unknown."""
+    name, tag = _parts(text.strip()[:MAX_NAME])
+    parts = tuple(name.split("/")[-2:])
+    ascend = OFFICIAL.get(parts) if len(parts) == 2 else None
+    if ascend is not None:
+        match = _TAG.fullmatch(tag)
+        return ImageName(ascend, match["version"] if match else None, True)
+    return ImageName(_family(name, parts))
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return repository and tag of ``REGISTRY:PORT/NAME:TAG@DIGEST``; enroot writes the first slash as ``#``."""
+    scheme = _SCHEME.match(text)
+    text = text[scheme.end() :] if scheme else text
+    text = text.replace("#", "/", 1).partition("@")[0]
+    folder, slash, last = text.rpartition("/")
+    name, _, tag = last.partition(":")
+    return f"{folder}{slash}{name}".lower(), tag
+
+
+def _family(name: str, parts: tuple[str, ...]) -> bool | None:
+    if _ASCEND.search(name):
+        return True
+    if parts[-1] == "vllm" or parts[0] == "vllm" or _STOCK.search(name):
+        return False
+    return None
