@@ -24,13 +24,10 @@ BEFORE_THE_TABLES = {"0.12.0rc1"}
 """Releases that are older than the oldest row: a fact may have begun there."""
 
 _RELEASE = re.compile(r"(?<![\d.])0\.(?:1[0-9]|[2-9][0-9])\.\d+(?:rc\d+|\.post\d+)?(?![\d.]*\d)")
-EXAMPLES = {
-    "launcher/cli.py",
-    "launcher/sources/profile_reasons.py",
-    "schemas/profile.py",
-    "schemas/target.py",
-}
-"""Files whose texts show what a target looks like."""
+_EXAMPLE = re.compile(r"vllm(?:-ascend)?(?:==|:v)[\w.]+")
+"""How a target is written, as messages show it."""
+EXAMPLES = {"launcher/sources/profile_reasons.py": 2}
+"""Files whose texts show values of a profile, with how many."""
 
 
 def target(fact: Fact, release: str):  # type: ignore[no-untyped-def]
@@ -110,7 +107,7 @@ def _literals(path: Path) -> list[tuple[int, str]]:
         (node.lineno, node.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
-        if _RELEASE.search(node.value)
+        if _RELEASE.search(_EXAMPLE.sub("", node.value))
     ]
 
 
@@ -120,8 +117,8 @@ def test_no_release_stands_in_the_code_outside_the_tables() -> None:
         f"{path.relative_to(ROOT)}:{line}: {text[:60]!r}"
         for folder in ("launcher", "schemas")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if "schemas/releases" not in str(path) and str(path.relative_to(ROOT)) not in EXAMPLES
-        for line, text in _literals(path)
+        if "schemas/releases" not in str(path)
+        for line, text in _literals(path)[EXAMPLES.get(str(path.relative_to(ROOT)), 0) :]
     ]
     assert not found, "\n".join(found)
 
