@@ -103,9 +103,9 @@ class Fact:
 
     @property
     def last(self) -> str:
-        """The last row of the first span, the newest where it is still so."""
-        before = [row for row in rows(self.project) if self.until is None or Version(row) < Version(self.until)]
-        return before[-1]
+        """The last row of the first span, the newest where it is still so; a ``.postN`` belongs to its release."""
+        own = [row for row in rows(self.project) if Version(row).post is None]
+        return [row for row in own if self.until is None or Version(row) < Version(self.until)][-1]
 
     @property
     def before(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
+import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
@@ -26,6 +28,41 @@ def all_facts() -> dict[str, Fact]:
             if found.setdefault(fact.name, fact) != fact:
                 raise ValueError(f"two facts are named {fact.name}")
     return found
+
+
+_STATED = re.compile(r"<(since|until|last|before|all) ([\w.-]+)>")
+
+
+def stated(text: str, lang: str = "en") -> str:
+    """Return a text with releases in place of ``<since FACT>``, ``<until …>``, ``<last …>``, ``<before …>``.
+
+    ``<all FACT>`` are all its spans, in words.
+
+    Raises:
+        KeyError: there is no fact of that name.
+    """
+
+    def said(match: re.Match[str]) -> str:
+        fact = all_facts()[match[2]]
+        word = {"since": fact.first, "until": fact.until, "last": fact.last, "before": fact.before}
+        return _spans(fact, lang) if match[1] == "all" else str(word[match[1]])
+
+    found = _STATED.sub(said, text)
+    return textwrap.fill(" ".join(found.split()), 120) if lang == "en" else found
+
+
+def _spans(fact: Fact, lang: str) -> str:
+    """Return all spans of a fact in words: ``0.23.0, 0.27.1rc1 to 0.29.0rc1``."""
+    to, on, comma = ("到", " 起", "、") if lang == "zh" else ("to", " and later", ", ")
+    parts = [dataclasses.replace(fact, since=since, until=until, again=()) for since, until in fact.spans]
+    return comma.join(
+        f"{part.first}{on}"
+        if part.until is None
+        else part.first
+        if part.first == part.last
+        else f"{part.first} {to} {part.last}"
+        for part in parts
+    )
 
 
 def modules() -> Iterator[ModuleType]:
