@@ -21,7 +21,7 @@ RELEASES_HEAD = """# Releases
 
 Generated from the tables by `scripts/build_docs.py`. Releases are [data](decisions/0006-releases-are-data.md).
 A release between two rows counts as the older one, and PD902 says so. Where a fact comes from (read from a release's
-files, run, or documented) stands in the tables (`schemas/releases/`) and under Sources on each
+files, run, or documented) stands with [each of them](facts.md), and under Sources on each
 [rule's page](rules/README.md).
 
 ## vllm-ascend

@@ -24,7 +24,7 @@ def all_facts() -> dict[str, Fact]:
     """
     found: dict[str, Fact] = {}
     for module in modules():
-        for fact in _facts(module):
+        for fact in facts_of(module):
             if found.setdefault(fact.name, fact) != fact:
                 raise ValueError(f"two facts are named {fact.name}")
     return found
@@ -45,24 +45,19 @@ def stated(text: str, lang: str = "en") -> str:
     def said(match: re.Match[str]) -> str:
         fact = all_facts()[match[2]]
         word = {"since": fact.first, "until": fact.until, "last": fact.last, "before": fact.before}
-        return _spans(fact, lang) if match[1] == "all" else str(word[match[1]])
+        return spans(fact, lang) if match[1] == "all" else str(word[match[1]])
 
     found = _STATED.sub(said, text)
     return textwrap.fill(" ".join(found.split()), 120) if lang == "en" else found
 
 
-def _spans(fact: Fact, lang: str) -> str:
+def spans(fact: Fact, lang: str = "en") -> str:
     """Return all spans of a fact in words: ``0.23.0, 0.27.1rc1 to 0.29.0rc1``."""
-    to, on, comma = ("到", " 起", "、") if lang == "zh" else ("to", " and later", ", ")
     parts = [dataclasses.replace(fact, since=since, until=until, again=()) for since, until in fact.spans]
-    return comma.join(
-        f"{part.first}{on}"
-        if part.until is None
-        else part.first
-        if part.first == part.last
-        else f"{part.first} {to} {part.last}"
-        for part in parts
-    )
+    said = [part.spoken() for part in parts]
+    if lang == "zh":
+        said = [part.replace(" to ", " 到 ").replace(" and later", " 起") for part in said]
+    return ("、" if lang == "zh" else ", ").join(said)
 
 
 def modules() -> Iterator[ModuleType]:
@@ -72,7 +67,8 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"{releases.__name__}.{info.name}")
 
 
-def _facts(module: ModuleType) -> Iterator[Fact]:
+def facts_of(module: ModuleType) -> Iterator[Fact]:
+    """Give the facts that stand in a module, or that its ``facts()`` returns; one may come twice."""
     for name, value in vars(module).items():
         if not name.startswith("__"):
             yield from inside(value)
