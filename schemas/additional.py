@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pd_launch.schemas.releases.schedulers import NESTED, TYPED
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node, Unknown
 
 SWITCH = "recompute_scheduler_enable"
 GROUP = "scheduler_config"
-NESTED_SINCE = "0.25.1rc1"
 _FALSE_WORDS = ("false", "0", "off", "no", "f", "n", "")
 
 
@@ -43,7 +43,7 @@ def switch_of(additional: Node | None, target: Target) -> Switch:
     """Return the switch as ``target`` reads it from the tree of --additional-config (None: not given)."""
     flat = additional.get(SWITCH) if additional else None
     nested = additional.get(GROUP, SWITCH) if additional else None
-    place = "nested" if target.ascend_at_least(NESTED_SINCE) else "flat"
+    place = "nested" if NESTED.holds(target) else "flat"
     switch = Switch(None, flat, nested, place)
     unknown_tree = additional is not None and not additional.known
     group = additional.get(GROUP) if additional else None
@@ -58,14 +58,14 @@ def _truth(node: Node | None, target: Target) -> bool | None:
     value = node.value
     if isinstance(value, Unknown):
         return None
-    if isinstance(value, str) and target.ascend_at_least("0.27.1rc1"):  # strings are converted only from here on
+    if isinstance(value, str) and TYPED.holds(target):  # strings are converted only from here on
         return value.strip().lower() not in _FALSE_WORDS
     return bool(value)
 
 
 def switched_on(config: dict[str, Any], target: Target) -> dict[str, Any]:
     """Return ``config`` with the recompute scheduler switched on where ``target`` reads it."""
-    if not target.ascend_at_least(NESTED_SINCE):
+    if not NESTED.holds(target):
         return {**config, SWITCH: True}
     group = config.get(GROUP)
     return {**config, GROUP: {**(group if isinstance(group, dict) else {}), SWITCH: True}}

@@ -37,6 +37,7 @@ from pd_launch.schemas.releases.cpu_blocks import (
     cpu_step,
     named,
 )
+from pd_launch.schemas.releases.stock import WINDOW_BLOCK
 from pd_launch.schemas.speculation import config_of, method, speculative_tokens
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.units import human_size
@@ -145,8 +146,11 @@ def _geometry(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Pr
         notes.append("scales of a quantised cache are not counted")
     if not target.is_ascend and node.arg("block-size") is None and not _cpu(node):
         notes.append("the default block size depends on the attention backend: give --block-size")
-    if not target.is_ascend and not target.vllm_at_least("0.32.0") and {g.kind for g in layout.groups} == {"window"}:
-        notes.append("before vLLM 0.32.0 the attention backend may choose the block size of a model of windows only")
+    if not target.is_ascend and not WINDOW_BLOCK.holds(target) and {g.kind for g in layout.groups} == {"window"}:
+        notes.append(
+            f"before vLLM {WINDOW_BLOCK.first} the attention backend may choose the block size of a model of windows "
+            "only"
+        )
     return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, "; ".join(notes))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pd_launch.schemas.budget import NEW_NAME, OFFLOAD_NAMES, OLD_NAME
-from pd_launch.schemas.releases.features import RENAMED, applies
+from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
@@ -99,4 +99,4 @@ def connectors(tree: Node | None) -> list[Connector]:
 
 def offload_name(target: Target) -> str:
     """Return the name under which ``target`` knows the offload connector."""
-    return NEW_NAME if applies(RENAMED, target) else OLD_NAME
+    return NEW_NAME if RENAMED.holds(target) else OLD_NAME

@@ -14,15 +14,10 @@ from pd_launch.schemas.budget import (
 )
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.offloads import BUILTIN
+from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
-
-RATIO_SINCE = "0.28.0rc1"
-"""The first release of vllm-ascend whose built-in connector reads a ratio, and has no default in bytes."""
-
-
-BUILTIN_SINCE = "0.23.0rc1"
-"""The first release of vllm-ascend with a built-in offload connector."""
 
 
 def offloads(node: NodeLaunch) -> list[Connector]:
@@ -36,12 +31,12 @@ def served(node: NodeLaunch, target: Target) -> list[Connector]:
     A built-in one counts under its name of other releases too: it must be renamed to start (PD201), and what is written
     beside the name then means the same. Where no release has it, nothing reads the budget.
     """
-    return [c for c in offloads(node) if c.is_bundled_offload or target.ascend_at_least(BUILTIN_SINCE)]
+    return [c for c in offloads(node) if c.is_bundled_offload or BUILTIN.holds(target)]
 
 
 def reads_ratio(connector: Connector, target: Target) -> bool:
     """Whether ``offload_host_memory_ratio`` is read."""
-    return connector.is_bundled_offload or target.ascend_at_least(RATIO_SINCE)
+    return connector.is_bundled_offload or RATIO_READ.holds(target)
 
 
 def budget_options(connector: Connector) -> dict[str, Node] | None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.additional import GROUP, NESTED_SINCE, switch_of
+from pd_launch.schemas.additional import GROUP, switch_of
 from pd_launch.schemas.build import UnreadError
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.releases.environment import ascend_reads
+from pd_launch.schemas.releases.schedulers import NESTED, PRODUCER_IGNORED, READ
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
@@ -24,16 +25,6 @@ PROFILING = "profiling_chunk_config"
 BATCH_JOBS = "batch_job_sched_config"
 DYNTRA = "dyntra_lb_config"
 SLO = "SLO_limits_for_dynamic_batch"
-
-READ_SINCE = {
-    BALANCE: ("0.20.2rc1", None),
-    SHORT_FIRST: ("0.24.0rc1", None),
-    PROFILING: ("0.19.1rc1", None),
-    BATCH_JOBS: ("0.25.1rc1", None),
-    DYNTRA: ("0.27.1rc1", None),
-    SLO: ("0.18.0", "0.24.0rc1"),
-}
-"""Option → the first release that reads it, and the first that no longer does."""
 
 _NEVER_FLAT = (DYNTRA,)
 
@@ -49,8 +40,7 @@ class Option:
 
 def reads(name: str, target: Target) -> bool:
     """Whether the target reads a scheduler option at all."""
-    since, until = READ_SINCE[name]
-    return target.ascend_at_least(since) and (until is None or target.ascend_before(until))
+    return READ[name].holds(target)
 
 
 def option(node: NodeLaunch, name: str, target: Target) -> Option:
@@ -61,12 +51,12 @@ def option(node: NodeLaunch, name: str, target: Target) -> Option:
     if not additional.known:
         return Option(name, None, None)
     found = None
-    if target.ascend_at_least(NESTED_SINCE):
+    if NESTED.holds(target):
         group = additional.get(GROUP)
         if group is not None and not group.known:
             return Option(name, None, None)
         found = group.get(name) if group else None
-    if found is None and not (name in _NEVER_FLAT and target.ascend_at_least(NESTED_SINCE)):
+    if found is None and not (name in _NEVER_FLAT and NESTED.holds(target)):
         found = additional.get(name)
     return _state(name, found)
 
@@ -131,7 +121,7 @@ def recompute_runs(node: NodeLaunch, target: Target) -> bool | None:
     role = tree.get("kv_role")
     if not tree.known or (role is not None and not role.known):
         return None
-    return node.role == "kv_consumer" or (node.role == "kv_producer" and target.ascend_before("0.23.0rc1"))
+    return node.role == "kv_consumer" or (node.role == "kv_producer" and not PRODUCER_IGNORED.holds(target))
 
 
 @dataclass(frozen=True)

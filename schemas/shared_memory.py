@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pd_launch.schemas.host_memory import ring_bytes
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.stock import FILE_TIER
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.units import GIB, human_size
 
-FILE_TIER_SINCE = "0.27.0"
 _NO_RINGS = ("ray", "uni", "external_launcher")
 
 
@@ -49,7 +49,7 @@ def shm_need(node: NodeLaunch, target: Target) -> ShmNeed | None:
 
 def file_tier(node: NodeLaunch, target: Target) -> int | None:
     """Return the bytes of the CPU tier that one engine keeps as a file in /dev/shm, or None without one."""
-    if target.is_ascend or not target.vllm_at_least(FILE_TIER_SINCE):
+    if target.is_ascend or not FILE_TIER.holds(target):
         return None
     return cpu_tier(node)
 

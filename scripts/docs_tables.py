@@ -6,15 +6,15 @@ import textwrap
 from typing import Any
 
 from pd_launch.launcher.schema_docs import described_schema
-from pd_launch.schemas.additional import NESTED_SINCE
 from pd_launch.schemas.kv_transfer import offload_name
-from pd_launch.schemas.offload import BUILTIN_SINCE, RATIO_SINCE
 from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.releases.additional_keys import is_strict
 from pd_launch.schemas.releases.connectors import names, supports_hma
 from pd_launch.schemas.releases.hooks import has_preemption_hook
 from pd_launch.schemas.releases.kv_fields import KV_FIELDS
+from pd_launch.schemas.releases.offloads import BUILTIN, RATIO
 from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.releases.schedulers import NESTED
 from pd_launch.schemas.target import Target, ascend_target, vllm_target
 
 RELEASES_HEAD = """# Releases
@@ -83,11 +83,11 @@ def _vllm_targets() -> list[Target]:
 def _ascend_row(release: str, zh: bool) -> str:
     target = ascend_target(release, "newest")
     companions = ASCEND_COMPANIONS.get(release, {})
-    builtin = target.ascend_at_least(BUILTIN_SINCE)
-    nested = target.ascend_at_least(NESTED_SINCE)
+    builtin = BUILTIN.holds(target)
+    nested = NESTED.holds(target)
     if not builtin:
         budget = "–"
-    elif target.ascend_at_least(RATIO_SINCE):
+    elif RATIO.holds(target):
         budget = "与设备缓存相同" if zh else "as the device cache"
     else:
         budget = "每个引擎 8 GiB" if zh else "8 GiB an engine"
@@ -106,7 +106,7 @@ def _ascend_row(release: str, zh: bool) -> str:
 
 
 def _dropped(release: str) -> str:
-    return ", ".join(f"`{name}`" for name, first in KV_FIELDS.items() if first == release)
+    return ", ".join(f"`{name}`" for name, fact in KV_FIELDS.items() if fact.until == release)
 
 
 def _connector_row(name: str, targets: list[Target]) -> str:

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.releases.features import RENAMED
+from pd_launch.schemas.releases.log_lines import writers
 
 Weight = Literal["error", "warning", "benign"]
 
@@ -23,9 +25,13 @@ class Notice:
     code: str
     message: Msg
     help: Msg
-    releases: str
     also: str = ""
     raised: bool = False
+
+    @property
+    def releases(self) -> str:
+        """Who writes it, in which releases."""
+        return writers(self.needle)
 
     @cached_property
     def raw(self) -> bytes:
@@ -33,16 +39,12 @@ class Notice:
         return self.needle.encode()
 
 
-def _error(
-    needle: str, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str, also: str = ""
-) -> Notice:
-    return Notice(needle, "error", code, Msg(en, zh), Msg(help_en, help_zh), releases, also, raised=True)
+def _error(needle: str, code: str, en: str, zh: str, help_en: str, help_zh: str, also: str = "") -> Notice:
+    return Notice(needle, "error", code, Msg(en, zh), Msg(help_en, help_zh), also, raised=True)
 
 
-def _note(
-    needle: str, weight: Weight, code: str, en: str, zh: str, help_en: str, help_zh: str, releases: str
-) -> Notice:
-    return Notice(needle, weight, code, Msg(en, zh), Msg(help_en, help_zh), releases)
+def _note(needle: str, weight: Weight, code: str, en: str, zh: str, help_en: str, help_zh: str) -> Notice:
+    return Notice(needle, weight, code, Msg(en, zh), Msg(help_en, help_zh))
 
 
 _LOST = (
@@ -50,7 +52,6 @@ _LOST = (
     "vllm-ascend 的连接器遇到了它不能处理的状态,引擎已退出",
     "use offload.connector: bundled, or report the log to vllm-ascend",
     "改用 offload.connector: bundled,或把日志报告给 vllm-ascend",
-    "vllm-ascend 0.23.0rc1 and later",
 )
 _STATUS_QUO = ("nothing to change", "无需修改")
 
@@ -63,18 +64,16 @@ NOTICES = (
         "在不支持的角色上打开了 recompute 调度器",
         'set the top-level kv_role to "kv_consumer" on decode nodes, and remove recompute_scheduler_enable elsewhere',
         "decode 节点顶层的 kv_role 写 kv_consumer,其他节点去掉 recompute_scheduler_enable",
-        "vllm-ascend 0.18.0 and later",
     ),
     _error(
         "Unsupported connector type: ",
         "PD201",
         "this release has no connector of that name",
         "该版本没有这个名字的连接器",
-        "the name is RecomputeCPUOffloadConnector up to 0.27.1rc1 and PreemptOffloadConnector later; on vLLM alone set "
-        "kv_connector_module_path to pd_launch.connector",
-        "0.27.1rc1 及以前叫 RecomputeCPUOffloadConnector,之后叫 PreemptOffloadConnector;"
+        f"the name is RecomputeCPUOffloadConnector up to {RENAMED.before} and PreemptOffloadConnector later; on vLLM "
+        "alone set kv_connector_module_path to pd_launch.connector",
+        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector,之后叫 PreemptOffloadConnector;"
         "单独的 vLLM 请设 kv_connector_module_path 为 pd_launch.connector",
-        "vLLM 0.23 and later",
     ),
     _error(
         "No module named 'pd_launch",
@@ -83,7 +82,6 @@ NOTICES = (
         "引擎不能导入 pd_launch",
         "install pd-launch into the Python environment that vLLM runs in",
         "把 pd-launch 安装到 vLLM 所用的 Python 环境",
-        "pd-launch",
     ),
     _error(
         " is not registered",
@@ -92,7 +90,6 @@ NOTICES = (
         "MultiConnector 无法重建子连接器的统计:它的类没有注册",
         "load the connector by kv_connector_module_path pd_launch.connector, which registers its names",
         "用 kv_connector_module_path: pd_launch.connector 加载连接器,它会注册自己的名字",
-        "vLLM 0.27 and later",
         also="Connector",
     ),
     _error(
@@ -102,7 +99,6 @@ NOTICES = (
         "enable_offload_prefix_caching 不是布尔值",
         "write true or false, without quotes",
         "写 true 或 false,不加引号",
-        "vllm-ascend 0.23.0rc1 and later, pd-launch",
     ),
     _error(
         "offload_host_memory_ratio",
@@ -111,7 +107,6 @@ NOTICES = (
         "offload_host_memory_ratio 的值不可用",
         "write a number above 0, such as 1.0",
         "写大于 0 的数,例如 1.0",
-        "vllm-ascend 0.28.0rc1 and later, pd-launch",
         also="must be",
     ),
     _error(
@@ -121,7 +116,6 @@ NOTICES = (
         "每个 rank 分到的预算为零",
         "set cpu_bytes_to_use_per_rank, such as 17179869184 for 16 GiB",
         "设 cpu_bytes_to_use_per_rank,例如 17179869184(16 GiB)",
-        "vllm-ascend 0.28.0rc1 and later",
     ),
     _error(
         "cpu_bytes_to_use",
@@ -130,7 +124,6 @@ NOTICES = (
         "卸载连接器的字节数选项不可用",
         "write the number of bytes as an integer, such as 17179869184 for 16 GiB",
         "写整数字节数,例如 17179869184(16 GiB)",
-        "pd-launch",
         also="must be a number of bytes",
     ),
     _error(
@@ -140,7 +133,6 @@ NOTICES = (
         "某个必须为整数的选项不是整数;vllm-ascend 的连接器遇到 16GiB 这样的字节数时如此报错",
         "write the number of bytes as an integer, such as 17179869184 for 16 GiB",
         "写整数字节数,例如 17179869184(16 GiB)",
-        "vllm-ascend 0.23.0rc1 and later",
     ),
     _error(
         "holds no block of ",
@@ -149,7 +141,6 @@ NOTICES = (
         "预算放不下一个 KV 块",
         "raise cpu_bytes_to_use_per_rank; pd-launch check and the plan show what a block takes",
         "增大 cpu_bytes_to_use_per_rank",
-        "pd-launch",
     ),
     _error(
         "kv_connector_extra_config has the unknown option",
@@ -158,7 +149,6 @@ NOTICES = (
         "卸载连接器不认识某个选项",
         "correct the name; pd-launch check knows them",
         "改正名字;pd-launch check 认识这些选项",
-        "pd-launch",
     ),
     _error(
         "works on nodes that decode",
@@ -167,7 +157,6 @@ NOTICES = (
         "卸载连接器放在了 prefill 节点上",
         "remove it there; it belongs on decode nodes, with kv_role kv_consumer",
         "在那里去掉它;它属于 decode 节点,kv_role 为 kv_consumer",
-        "pd-launch",
     ),
     _error(
         "preemption offload works with --",
@@ -176,7 +165,6 @@ NOTICES = (
         "卸载连接器不支持上下文并行",
         "set decode and prefill context parallel sizes to 1 on this side",
         "本侧的上下文并行度设为 1",
-        "pd-launch",
     ),
     _error(
         "cannot be offloaded",
@@ -185,7 +173,6 @@ NOTICES = (
         "该模型的 KV 缓存不能卸载",
         "serve it without the offload connector; preempted requests are then recomputed",
         "不带卸载连接器运行;被抢占的请求会重新计算",
-        "pd-launch",
     ),
     _error(
         "Hybrid models do not support recompute mode kv load failure policy",
@@ -194,7 +181,6 @@ NOTICES = (
         "混合模型不支持 kv_load_failure_policy 为 recompute",
         'set kv_load_failure_policy to "fail"',
         "把 kv_load_failure_policy 设为 fail",
-        "vllm-ascend 0.21.0rc1 and later",
     ),
     _error(
         "additional_config.scheduler_config must be a dict",
@@ -203,7 +189,6 @@ NOTICES = (
         "additional_config.scheduler_config 不是对象",
         'write {"scheduler_config": {"recompute_scheduler_enable": true}}',
         '写 {"scheduler_config": {"recompute_scheduler_enable": true}}',
-        "vllm-ascend 0.25.1rc1 and later",
     ),
     _error(
         "config has a conflicting",
@@ -212,7 +197,6 @@ NOTICES = (
         "kv_transfer_config 中的规格与本节点的并行参数不一致",
         "make the own side's dp_size and tp_size equal to the flags",
         "让本侧的 dp_size、tp_size 与参数一致",
-        "vllm-ascend",
         also="KV transfer",
     ),
     _error(
@@ -222,7 +206,6 @@ NOTICES = (
         "prefill 与 decode 的 TP 规格不匹配",
         "prefill needs at least decode's TP size, and a multiple of it",
         "prefill 的 TP 不得小于 decode 的 TP,且应为其整数倍",
-        "vllm-ascend",
         also="must be greater than",
     ),
     _error(
@@ -232,7 +215,6 @@ NOTICES = (
         "/dev/shm 太小",
         "start the container with a larger --shm-size",
         "用更大的 --shm-size 启动容器",
-        "vLLM 0.27.1 and later",
     ),
     _error(
         "ddress already in use",
@@ -241,7 +223,6 @@ NOTICES = (
         "引擎要绑定的端口已被占用",
         "choose another port, or end what holds it",
         "换一个端口,或结束占用它的进程",
-        "all",
     ),
     _error(
         "unrecognized arguments: ",
@@ -250,7 +231,6 @@ NOTICES = (
         "vllm serve 不认识某个参数",
         "run pd-launch check on the command",
         "用 pd-launch check 检查该命令",
-        "vLLM",
     ),
     _error(
         "cannot be converted to",
@@ -259,17 +239,14 @@ NOTICES = (
         "某个参数的 JSON 无法解析",
         "run pd-launch check on the command: it shows the place",
         "用 pd-launch check 检查该命令,它会指出位置",
-        "vLLM",
         also="argument --",
     ),
     # Errors of a running engine
     _error("Failed to prepare recompute H2D load after KV block", "PD903", *_LOST),
-    _error("Failed to prepare preempt H2D load after KV block", "PD903", *_LOST),
     _error("H2D block mapping is incomplete", "PD903", *_LOST),
     _error("H2D KV group count mismatch", "PD903", *_LOST),
     _error("H2D produced an empty block range", "PD903", *_LOST),
     _error("Invalid recompute H2D Mamba", "PD903", *_LOST),
-    # preempt_offload/manager.py:326, :523 and worker.py:164-184, :423, :444 at 0.30.0rc1
     _error("Invalid circular cache", "PD903", *_LOST),
     _error("Invalid Mamba Conv restore range", "PD903", *_LOST),
     _error("No registered Mamba Conv cache tensors for preempt H2D", "PD903", *_LOST),
@@ -285,7 +262,6 @@ NOTICES = (
         "pd-launch 拒绝启动引擎:错误见该行上方",
         "correct what it names",
         "按提示修改",
-        "pd-launch",
     ),
     # Warnings that matter
     _note(
@@ -296,7 +272,6 @@ NOTICES = (
         "recompute_scheduler_enable 写了两处,以嵌套的为准",
         "keep the one in scheduler_config",
         "只保留 scheduler_config 里的",
-        "vllm-ascend 0.25.1rc1 and later",
     ),
     _note(
         "recompute_scheduler_enable is ignored on PD-disaggregated P nodes",
@@ -306,7 +281,6 @@ NOTICES = (
         "recompute_scheduler_enable 在 prefill 节点上不起作用",
         "remove it there",
         "在 prefill 节点上去掉它",
-        "vllm-ascend 0.23.0rc1 and later",
     ),
     _note(
         "Turning off hybrid kv cache manager because",
@@ -316,7 +290,6 @@ NOTICES = (
         "混合 KV 缓存管理器被关闭,含多种层的模型会占用更多 KV",
         "use connectors that support it, or pass --no-disable-hybrid-kv-cache-manager",
         "使用支持它的连接器,或传入 --no-disable-hybrid-kv-cache-manager",
-        "vLLM 0.23 and later",
     ),
     _note(
         "Force freed expired request",
@@ -326,7 +299,6 @@ NOTICES = (
         "prefill 节点在 decode 节点取走之前释放了 KV",
         "raise VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT, or relieve the decode node",
         "增大 VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT,或减轻 decode 节点的负载",
-        "vllm-ascend",
     ),
     _note(
         "Detected prefix caching disabled, disabling CPU offload",
@@ -336,7 +308,6 @@ NOTICES = (
         "另一种 CPU 卸载(SimpleCPUOffloadConnector)自行关闭:它需要前缀缓存",
         "it has nothing to do with preempted requests; remove it or enable prefix caching",
         "它与被抢占的请求无关;去掉它,或打开前缀缓存",
-        "vLLM 0.27 and later",
     ),
     _note(
         "Failed to reset recompute offload cache",
@@ -346,7 +317,6 @@ NOTICES = (
         "有传输未完成,缓存重置被拒绝",
         "repeat the reset when no request is parked",
         "在没有停放请求时重试",
-        "vllm-ascend 0.23.0rc1 to 0.27.1rc1",
     ),
     _note(
         "Failed to reset preempt offload cache",
@@ -356,7 +326,6 @@ NOTICES = (
         "有传输未完成,缓存重置被拒绝",
         "repeat the reset when no request is parked",
         "在没有停放请求时重试",
-        "vllm-ascend 0.28.0rc1 and later",
     ),
     # Warnings that mean nothing
     _note(
@@ -367,7 +336,6 @@ NOTICES = (
         "平铺的 recompute_scheduler_enable 已弃用,但仍然有效",
         "move it into scheduler_config when you like",
         "方便时移入 scheduler_config",
-        "vllm-ascend 0.25.1rc1 and later",
     ),
     _note(
         "has different num_blocks",
@@ -376,7 +344,6 @@ NOTICES = (
         "a worker took over the scheduler's number of blocks",
         "worker 采用了调度器的块数",
         *_STATUS_QUO,
-        "vllm-ascend 0.23.0rc1 and later",
     ),
     _note(
         "cpu_bytes_to_use_per_rank (",
@@ -385,7 +352,6 @@ NOTICES = (
         "the per-rank budget counts; if only that one is set, the other side of the comparison is a default",
         "以每 rank 的预算为准;如果只设了它,比较的另一边只是默认值",
         *_STATUS_QUO,
-        "vllm-ascend 0.23.0rc1 to 0.27.1rc1, vLLM's SimpleCPUOffloadConnector",
     ),
     _note(
         "Initializing KVConnectorBase_V1. This API is experimental",
@@ -394,6 +360,5 @@ NOTICES = (
         "vLLM says this of every connector",
         "vLLM 对每个连接器都这样说",
         *_STATUS_QUO,
-        "vLLM",
     ),
 )

@@ -9,13 +9,15 @@ from pd_launch.launcher.logs.collect import EngineFacts
 from pd_launch.launcher.logs.contract import Verdict
 from pd_launch.launcher.logs.fallbacks import FALLBACKS, OTHER
 from pd_launch.launcher.rules.registry import NOTHING, Msg
+from pd_launch.schemas.releases.features import RENAMED
+from pd_launch.schemas.releases.schedulers import NESTED
 from pd_launch.schemas.units import GIB, human_size
 
 Severity = Literal["error", "warning", "info"]
 STATUS: dict[Verdict, Literal[0, 1, 2]] = {
     "healthy": 0, "idle": 0, "inactive": 1, "fallbacks": 1, "errors": 1, "not_an_engine": 2,
 }  # fmt: skip
-_NAMES = "RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend 0.28.0rc1)"
+_NAMES = f"RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend {RENAMED.first})"
 
 
 @dataclass(frozen=True)
@@ -214,8 +216,8 @@ def _lost_scheduler(engine: EngineFacts) -> list[Trouble]:
     if engine.scheduler:
         en, zh = f"{en}: it is {engine.scheduler}", f"{zh}:实际为 {engine.scheduler}"
     help_ = Msg(
-        "check its place (flat up to 0.24.0rc1, in scheduler_config later), the role, and --scheduler-cls",
-        "检查它的位置(0.24.0rc1 及以前为平铺,之后在 scheduler_config 中)、角色和 --scheduler-cls",
+        f"check its place (flat up to {NESTED.before}, in scheduler_config later), the role, and --scheduler-cls",
+        f"检查它的位置({NESTED.before} 及以前为平铺,之后在 scheduler_config 中)、角色和 --scheduler-cls",
     )
     return [Trouble("PD103" if not engine.scheduler else "PD106", "warning", Msg(en, zh), help_)]
 
@@ -227,10 +229,14 @@ def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
         "有 vllm-ascend 的卸载连接器,但没有选中 recompute 调度器:它不会被调用,内存白白占用",
     )
     help_ = Msg(
-        "set recompute_scheduler_enable: --additional-config '{\"recompute_scheduler_enable\":true}' up to 0.24.0rc1, "
-        '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\' from 0.25.1rc1 on',
-        "打开 recompute_scheduler_enable:0.24.0rc1 及以前 --additional-config '{\"recompute_scheduler_enable\":true}',"
-        '0.25.1rc1 起 \'{"scheduler_config":{"recompute_scheduler_enable":true}}\'',
+        "set recompute_scheduler_enable: --additional-config '{\"recompute_scheduler_enable\":true}' up to "
+        f"{NESTED.before}, "
+        '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\' from '
+        f"{NESTED.first} on",
+        f"打开 recompute_scheduler_enable:{NESTED.before} 及以前 "
+        "--additional-config '{\"recompute_scheduler_enable\":true}',"
+        f"{NESTED.first} 起 "
+        '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\'',
     )
     found = _lost_scheduler(engine)
     return reason, [Trouble("PD104", "error", reason, help_), *found]

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.releases.stock import SUFFIXES
 from pd_launch.schemas.releases.vllm_tables import Spec, Table
 from pd_launch.schemas.values import Node
 
@@ -24,8 +25,6 @@ _TRUTH = frozenset({"0", "1", "off", "on", "f", "t", "false", "true", "n", "y", 
 _LONGEST_NUMBER = 4000
 _STRINGS = re.compile(r'("(?:[^"\\]|\\.)*"?)')
 _SUFFIXED = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b", re.ASCII)
-_SUFFIXES_SINCE = Version("0.20.0")
-"""The first vLLM that expands 80g and its like inside the JSON of a config class (vllm/engine/arg_utils.py)."""
 
 _INTEGER = Msg("a whole number", "整数")
 _FLOAT = Msg("a number", "数字")
@@ -204,7 +203,7 @@ def _is_number(value: object, whole: bool) -> bool:
 
 def expands_suffixes(table: Table) -> bool:
     """Whether the release expands 80g and its like in the JSON of its config classes."""
-    return Version(table.release) >= _SUFFIXES_SINCE
+    return Version(table.release) >= Version(SUFFIXES.first)
 
 
 def without_suffixes(text: str, table: Table) -> str:

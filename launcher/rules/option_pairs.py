@@ -10,7 +10,6 @@ from pd_launch.schemas.models import model_of
 from pd_launch.schemas.releases import features
 from pd_launch.schemas.releases.additional_keys import derived_from
 from pd_launch.schemas.releases.environment import ascend_reads
-from pd_launch.schemas.releases.features import applies
 from pd_launch.schemas.scheduling import is_on, setting
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node, Origin
@@ -43,7 +42,7 @@ def _both(one: Node, other: Node | None, en: str, zh: str) -> Conflict:
 
 
 def _fused(node: NodeLaunch, target: Target) -> Node | None:
-    written = setting(node, "enable_fused_mc2") if applies(features.FUSED_MC2_KEY, target) else None
+    written = setting(node, "enable_fused_mc2") if features.FUSED_MC2_KEY.holds(target) else None
     if written is not None:
         return written if written.value in (1, 2) else None
     variable = node.env.get(FUSED_MC2_VARIABLE)
@@ -53,7 +52,7 @@ def _fused(node: NodeLaunch, target: Target) -> Node | None:
 
 def _mc2(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     hierarchy = is_on(node, "enable_mc2_hierarchy_comm")
-    algorithm = setting(node, "mc2_comm_alg") if applies(features.MC2_ALGORITHM, target) else None
+    algorithm = setting(node, "mc2_comm_alg") if features.MC2_ALGORITHM.holds(target) else None
     if hierarchy is None and algorithm is not None and algorithm.value == "hierarchy":
         hierarchy = algorithm
     fused = _fused(node, target)
@@ -64,12 +63,7 @@ def _mc2(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 def _reduce_sample(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     reduce = is_on(node, "enable_reduce_sample")
     size = setting(node, "finegrained_tp_config", "lmhead_tensor_parallel_size")
-    if (
-        applies(features.REDUCE_SAMPLE, target)
-        and reduce is not None
-        and size is not None
-        and (size.integer() or 0) > 0
-    ):
+    if features.REDUCE_SAMPLE.holds(target) and reduce is not None and size is not None and (size.integer() or 0) > 0:
         yield _both(
             reduce,
             size,
@@ -80,7 +74,7 @@ def _reduce_sample(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _mix_placement(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     mixed = is_on(node, "mix_placement")
-    if mixed is None or not applies(features.MIX_PLACEMENT, target):
+    if mixed is None or not features.MIX_PLACEMENT.holds(target):
         return
     overlap = is_on(node, "multistream_overlap_shared_expert")
     shared = is_on(node, "enable_shared_expert_dp")
@@ -99,7 +93,7 @@ def _mix_placement(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     sparse = is_on(node, "sparse_kv_offload_config", "enabled")
-    if sparse is None or not applies(features.SPARSE_OFFLOAD, target):
+    if sparse is None or not features.SPARSE_OFFLOAD.holds(target):
         return
     for key in ("enable_sparse_sfa_c8", "enable_sparse_sfa_turboquant"):
         derived = derived_from(key, target)
@@ -122,14 +116,14 @@ def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 def _dump(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     inline, path = setting(node, "dump_config"), setting(node, "dump_config_path")
     given = inline is not None and path is not None and inline.value is not None and path.value is not None
-    if given and inline is not None and applies(features.DUMP_TWICE, target):
+    if given and inline is not None and features.DUMP_TWICE.holds(target):
         yield _both(inline, path, "dump_config and dump_config_path", "dump_config 与 dump_config_path ")
 
 
 def _static_kernel(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     kernel = is_on(node, "ascend_compilation_config", "enable_static_kernel")
     graphs = setting(node, "ascend_compilation_config", "enable_npugraph_ex")
-    if kernel is not None and graphs is not None and graphs.value is False and applies(features.STATIC_KERNEL, target):
+    if kernel is not None and graphs is not None and graphs.value is False and features.STATIC_KERNEL.holds(target):
         yield Conflict(
             kernel.key or kernel.origin,
             "enable_static_kernel needs enable_npugraph_ex, which is off",
@@ -140,7 +134,7 @@ def _static_kernel(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _xlite(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     xlite = is_on(node, "xlite_graph_config", "enabled")
-    if xlite is None or not applies(features.XLITE, target):
+    if xlite is None or not features.XLITE.holds(target):
         return
     pipeline = node.arg("pipeline-parallel-size")
     if pipeline is not None and (node.pipeline or 1) > 1:
@@ -185,10 +179,10 @@ def _flashcomm(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 def _flashcomm_place(node: NodeLaunch, target: Target) -> Origin | None:
     additional = node.additional
     if additional is not None and additional.get("enable_flashcomm1") is not None:
-        written = is_on(node, "enable_flashcomm1") if applies(features.FLASHCOMM_KEY, target) else None
+        written = is_on(node, "enable_flashcomm1") if features.FLASHCOMM_KEY.holds(target) else None
         return (written.key or written.origin) if written else None
     variable = node.env.get("VLLM_ASCEND_ENABLE_FLASHCOMM1")
-    if variable is None or not applies(features.FLASHCOMM_VARIABLE, target):
+    if variable is None or not features.FLASHCOMM_VARIABLE.holds(target):
         return None
     return variable.value.origin if variable.value.string() in ("1", "true", "True") else None
 
@@ -198,7 +192,7 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if arg is None or size is None or size < 2:
         return
     place, data = arg.value.origin if arg.value is not None else arg.origin, node.arg("data-parallel-size")
-    if applies(features.PREFILL_CONTEXT_WITH_DATA, target) and data is not None and (node.data or 1) > 1:
+    if features.PREFILL_CONTEXT_WITH_DATA.holds(target) and data is not None and (node.data or 1) > 1:
         yield Conflict(
             place,
             f"--prefill-context-parallel-size {size} does not work with data parallelism in {target}",
@@ -207,7 +201,7 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         )
     variable = node.env.get("VLLM_USE_V2_MODEL_RUNNER")
     second = variable is not None and (not variable.value.known or variable.value.string() not in ("0", ""))
-    if applies(features.PREFILL_CONTEXT, target) and not second:
+    if features.PREFILL_CONTEXT.holds(target) and not second:
         yield Conflict(
             place,
             f"{target} takes --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
@@ -217,7 +211,7 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _dsa_cp(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     written = is_on(node, "enable_dsa_cp")
-    if written is None or not applies(features.DSA_CP, target):
+    if written is None or not features.DSA_CP.holds(target):
         return
     arg, variable = node.arg("prefill-context-parallel-size"), node.env.get("VLLM_USE_V2_MODEL_RUNNER")
     if arg is not None and (node.prefill_context or 1) > 1:

@@ -15,7 +15,7 @@ from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, Bud
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
-from pd_launch.schemas.offload import RATIO_SINCE, served
+from pd_launch.schemas.offload import served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, is_strict
 from pd_launch.schemas.releases.domains import (
     BOOLEAN_WORDS,
@@ -27,6 +27,8 @@ from pd_launch.schemas.releases.domains import (
     POOL_CONNECTORS,
 )
 from pd_launch.schemas.releases.flag_shapes import SWITCHES
+from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
+from pd_launch.schemas.releases.schedulers import NESTED
 from pd_launch.schemas.units import parse_size
 from pd_launch.schemas.values import Node, as_integer
 
@@ -152,7 +154,7 @@ def _structure(connector: Connector, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _pool_backend(backend: Node, deployment: Deployment) -> Iterator[Hit]:
-    known = [name for name, since in POOL_BACKENDS.items() if deployment.target.ascend_at_least(since)]
+    known = [name for name, fact in POOL_BACKENDS.items() if fact.holds(deployment.target)]
     lowered = backend.value.lower() if isinstance(backend.value, str) else backend.value
     if lowered not in known:
         yield from _choice("backend", backend, known, deployment)
@@ -170,7 +172,7 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         ratio = connector.option(RATIO)
         if ratio is None or not ratio.known:
             continue
-        if connector.is_bundled_offload or target.ascend_at_least(RATIO_SINCE):
+        if connector.is_bundled_offload or RATIO_READ.holds(target):
             yield from _refused(ratio, lambda value: parse_ratio(value))
         elif node.form == "profile":
             yield Hit(
@@ -248,12 +250,7 @@ def additional_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     if tree is None or not target.is_ascend:
         return
     group = tree.get("scheduler_config")
-    if (
-        group is not None
-        and target.ascend_at_least("0.25.1rc1")
-        and group.known
-        and not isinstance(group.value, dict | None)
-    ):
+    if group is not None and NESTED.holds(target) and group.known and not isinstance(group.value, dict | None):
         yield Hit(
             group.origin,
             Msg("scheduler_config must be an object", "scheduler_config 应当是一个对象"),

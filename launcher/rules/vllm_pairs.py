@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.option_pairs import Conflict
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_CACHE_SINCE, FLOAT_NAMES
+from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
 from pd_launch.schemas.releases.sleep import refuses_sleep
+from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
 from pd_launch.schemas.target import Target
 
 
@@ -33,7 +34,7 @@ def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _cache_dtype(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     cache, model = node.value("kv-cache-dtype"), node.value("dtype")
-    if cache is None or model is None or not target.vllm_at_least(FLOAT_CACHE_SINCE):
+    if cache is None or model is None or not FLOAT_CACHE_MATCHES.holds(target):
         return
     word, dtype = cache.string(), FLOAT_NAMES.get(model.string() or "")
     if word in FLOAT_CACHE and dtype is not None and word != dtype:

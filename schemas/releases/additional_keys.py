@@ -7,6 +7,9 @@ the releases without typed options, from the same sources.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from pd_launch.schemas.releases.facts import Fact, ascend, options
 from pd_launch.schemas.releases.vllm_tables import ascend_table
 from pd_launch.schemas.target import Target
 
@@ -67,23 +70,47 @@ BOOLEANS = frozenset(
 """Options that are true or false. Before typed options a text counts as true, whatever it says."""
 
 
-DERIVED: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
-    "enable_sparse_sfa_c8": ("0.29.0rc1", "kv-cache-dtype", ("fp8", "int8"), "fp8", ""),
-    "enable_sparse_li_c8": ("0.29.0rc1", "attention-config", ("fp8", "int8"), "fp8", "indexer_kv_dtype"),
-    "enable_sparse_sfa_turboquant": ("0.30.0rc1", "kv-cache-dtype", ("turboquant_4bit_nc",), "turboquant_4bit_nc", ""),
-    "enable_sparse_li_c4": ("0.30.0rc1", "attention-config", ("mxfp4",), "mxfp4", "indexer_kv_dtype"),
-}
-"""Key → the release from which it is accepted and then overwritten, the flag that decides instead, the values that
-switch it on, the one to write, and the flag's field.
+@dataclass(frozen=True)
+class Derived:
+    """A key that is accepted and then overwritten: by which flag, the values that switch it on, the one to write, and
+    the flag's field."""
 
-Source: vllm_ascend/ascend_config.py:776 at 0.29.0rc1 and :919 at 0.30.0rc1; up to 0.28.0rc1 (:768) the key counts.
-"""
+    fact: Fact
+    flag: str
+    values: tuple[str, ...]
+    write: str
+    field: str = ""
+
+
+def _derived(key: str, since: str, from_: str, flag: str, values: tuple[str, ...], field: str = "") -> Derived:
+    pattern = rf"self\.{key} = \(?\s*{from_}"
+    fact = ascend(f"overwrites-{key}", since, None, f"{key} is overwritten from --{flag}", options(pattern))
+    return Derived(fact, flag, values, values[0], field)
+
+
+_CACHE = r"(vllm_config\.cache_config\.)?cache_dtype\b"
+_INDEXER = r"(vllm_config\.attention_config\.)?indexer_kv_dtype\b"
+DERIVED: dict[str, Derived] = {
+    "enable_sparse_sfa_c8": _derived("enable_sparse_sfa_c8", "0.29.0rc1", _CACHE, "kv-cache-dtype", ("fp8", "int8")),
+    "enable_sparse_li_c8": _derived(
+        "enable_sparse_li_c8", "0.29.0rc1", _INDEXER, "attention-config", ("fp8", "int8"), "indexer_kv_dtype"
+    ),
+    "enable_sparse_sfa_turboquant": _derived(
+        "enable_sparse_sfa_turboquant", "0.30.0rc1", _CACHE, "kv-cache-dtype", ("turboquant_4bit_nc",)
+    ),
+    "enable_sparse_li_c4": _derived(
+        "enable_sparse_li_c4", "0.30.0rc1", _INDEXER, "attention-config", ("mxfp4",), "indexer_kv_dtype"
+    ),
+}
+"""Key → what decides instead; before, the key itself counts."""
 
 
 def derived_from(name: str, target: Target) -> tuple[str, tuple[str, ...], str, str] | None:
     """Return what decides instead of a key: a flag, its values, the one to write, its field. None where it counts."""
     row = DERIVED.get(name)
-    return row[1:] if row is not None and target.ascend_at_least(row[0]) else None
+    if row is None or not row.fact.holds(target):
+        return None
+    return row.flag, row.values, row.write, row.field
 
 
 def known_keys(target: Target) -> list[str]:

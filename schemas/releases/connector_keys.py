@@ -15,6 +15,8 @@ from pd_launch.schemas.target import Target
 _SIZES = ("prefill", "decode")
 PLATFORM_KEYS = (*_SIZES, "ascend_local_comm_res_path", "use_ascend_direct")
 """What vllm-ascend itself reads, or once read, of the top level's extra config, whatever the connector."""
+ONCE_READ = frozenset({"use_ascend_direct"})
+"""Keys that only releases before the tables' read; PD213 speaks of them."""
 
 BUNDLED_KEYS = (
     PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",

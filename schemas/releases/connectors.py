@@ -1,9 +1,7 @@
 """Connectors by registered name: in which releases they exist, where their class is, and what they support.
 
-Source of vllm-ascend's rows: vllm_ascend/distributed/kv_transfer/__init__.py and the class headers in the wheels of
-0.18.0 to 0.26.0rc1 and the source packages of 0.27.1rc1 to 0.30.0rc2; a test compares names, modules and classes with
-the generated tables. Of vLLM's rows: kv_connector/factory.py in the wheels of 0.18.0 to 0.33.0, and the class headers
-at 0.23.0, 0.27.1, 0.32.0 and 0.33.0.
+Where each row comes from: connector_facts.py. Names, modules and classes are those of the generated tables, and what
+supports the hybrid manager follows from the class headers of every release.
 """
 
 from __future__ import annotations
@@ -123,15 +121,21 @@ _ASCEND = [
         "MooncakeConnector",
         _one(f"{_P2P}.mooncake_d2rh_connector", "0.29.0rc1"),
         since="0.29.0rc1",
+        hma_since="0.29.0rc1",
     ),
     AscendConnector(
-        "MooncakeConnectorV2", "MooncakeConnector", _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"), since="0.28.0rc1"
+        "MooncakeConnectorV2",
+        "MooncakeConnector",
+        _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"),
+        since="0.28.0rc1",
+        hma_since="0.28.0rc1",
     ),
     AscendConnector(
         "MooncakePullConnector",
         "MooncakePullConnector",
         _one(f"{_P2P}.mooncake.connector", "0.28.0rc1"),
         since="0.28.0rc1",
+        hma_since="0.28.0rc1",
     ),
 ]
 ASCEND_CONNECTORS = {row.name: row for row in _ASCEND}
@@ -186,8 +190,8 @@ class VllmConnector:
     since: str | None = None
     until: str | None = None
     hma_since: str | None = None
-    no_hma: tuple[str, str] | None = None
-    """First and last release of a range in which it lacks the hybrid manager."""
+    no_hma: tuple[str, str | None] | None = None
+    """First and last release (None: the newest) of a range in which it lacks the hybrid manager."""
 
     def exists(self, target: Target) -> bool:
         """Whether ``target``'s vLLM registers it, as far as the bounds are known."""
@@ -197,24 +201,24 @@ class VllmConnector:
 
 
 _VLLM = [
-    VllmConnector("ExampleConnector", no_hma=("0.18.0", "0.33.0")),
-    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.27.1"),
+    VllmConnector("ExampleConnector", no_hma=("0.18.0", None)),
+    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.22.0"),
     VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
-    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", "0.33.0")),
+    VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", None)),
     VllmConnector("LMCacheMPConnector"),
-    VllmConnector("NixlConnector", hma_since="0.23.0"),
-    VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.27.1"),
-    VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.27.1"),
-    VllmConnector("MultiConnector", hma_since="0.23.0"),
-    VllmConnector("MoRIIOConnector", hma_since="0.32.0", no_hma=("0.27.1", "0.27.1")),
-    VllmConnector("OffloadingConnector", hma_since="0.27.1"),
-    VllmConnector("DecodeBenchConnector", hma_since="0.27.1"),
-    VllmConnector("MooncakeConnector", hma_since="0.27.1"),
-    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.27.1"),
-    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", "0.33.0")),
-    VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.21.0"),
-    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", "0.33.0")),
-    VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.32.0"),
+    VllmConnector("NixlConnector", hma_since="0.18.0"),
+    VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.24.0"),
+    VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.24.0"),
+    VllmConnector("MultiConnector", hma_since="0.21.0"),
+    VllmConnector("MoRIIOConnector", hma_since="0.30.0", no_hma=("0.27.1", "0.27.1")),
+    VllmConnector("OffloadingConnector", hma_since="0.21.0"),
+    VllmConnector("DecodeBenchConnector", hma_since="0.21.0"),
+    VllmConnector("MooncakeConnector", hma_since="0.20.0"),
+    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.22.0"),
+    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", None)),
+    VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.19.0"),
+    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", None)),
+    VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.30.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}
 
@@ -284,8 +288,8 @@ def supports_hma(name: str, target: Target) -> bool | None:
     return None
 
 
-def _within(target: Target, first: str, last: str) -> bool:
-    return target.vllm_at_least(first) and (not target.vllm_at_least(last) or target.vllm == last)
+def _within(target: Target, first: str, last: str | None) -> bool:
+    return target.vllm_at_least(first) and (last is None or not target.vllm_at_least(last) or target.vllm == last)
 
 
 def class_of_module(module: str, target: Target) -> str | None:

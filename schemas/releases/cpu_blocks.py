@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
 from pd_launch.schemas.target import Target
 
 CPU_BLOCK = 128
 """The block size where none is written."""
 MLA_BLOCK = 16
 """The only block size of MLA without AMX, whatever is asked for."""
-CPU_MLA_SINCE = "0.32.0"
-"""The first release that serves MLA on CPU, as far as is known: 0.27.1 does not."""
-_NEWER = "0.28.0"
-"""From about here: 0.27.1 does otherwise, 0.32.0 does so."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,12 @@ def processor_of(amx: bool, bf16: bool) -> Processor:
 
 def cpu_step(target: Target) -> int:
     """Return the tokens of which every block is a multiple, MLA without AMX apart."""
-    return 32 if target.vllm_at_least(_NEWER) else 16
+    return 32 if CPU_BLOCKS_OF_32.holds(target) else 16
 
 
 def cpu_block(written: int, mla: bool, hybrid: bool, target: Target, processor: Processor) -> int | None:
     """Return the tokens of a block, or None where vLLM refuses to start. Hybrid models have theirs rounded up."""
-    if mla and not processor.amx:
+    if mla and not (processor.amx and CPU_MLA_AMX.holds(target)):
         return MLA_BLOCK
     return written if hybrid or written % cpu_step(target) == 0 else None
 
@@ -70,7 +67,7 @@ def cpu_state_bytes(asked: int | None, delta_net: bool, target: Target, processo
         target: the release.
         processor: the processor.
     """
-    if not target.vllm_at_least(_NEWER):
+    if not CPU_STATE_BY_BF16.holds(target):
         return 4 if processor.amx else asked
     if not processor.bf16 or (delta_net and asked == 2):
         return asked

@@ -7,6 +7,7 @@ vllm_ascend/distributed/kv_transfer/kv_pool/ascend_store in the wheels of 0.18.0
 
 from __future__ import annotations
 
+from pd_launch.schemas.releases.facts import Code, Fact, ascend, platform
 from pd_launch.schemas.target import Target
 
 _SIZE = (1, None, True)
@@ -40,27 +41,40 @@ BOOLEAN_WORDS = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
 CUDAGRAPH_MODES = frozenset({"NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"})
 FAILURE_POLICIES = frozenset({"recompute", "fail"})
 
-ASCEND_WORDS: dict[str, tuple[tuple[str, str], ...]] = {
-    "kv-cache-dtype": (("int8", "0.30.0rc1"), ("mxfp8", "0.30.0rc1")),
-}
-"""Flag → words that vllm-ascend adds to vLLM's own, each with the first release that takes it on the command line.
-
-Source: pre_register_and_update in vllm_ascend/platform.py (line 330 at 0.30.0rc1), with the words of
-patch/platform/patch_kv_cache_dtype.py; 0.29.0rc1 has only the latter, so its parser still refuses int8.
-"""
+_WORDS_REGISTERED = platform(r"_option_string_actions\.get\(\"--kv-cache-dtype\"\)")
+ASCEND_WORDS: dict[str, tuple[tuple[str, Fact], ...]] = {
+    "kv-cache-dtype": tuple(
+        (
+            word,
+            ascend(
+                f"kv-cache-dtype-{word}", "0.30.0rc1", None,
+                f"--kv-cache-dtype takes {word}: the parser's words are widened, not only the field's",
+                _WORDS_REGISTERED,
+                Code("vllm_ascend/patch/platform/patch_kv_cache_dtype.py", rf"\b{word}\b", within=True),
+            ),
+        )
+        for word in ("int8", "mxfp8")
+    ),
+}  # fmt: skip
+"""Flag → words that vllm-ascend adds to vLLM's own, each with the releases that take it on the command line."""
 
 FLOAT_CACHE = frozenset({"float16", "bfloat16"})
 FLOAT_NAMES = {
     "half": "float16", "float16": "float16", "bfloat16": "bfloat16", "float": "float32", "float32": "float32",
 }  # fmt: skip
-FLOAT_CACHE_SINCE = "0.33.0"
-"""vLLM from which a floating-point --kv-cache-dtype must be the model's own (vllm/config/vllm.py:1492 at 0.33.0)."""
 
 POOL_CONNECTORS = frozenset({"AscendStoreConnector", "MooncakeConnectorStoreV1"})
-POOL_BACKENDS = {"mooncake": "0.18.0", "memcache": "0.18.0", "yuanrong": "0.19.1rc1"}
-"""Backend of a KV pool → the first release that has it."""
+_BACKENDS = "vllm_ascend/distributed/kv_transfer/kv_pool/ascend_store/backend"
+POOL_BACKENDS: dict[str, Fact] = {
+    name: ascend(
+        f"pool-backend-{name}", since, None, f"the KV pool has the backend {name}",
+        Code(f"{_BACKENDS}/{name}_backend.py", r"(?i)^class \w*backend\b"),
+    )
+    for name, since in {"mooncake": None, "memcache": None, "yuanrong": "0.19.1rc1"}.items()
+}  # fmt: skip
+"""Backend of a KV pool → the releases that have it."""
 
 
 def added_words(flag: str, target: Target) -> tuple[str, ...]:
     """Return the words that ``target``'s vllm-ascend takes behind a flag beside vLLM's own."""
-    return tuple(word for word, since in ASCEND_WORDS.get(flag, ()) if target.ascend_at_least(since))
+    return tuple(word for word, fact in ASCEND_WORDS.get(flag, ()) if fact.holds(target))

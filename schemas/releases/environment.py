@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.target import Target, release
@@ -87,6 +88,27 @@ ASCEND: dict[str, Variable] = {
 }
 """Variables of vllm-ascend and what it stands on that the generated table lacks, or says too little of."""
 
+_EVERYWHERE = "vllm_ascend/*.py vllm_ascend/*/*.py vllm_ascend/*/*/*.py vllm_ascend/*/*/*/*.py"
+_ELSEWHERE = {
+    "ASCEND_BUFFER_POOL": Documented(
+        "https://github.com/vllm-project/vllm-ascend/pull/12117", "takes it out of the guides; CANN read it"
+    ),
+}
+READ_UNTIL: dict[str, Fact] = {
+    name: ascend(
+        f"reads-{name}", None, row.until, f"{name} is read",
+        _ELSEWHERE.get(name, Code(_EVERYWHERE, rf"[\"']{name}[\"']")),
+    )
+    for name, row in ASCEND.items()
+    if row.until is not None
+}  # fmt: skip
+"""Variable that no generated table tells of → the releases that read it."""
+
+FUSED_MC2_TWO_VALUES = ascend(
+    "fused-mc2-two-values", "0.24.0rc1", None, "enable_fused_mc2 is 0 or 1, and 2 is refused",
+    options(r"enable_fused_mc2 must be 0 or 1"),
+)  # fmt: skip
+
 VLLM_OLD = (
     "VLLM_USE_V1", "VLLM_ATTENTION_BACKEND", "VLLM_ALL2ALL_BACKEND", "VLLM_FLASH_ATTN_VERSION",
     "VLLM_TORCH_PROFILER_DIR",
@@ -133,7 +155,7 @@ def variable(name: str, target: Target) -> Variable | None:
     if ascend is not None:
         kind = ascend.entry("env", name)
         if name == _FUSED and kind is not None:
-            return Variable("int", ("0", "1") if target.ascend_at_least("0.24.0rc1") else ("0", "1", "2"))
+            return Variable("int", ("0", "1") if FUSED_MC2_TWO_VALUES.holds(target) else ("0", "1", "2"))
         if name in ASCEND:
             return ASCEND[name]
         if kind in ("flag", "int"):
@@ -168,7 +190,7 @@ def removed(name: str, target: Target) -> bool:
     if name in VLLM_OLD:
         return True
     if name in ASCEND and ASCEND[name].until is not None:
-        return target.ascend_at_least(ASCEND[name].until or "")
+        return target.is_ascend and not READ_UNTIL[name].holds(target)
     vllm, ascend = _tables(target)
     for table in (vllm, ascend):
         if table is None or table.entry("env", name) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, rows
 from pd_launch.schemas.target import Target, release
 
 Needs = Literal[
@@ -57,8 +58,17 @@ _OFFLOADS = ("RecomputeCPUOffloadConnector", "PreemptOffloadConnector")
 _POOL = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 _MOONCAKE = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
-# 16729 is missing in the source packages of 0.28.0rc1 and 0.29.0rc1, and there in 0.30.0rc1's
-# (preempt_offload/worker.py:261); 15802: patch/platform/patch_balance_schedule.py:49 in 0.23.0 and 0.23.0.post1.
+_SEEN = {
+    f"{_ASCEND}/pull/16729": Code(
+        "vllm_ascend/distributed/kv_transfer/kv_pool/kv_offload/preempt_offload/worker.py",
+        r"\A(?!(?s:.*)_submitted_store_event_indices)",
+    ),
+    f"{_ASCEND}/issues/15802": Code(
+        "vllm_ascend/patch/platform/patch_balance_schedule.py", r"def _disable_preemption_on_prefill_node"
+    ),
+}
+"""Fault → where a release's own files show that it has it."""
+
 KNOWN_ISSUES = [
     KnownIssue(
         link=f"{_ASCEND}/pull/16729",
@@ -209,3 +219,17 @@ KNOWN_ISSUES = [
     ),
 ]
 """The faults. The last release of a range is the last one that was seen with it, not always the one before the fix."""
+
+
+def facts() -> list[Fact]:
+    """Return the faults as facts, whose ranges are read again where a release's files show them."""
+    return [_fact(number, issue) for number, issue in enumerate(KNOWN_ISSUES)]
+
+
+def _fact(number: int, issue: KnownIssue) -> Fact:
+    newer = [row for row in rows(issue.of) if release(row) > release(issue.last)]
+    seen = [_SEEN[issue.link]] if issue.link in _SEEN else []
+    return Fact(
+        f"issue-{number}-{issue.link.rpartition('/')[2]}", issue.of, issue.first, newer[0] if newer else None,
+        issue.what, (*seen, Documented(issue.link, issue.date)),
+    )  # fmt: skip

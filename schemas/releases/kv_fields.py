@@ -7,30 +7,38 @@ Source: vllm/config/kv_transfer.py in the CPU wheels of 0.18.0, 0.20.2, 0.22.1, 
 
 from __future__ import annotations
 
+from pd_launch.schemas.releases.facts import Fact, Generated, vllm
 from pd_launch.schemas.target import Target
 
-KV_FIELDS: dict[str, str | None] = {
-    "kv_connector": None,
-    "engine_id": None,
-    "kv_buffer_device": None,
-    "kv_buffer_size": "0.32.0",
-    "kv_role": None,
-    "kv_rank": "0.32.0",
-    "kv_parallel_size": "0.32.0",
-    "kv_ip": "0.32.0",
-    "kv_port": None,
-    "kv_connector_extra_config": None,
-    "kv_connector_module_path": None,
-    "enable_permute_local_kv": None,
-    "kv_load_failure_policy": None,
-}
-"""Every field since 0.18.0, with the first release that no longer has it (None: all have it)."""
+_GONE = "0.32.0"
+KV_FIELDS: dict[str, Fact] = {
+    name: vllm(
+        f"kv-field-{name}", None, until, f"--kv-transfer-config takes {name}",
+        Generated("fields", f"KVTransferConfig.{name}"),
+    )
+    for name, until in {
+        "kv_connector": None,
+        "engine_id": None,
+        "kv_buffer_device": None,
+        "kv_buffer_size": _GONE,
+        "kv_role": None,
+        "kv_rank": _GONE,
+        "kv_parallel_size": _GONE,
+        "kv_ip": _GONE,
+        "kv_port": None,
+        "kv_connector_extra_config": None,
+        "kv_connector_module_path": None,
+        "enable_permute_local_kv": None,
+        "kv_load_failure_policy": None,
+    }.items()
+}  # fmt: skip
+"""Every field since the oldest row, with the releases that have it."""
 
 
 def kv_field_dropped(name: str, target: Target) -> str | None:
     """Return the release that dropped a field, if ``target`` is that or newer; else None."""
-    dropped = KV_FIELDS.get(name)
-    return dropped if dropped is not None and target.vllm_at_least(dropped) else None
+    fact = KV_FIELDS.get(name)
+    return fact.until if fact is not None and not fact.holds(target) else None
 
 
 def kv_fields(target: Target) -> list[str]:

@@ -52,3 +52,16 @@ VLLM_RELEASES = [
     "0.24.0", "0.25.0", "0.25.1", "0.26.0", "0.27.0", "0.27.1", "0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0",
     "0.33.0",
 ]  # fmt: skip
+
+WRITTEN_AT = {
+    "vllm": ("Dockerfile", r"^ARG VLLM_TAG=\"?v?([\w.]+)"),
+    "cann": ("Dockerfile", r"(?:^ARG CANN_VERSION=\"?|^FROM \S*ascend/cann:)(\d+\.\d+\.[a-z]?[\w.]*?)(?=[-_\"\s])"),
+    "torch_npu": ("requirements.txt", r"^torch-npu==([\w.]+)"),
+    "mooncake": ("Dockerfile", r"^ARG MOONCAKE_TAG=\"?v?([\w.]+)"),
+}
+"""What goes with a vllm-ascend → the file of its source package that says it, and how."""
+
+DOCUMENTED_ONLY = {
+    ("0.21.0rc1", "vllm"): "its code asks for 0.21.0 (vllm_version_is), as the policy says",
+}
+"""Release and companion of which the file above says otherwise than the row, and why the row counts."""

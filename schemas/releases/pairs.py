@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pd_launch.schemas.kv_transfer import BUNDLES, Connector, connectors
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.transfers import ENGINE_ID_SUFFIX
 from pd_launch.schemas.target import Target, release
 
 POOLS = frozenset({"AscendStoreConnector", "MooncakeConnectorStoreV1", "UCMConnector", "MooncakeStoreConnector"})
@@ -17,10 +18,6 @@ LOCAL = frozenset(
 )
 """Connectors that keep to one engine."""
 ALIASES = {"MooncakeConnectorStoreV1": "AscendStoreConnector"}
-BLOCKS_DIVIDE_SINCE = "0.23.0rc1"
-"""From here on MooncakeConnectorV1 pairs block sizes of which one divides the other."""
-ENGINE_ID_SUFFIX_SINCE = "0.12.0rc1"
-"""From here on vllm-ascend appends a random suffix to engine_id (vllm_ascend/platform.py)."""
 
 PREFILL_FIRST = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "NixlConnector"})
 DECODE_FIRST = frozenset({"MooncakeLayerwiseConnector"})
@@ -55,4 +52,4 @@ def suffixes_engine_id(target: Target) -> bool:
     """Whether the release makes equal ids differ by itself. Releases older than the tables count as they are."""
     if target.vllm_ascend is None:
         return False
-    return release(target.asked or target.vllm_ascend) >= release(ENGINE_ID_SUFFIX_SINCE)
+    return release(target.asked or target.vllm_ascend) >= release(ENGINE_ID_SUFFIX.first)

@@ -6,6 +6,7 @@ vllm_ascend/platform.py of the same tags.
 
 from __future__ import annotations
 
+from pd_launch.schemas.releases.transfers import V4_BLOCKS as V4_BLOCKS_OF_ITS_OWN
 from pd_launch.schemas.target import Target
 
 FORCED_BLOCK = 128
@@ -13,16 +14,12 @@ FORCED_BLOCK = 128
 V4_FAMILY = "deepseek-v4"
 V4_BLOCKS = (32, 64, 128)
 V4_FALLBACK = 32
-V4_SINCE = "0.21.0rc1"
-"""The first release with block sizes of its own for DeepSeek-V4."""
 DEFAULT_INTERLEAVE = 1
 """--cp-kv-cache-interleave-size where it is not given."""
-SLOTS_UNTIL = "0.28.0"
-"""vLLM from which drafts no longer take tokens of the step (still so at 0.27.1, no longer at 0.32.0)."""
 
 
 def real_block(written: int, family: str, target: Target) -> int:
     """Return the block size that the release really uses for a model without Mamba layers."""
-    if family == V4_FAMILY and target.ascend_at_least(V4_SINCE):
+    if family == V4_FAMILY and V4_BLOCKS_OF_ITS_OWN.holds(target):
         return written if written in V4_BLOCKS else V4_FALLBACK
     return FORCED_BLOCK

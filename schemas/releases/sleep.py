@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pd_launch.schemas.kv_transfer import BUNDLES, Connector
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.stock import SLEEP_ASKED
 from pd_launch.schemas.target import Target
 
-ASKED_SINCE = "0.33.0"
 NEVER = frozenset({"NixlPushConnector", "MooncakeStoreConnector", "MoRIIOConnector"})
 """Connectors that refuse sleep mode whatever their options."""
 ONLY_WITH: dict[str, tuple[str, object]] = {
@@ -30,7 +30,7 @@ NOT_WITH: dict[str, tuple[str, ...]] = {
 def refuses_sleep(connector: Connector, node: NodeLaunch, target: Target) -> bool:
     """Whether it is certain that ``target`` refuses sleep mode because of this connector."""
     name = connector.name
-    if not target.vllm_at_least(ASKED_SINCE) or target.is_ascend or name is None or name in BUNDLES:
+    if not SLEEP_ASKED.holds(target) or target.is_ascend or name is None or name in BUNDLES:
         return False
     if connector.tree.get("kv_connector_module_path") is not None:
         return False

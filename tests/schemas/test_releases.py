@@ -91,23 +91,6 @@ def test_stock_connectors_are_those_that_the_release_registers(version: str) -> 
     assert set(table(version).names("connectors")) == {n for n, row in VLLM_CONNECTORS.items() if row.exists(target)}
 
 
-def test_thresholds_name_rows() -> None:
-    """What differs between releases begins and ends with one that was read."""
-    from pd_launch.schemas.releases import features
-
-    named = {
-        bound
-        for value in vars(features).values()
-        for rows in (value.values() if isinstance(value, dict) else [value])
-        if isinstance(rows, tuple)
-        for row in rows
-        if isinstance(row, tuple)
-        for bound in row[:2]
-        if isinstance(bound, str)
-    }
-    assert named and named <= set(ASCEND_PAIRS) | {"0.22.0", "0.25.0"}
-
-
 def test_a_stock_target_has_no_ascend_table() -> None:
     assert ascend_table(vllm_target("0.32.0", "--target")) is None
 

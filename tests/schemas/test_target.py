@@ -7,6 +7,8 @@ import pytest
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.target import TargetError, ascend_target, newest, parse_target, release
 
+NEWEST = list(ASCEND_PAIRS)[-1]
+
 
 @pytest.mark.parametrize(
     ("text", "ascend", "vllm"),
@@ -48,10 +50,10 @@ def test_exact_rows(text: str, ascend: str | None, vllm: str) -> None:
         ("0.25.1", "0.25.1rc1", "0.25.1"),
         ("0.25.1rc0", "0.24.0rc1", "0.24.0"),
         ("0.17.0", "0.18.0", "0.18.0"),
-        ("1.0", "0.30.0rc2", "0.30.0"),
+        ("1.0", NEWEST, ASCEND_PAIRS[NEWEST]),
         ("0.28.0", "0.28.0rc1", "0.28.0"),
         ("vllm==0.27.3", None, "0.27.1"),
-        ("vllm==9", None, "0.33.0"),
+        ("vllm==9", None, VLLM_RELEASES[-1]),
         ("vllm==0.1", None, "0.18.0"),
     ],
 )
@@ -98,5 +100,5 @@ def test_rows_are_in_order(rows: list[str]) -> None:
 
 
 def test_newest_are_the_last_rows() -> None:
-    assert str(newest(True)) == "vllm-ascend 0.30.0rc2"
-    assert str(newest(False)) == "vLLM 0.33.0"
+    assert str(newest(True)) == f"vllm-ascend {NEWEST}"
+    assert str(newest(False)) == f"vLLM {VLLM_RELEASES[-1]}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.additional import switch_of
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
 from pd_launch.schemas.values import Node, Origin
 
 ZH = """
@@ -80,7 +81,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     written = role.string() if role else None
     if written == "kv_consumer" or (tree is not None and written not in (None, "kv_both", "kv_producer")):
         return  # a wrong role is PD101's
-    if written == "kv_producer" and target.ascend_at_least("0.23.0rc1"):
+    if written == "kv_producer" and PRODUCER_IGNORED.holds(target):
         yield Hit(
             switch.read.origin,
             Msg(

@@ -10,8 +10,8 @@ from pd_launch.schemas.releases.features import (
     PROFILING_ASYNC,
     SHORT_FIRST_PROFILING,
     SHORT_FIRST_PROFILING_ASYNC,
-    applies,
 )
+from pd_launch.schemas.releases.schedulers import SHORT_FIRST_PREFILL
 from pd_launch.schemas.scheduling import BATCH_JOBS, DYNTRA, PROFILING, SHORT_FIRST, Option, balance, option, role_of
 from pd_launch.schemas.target import Target
 
@@ -106,7 +106,7 @@ def _balance(node: NodeLaunch, target: Target) -> Iterator[Hit]:
 
 def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     state, role = option(node, SHORT_FIRST, target), role_of(node)
-    if not state.on or not target.ascend_at_least("0.25.1rc1"):
+    if not state.on or not SHORT_FIRST_PREFILL.holds(target):
         return
     if role.known and role.name == "kv_consumer":
         yield _hit(
@@ -122,7 +122,7 @@ def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             f"short_request_first 需要 --scheduling-policy fcfs,而不是 {policy.value}",
         )
     yield from _pair(state, option(node, BATCH_JOBS, target))
-    if applies(SHORT_FIRST_PROFILING, target):
+    if SHORT_FIRST_PROFILING.holds(target):
         yield from _pair(state, option(node, PROFILING, target))
 
 
@@ -155,14 +155,14 @@ def _profiling(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     if not node.switch("async-scheduling") or not asynchronous:
         return
     second = node.env.get(V2_RUNNER)
-    if applies(PROFILING_ASYNC, target) and (second is None or second.value.string() in ("0", "")):
+    if PROFILING_ASYNC.holds(target) and (second is None or second.value.string() in ("0", "")):
         yield _flag(
             state,
             asynchronous[-1],
             f"profiling_chunk_config with --async-scheduling needs {V2_RUNNER}=1",
             f"profiling_chunk_config 与 --async-scheduling 同用需要 {V2_RUNNER}=1",
         )
-    if option(node, SHORT_FIRST, target).on and applies(SHORT_FIRST_PROFILING_ASYNC, target):
+    if option(node, SHORT_FIRST, target).on and SHORT_FIRST_PROFILING_ASYNC.holds(target):
         yield _flag(
             state,
             asynchronous[-1],

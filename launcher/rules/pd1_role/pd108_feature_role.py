@@ -15,7 +15,6 @@ from pd_launch.schemas.releases.features import (
     MTP_PIPELINE,
     REDUCE_SAMPLE,
     SPARSE_OFFLOAD,
-    applies,
 )
 from pd_launch.schemas.scheduling import is_on, role_of
 from pd_launch.schemas.target import Target
@@ -99,7 +98,7 @@ def feature_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _layer_sharding(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     value, role = is_on(node, "layer_sharding"), role_of(node)
-    if value is not None and applies(LAYER_SHARDING, target) and role.name != "kv_producer":
+    if value is not None and LAYER_SHARDING.holds(target) and role.name != "kv_producer":
         yield _hit(
             value,
             f"layer_sharding is for prefill nodes only ({role.text})",
@@ -109,7 +108,7 @@ def _layer_sharding(node: NodeLaunch, target: Target) -> Iterator[Hit]:
 
 def _kv_nz(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     value, role, model = is_on(node, "enable_kv_nz"), role_of(node), model_of(node)
-    if value is None or not applies(KV_NZ, target):
+    if value is None or not KV_NZ.holds(target):
         return
     if not role.consumes:
         yield _hit(
@@ -127,14 +126,14 @@ def _kv_nz(node: NodeLaunch, target: Target) -> Iterator[Hit]:
 
 def _reduce_sample(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     value = is_on(node, "enable_reduce_sample")
-    if value is not None and applies(REDUCE_SAMPLE, target) and role_of(node).name == "kv_producer":
+    if value is not None and REDUCE_SAMPLE.holds(target) and role_of(node).name == "kv_producer":
         yield _hit(
             value, "enable_reduce_sample is refused on a prefill node", "预填充节点不能使用 enable_reduce_sample"
         )
 
 
 def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Hit]:
-    if not applies(SPARSE_OFFLOAD, target):
+    if not SPARSE_OFFLOAD.holds(target):
         return
     role = role_of(node)
     value = is_on(node, "sparse_kv_offload_config", "enabled")
@@ -171,7 +170,7 @@ def _mtp_pipeline(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     method = node.value("speculative-config")
     method = method.get("method") if method else None
     size, role = node.arg("pipeline-parallel-size"), role_of(node)
-    if not applies(MTP_PIPELINE, target) or method is None or size is None or role.name == "kv_producer":
+    if not MTP_PIPELINE.holds(target) or method is None or size is None or role.name == "kv_producer":
         return
     if "mtp" in (method.string() or "").lower() and (node.pipeline or 1) > 1:
         yield Hit(
@@ -187,7 +186,7 @@ def _mtp_pipeline(node: NodeLaunch, target: Target) -> Iterator[Hit]:
 
 def _mamba_prefix(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     model = model_of(node)
-    if not applies(MAMBA_PREFIX, target) or model is None or not model.hybrid or role_of(node).name != "kv_consumer":
+    if not MAMBA_PREFIX.holds(target) or model is None or not model.hybrid or role_of(node).name != "kv_consumer":
         return
     if node.switch("enable-prefix-caching"):
         yield Hit(

@@ -17,7 +17,6 @@ from pd_launch.schemas.releases.features import (
     FINEGRAINED_ONE_RANK,
     FINEGRAINED_RECOMPUTE,
     OLORA,
-    applies,
     asks,
 )
 from pd_launch.schemas.scheduling import role_of, setting
@@ -107,12 +106,7 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         return
     for name, value in group.items():
         size = value.integer()
-        if (
-            name not in MODULES
-            or size is None
-            or size <= 0
-            or (name == f"olora{SUFFIX}" and not applies(OLORA, target))
-        ):
+        if name not in MODULES or size is None or size <= 0 or (name == f"olora{SUFFIX}" and not OLORA.holds(target)):
             continue
         place = value.key or value.origin
         for en, zh, help_ in _needs(node, name.removesuffix(SUFFIX), size, target):
@@ -150,7 +144,7 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
             )
     if asks(FINEGRAINED_OFFLOAD, module, size, target):
         yield from _offload(node)
-    if model is not None and model.moe is False and applies(FINEGRAINED_MOE, target):
+    if model is not None and model.moe is False and FINEGRAINED_MOE.holds(target):
         yield "needs an MoE model", "需要 MoE 模型", Msg("remove it for this model", "这个模型请删掉它")
     data = node.data
     if data is not None and data % size:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.hooks import HOOK_SINCE, has_preemption_hook
+from pd_launch.schemas.releases.hooks import has_preemption_hook
+from pd_launch.schemas.releases.schedulers import HOOK
 
 ZH = """
 目标版本不会在抢占时调用卸载连接器
@@ -82,7 +83,7 @@ def hook_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     f"{target} 在抢占请求时从不调用 {connector.name}",
                 ),
                 Msg(
-                    f"remove it, or use vllm-ascend {HOOK_SINCE} or newer",
-                    f"删掉它,或者使用 vllm-ascend {HOOK_SINCE} 及更新版本",
+                    f"remove it, or use vllm-ascend {HOOK.first} or newer",
+                    f"删掉它,或者使用 vllm-ascend {HOOK.first} 及更新版本",
                 ),
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.schedulers import SHORT_FIRST_INSIDE
 from pd_launch.schemas.scheduling import SHORT_FIRST, option, overriders, recompute_runs
 
 ZH = r"""
@@ -85,7 +86,7 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
             Msg("keep only the scheduler that you want", "只保留您想要的调度器"),
         )
     short = option(node, SHORT_FIRST, target)
-    if short.on and short.place is not None and recompute is False and target.ascend_before("0.25.1rc1"):
+    if short.on and short.place is not None and recompute is False and SHORT_FIRST_INSIDE.holds(target):
         yield Hit(
             short.place.origin,
             Msg(

@@ -21,6 +21,7 @@ from pd_launch.schemas.releases.connectors import (
     registered,
     registered_as,
 )
+from pd_launch.schemas.releases.offloads import BUILTIN
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Node
 
@@ -89,7 +90,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         name, place = connector.name, connector.tree.get("kv_connector")
         if name is None or place is None or connector.tree.get("kv_connector_module_path") is not None:
             continue
-        if name in OFFLOAD_NAMES and target.ascend_before("0.23.0rc1"):
+        if name in OFFLOAD_NAMES and target.is_ascend and not BUILTIN.holds(target):
             continue  # no connector can save anything there: PD112 says so
         cuda_only = target.is_ascend and name in CUDA_ONLY
         if registered(name, target) and not cuda_only:

@@ -8,8 +8,7 @@ from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
-
-SINCE = "0.21.0rc1"
+from pd_launch.schemas.releases.transfers import HYBRID_RECOMPUTE
 
 ZH = """
 混合模型不支持 kv_load_failure_policy "recompute"
@@ -74,7 +73,7 @@ def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iter
     facts = model_of(node)
     if policy is None or policy.value != "recompute" or facts is None or not facts.hybrid:
         return
-    if not deployment.target.ascend_at_least(SINCE):
+    if not HYBRID_RECOMPUTE.holds(deployment.target):
         return
     yield Hit(
         policy.origin,

@@ -9,10 +9,10 @@ from pd_launch.schemas.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, co
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import model_of
+from pd_launch.schemas.releases.transfers import MAMBA_DIVIDES
 from pd_launch.schemas.target import Target
 
 NOT_SMALLER = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeLayerwiseConnector"})
-MAMBA_DIVIDES_SINCE = "0.22.1rc1"
 
 ZH = """
 预填充与解码的 TP 比例不被支持
@@ -46,7 +46,7 @@ vllm serve /models/deepseek-v3.1-w8a8 --tensor-parallel-size 8 --kv-transfer-con
 
 ## 适用版本
 
-vllm-ascend 的所有版本;MooncakeConnectorV1 对 Mamba 层的要求从 0.22.1rc1 起。vLLM 的 NixlConnector 不受限制。
+vllm-ascend 的所有版本;MooncakeConnectorV1 对 Mamba 层的要求从 0.21.0rc1 起。vLLM 的 NixlConnector 不受限制。
 
 ## 来源
 
@@ -91,7 +91,7 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; MooncakeConnectorV1's condition on Mamba layers from 0.22.1rc1. vLLM's NixlConnector has none.
+    All of vllm-ascend; MooncakeConnectorV1's condition on Mamba layers from 0.21.0rc1. vLLM's NixlConnector has none.
 
     ## Sources
 
@@ -131,7 +131,7 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
         return Msg(f"{name} wants them equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等")
     if prefill % decode == 0:
         return None
-    if name == "MooncakeConnectorV1" and hybrid and target.ascend_at_least(MAMBA_DIVIDES_SINCE):
+    if name == "MooncakeConnectorV1" and hybrid and MAMBA_DIVIDES.holds(target):
         return Msg(
             "a model with Mamba layers wants prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
         )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.features import RENAMED, applies
+from pd_launch.schemas.releases.features import RENAMED
+from pd_launch.schemas.releases.offloads import BUILTIN
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Origin
 
@@ -105,8 +106,8 @@ def _refused(connector: Connector, role: str | None, target: Target) -> tuple[st
     """Return the flags that must be 1 with this connector."""
     if connector.is_bundled_offload:
         return (DCP, PCP)
-    if connector.is_builtin_offload and target.ascend_at_least("0.23.0rc1"):
-        return (PCP,) if applies(RENAMED, target) else (DCP, PCP)
+    if connector.is_builtin_offload and BUILTIN.holds(target):
+        return (PCP,) if RENAMED.holds(target) else (DCP, PCP)
     if target.is_ascend and connector.name == "MooncakeHybridConnector":
         return (DCP, PCP)
     if target.is_ascend and connector.name == "MooncakeLayerwiseConnector" and role == "kv_consumer":

@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.connectors import supports_hma
+from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, supports_hma
 from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import Origin
 
@@ -128,9 +128,10 @@ def _lacks(connector: Connector, target: Target) -> bool:
 
 def _replace(connector: Connector, hybrid: bool) -> Msg:
     if connector.name == "MooncakeConnectorV1":
+        since = ASCEND_CONNECTORS[connector.name].hma_since
         return Msg(
-            "use a release from 0.21.0rc1 on, or MooncakeLayerwiseConnector",
-            "使用 0.21.0rc1 或更新的版本,或 MooncakeLayerwiseConnector",
+            f"use a release from {since} on, or MooncakeLayerwiseConnector",
+            f"使用 {since} 或更新的版本,或 MooncakeLayerwiseConnector",
         )
     if hybrid:
         return Msg(f"serve this model without {connector.name}", f"为这个模型去掉 {connector.name}")

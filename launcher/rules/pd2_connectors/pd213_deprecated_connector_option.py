@@ -8,10 +8,10 @@ from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.transfers import NO_ASCEND_DIRECT
 from pd_launch.schemas.target import Target, release
 
 OPTION = "use_ascend_direct"
-NO_READER_SINCE = "0.12.0rc1"
 
 ZH = """
 连接器选项在目标版本里没有作用
@@ -115,4 +115,4 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
 
 def _still_read(target: Target) -> bool:
-    return target.asked is not None and release(target.asked) < release(NO_READER_SINCE)
+    return target.asked is not None and release(target.asked) < release(NO_ASCEND_DIRECT.first)

@@ -8,9 +8,9 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import kv_cache_is_c8, model_of
+from pd_launch.schemas.releases.transfers import MOONCAKE_C8
 
 REFUSED = frozenset({"MooncakeConnector", "MooncakeConnectorV1"})
-SINCE = "0.23.0rc1"
 
 ZH = """
 连接器不支持量化的 KV cache
@@ -85,7 +85,7 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
     _check_mooncake_c8_kv_cache_quant in vllm_ascend/ascend_config.py (line 368 at 0.23.0, 384 at 0.26.0rc1).
     """
     facts = model_of(node)
-    if not deployment.target.ascend_at_least(SINCE) or facts is None or facts.attention != "gqa":
+    if not MOONCAKE_C8.holds(deployment.target) or facts is None or facts.attention != "gqa":
         return
     quantization = node.value("quantization")
     if not kv_cache_is_c8(node) or (quantization is not None and quantization.string() not in ("ascend", None)):

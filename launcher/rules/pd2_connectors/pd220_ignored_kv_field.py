@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.kv_fields import kv_fields
+from pd_launch.schemas.releases.stock import UNREAD_FIELDS
 
 NOBODY = Msg("nobody reads it on Ascend", "在昇腾上没有人读它")
 IGNORED = {
@@ -20,8 +21,6 @@ IGNORED = {
     "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
 }
 IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("nobody reads it", "没有人读它"))
-UNREAD_SINCE = "0.23.0"
-"""The first vLLM whose own connectors are known not to read them."""
 DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
 
 ZH = """
@@ -31,7 +30,7 @@ kv-transfer-config 的字段没有作用
 
 在 vllm-ascend 上,当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有人读取或会被重置的字段时提示:`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
-在 vLLM 0.23 及更新版本上,对 vLLM 自带的连接器提示前三个。
+在 vLLM 上,对 vLLM 自带的连接器提示前三个。
 
 ## 为什么重要
 
@@ -39,7 +38,7 @@ kv-transfer-config 的字段没有作用
 
 ## 适用版本
 
-vllm-ascend 的所有版本,以及 vLLM 0.23 起;vLLM 0.32 不再接受其中四个字段(PD006)。
+vllm-ascend 的所有版本,以及 vLLM;vLLM 0.32 不再接受其中四个字段(PD006)。
 
 ## 来源
 
@@ -55,7 +54,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
     reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
-    `enable_permute_local_kv`. On vLLM from 0.23 on the first three, for the connectors that vLLM itself has.
+    `enable_permute_local_kv`. On vLLM the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
 
@@ -79,7 +78,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend, and vLLM from 0.23; vLLM 0.32 no longer accepts four of them (PD006).
+    All of vllm-ascend, and of vLLM; vLLM 0.32 no longer accepts four of them (PD006).
 
     ## Sources
 
@@ -87,7 +86,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     0.23.0 and 0.27.1.
     """
     target = deployment.target
-    if not target.is_ascend and not target.vllm_at_least(UNREAD_SINCE):
+    if not target.is_ascend and not UNREAD_FIELDS.holds(target):
         return
     accepted = kv_fields(target)
     for connector in connectors(node.kv_transfer):

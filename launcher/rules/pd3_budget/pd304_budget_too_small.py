@@ -13,7 +13,7 @@ from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.lengths import longest_request
 from pd_launch.schemas.models import model_of
 from pd_launch.schemas.offload import budget_of, budget_options, served
-from pd_launch.schemas.releases.features import RENAMED, applies
+from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import Origin
 
@@ -119,7 +119,7 @@ def _place(connector: Connector) -> Origin | None:
 
 def _not_positive(connector: Connector, deployment: Deployment) -> bool:
     """Whether a built-in connector without a check is given zero or fewer bytes; the others refuse that at start."""
-    if connector.is_bundled_offload or applies(RENAMED, deployment.target):
+    if connector.is_bundled_offload or RENAMED.holds(deployment.target):
         return False
     options = budget_options(connector) or {}
     node = options.get(PER_RANK) or options.get(TOTAL)

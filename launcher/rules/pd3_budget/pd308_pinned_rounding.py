@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.shared_memory import FILE_TIER_SINCE, cpu_tier
+from pd_launch.schemas.releases.stock import FILE_TIER
+from pd_launch.schemas.shared_memory import cpu_tier
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import Origin
 
@@ -73,7 +74,7 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     target = deployment.target
     world, total = node.world_size, cpu_tier(node) or _simple_tier(node)
-    if target.is_ascend or target.vllm_at_least(FILE_TIER_SINCE) or not world or not total:
+    if target.is_ascend or FILE_TIER.holds(target) or not world or not total:
         return
     share = total // world
     rounded = 1 << (share - 1).bit_length() if share else 0

@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
+from pd_launch.schemas.releases.stock import START_ZERO
 from pd_launch.schemas.sides import group_key, is_unreachable, master_address, own_address
 
 ZH = """
@@ -47,8 +48,6 @@ EXTERNAL = "data-parallel-external-lb"
 LOCAL = "data-parallel-size-local"
 START = "data-parallel-start-rank"
 RANK = "data-parallel-rank"
-START_ZERO_COUNTS = "0.28.0"
-"""From this vLLM on a start rank of 0 counts as one, too."""
 
 
 @rule("PD403", "dp-form", "error", zh=ZH)
@@ -153,7 +152,7 @@ def _infers_hybrid(node: NodeLaunch, deployment: Deployment) -> bool:
     start, local = node.number(START, -1), node.number(LOCAL, -1)
     if node.switch("headless") or node.partial or local in (None, -1) or local == node.data:
         return False
-    return start is not None and (start > 0 or (start == 0 and deployment.target.vllm_at_least(START_ZERO_COUNTS)))
+    return start is not None and (start > 0 or (start == 0 and START_ZERO.holds(deployment.target)))
 
 
 def _first_start(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

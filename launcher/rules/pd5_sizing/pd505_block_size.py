@@ -10,8 +10,9 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.model_facts import ModelFacts
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.cpu_blocks import CPU_MLA_SINCE, MLA_BLOCK, cpu_step
+from pd_launch.schemas.releases.cpu_blocks import MLA_BLOCK, cpu_step
 from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
+from pd_launch.schemas.releases.stock import CPU_MLA_AMX
 
 ZH = """
 block size 会被改掉,或会被拒绝
@@ -22,7 +23,7 @@ block size 会被改掉,或会被拒绝
 DeepSeek-V4 允许
 32、64、128,其余改为 32),写了别的值是 warning;使用 DCP 或 PCP 并有 --kv-transfer-config 时,block size 必须等于
 --cp-kv-cache-interleave-size,否则引擎拒绝(error)。
-在 CPU 上检查 vLLM 不接受的值:必须是 32 的倍数(0.27.1 及以前是 16 的倍数),否则引擎拒绝(error)。
+在 CPU 上检查 vLLM 不接受的值:必须是 32 的倍数(0.28.0 及以前是 16 的倍数),否则引擎拒绝(error)。
 MLA 模型由处理器决定:没有 AMX 时写什么都是 16,有 AMX 时必须是 32 的倍数;所以 16 是 info,
 两种处理器上都不对的值是 warning。模型未知时不报告。
 
@@ -32,7 +33,7 @@ MLA 模型由处理器决定:没有 AMX 时写什么都是 16,有 AMX 时必须�
 
 ## 适用版本
 
-vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。CPU 上的 vLLM 0.27.1 和 0.32.0;MLA 自 0.32.0 起。
+vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。CPU 上的 vLLM 所有版本;MLA 自 0.29.0 起。
 
 ## 来源
 
@@ -50,7 +51,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Looks at --block-size on vllm-ascend. A model without Mamba layers gets 128 while prefix caching or chunked
     prefill is on (the default); DeepSeek-V4 may have 32, 64 or 128 and gets 32 otherwise: another value is a warning.
     With DCP or PCP and a --kv-transfer-config the block size must equal --cp-kv-cache-interleave-size, or the engine
-    refuses it (error). On CPUs it looks for what vLLM refuses: a block must be a multiple of 32 tokens (up to 0.27.1 of
+    refuses it (error). On CPUs it looks for what vLLM refuses: a block must be a multiple of 32 tokens (up to 0.28.0 of
     16), or the engine does not start (error). For MLA the processor decides: without AMX a block has 16 tokens whatever
     is written, with AMX it must be a multiple of 32; so 16 is an info, and what is right on neither is a warning.
     Silent where the model is unknown.
@@ -78,7 +79,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on. vLLM 0.27.1 and 0.32.0 on CPUs; MLA from 0.32.0 on.
+    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on. All of vLLM on CPUs; MLA from 0.29.0 on.
 
     ## Sources
 
@@ -118,7 +119,7 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
     if facts.hybrid is not False or facts.attention is None or written % step == 0:
         return
     mla = facts.attention == "mla"
-    if mla and not deployment.target.vllm_at_least(CPU_MLA_SINCE):
+    if mla and not CPU_MLA_AMX.holds(deployment.target):
         return
     fitting = -(-written // step) * step
     write = Msg(f"write {fitting}", f"写 {fitting}")

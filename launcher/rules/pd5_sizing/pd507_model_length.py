@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.lengths import longest_request
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.sizing import SLOTS_UNTIL
+from pd_launch.schemas.releases.stock import DRAFTS_APART
 from pd_launch.schemas.speculation import config_of, extra_slots
 
 ZH = """
@@ -80,7 +80,7 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield from _model_limit(node, length)
         yield from _batch(node, length)
         yield from _threshold(node, length)
-    if not deployment.target.vllm_at_least(SLOTS_UNTIL):
+    if not DRAFTS_APART.holds(deployment.target):
         yield from _drafts(node)
 
 

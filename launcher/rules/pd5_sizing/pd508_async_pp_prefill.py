@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.releases.stock import PIPELINE_SYNCHRONOUS
 from pd_launch.schemas.sides import side_of
 from pd_launch.schemas.speculation import config_of
 
@@ -15,7 +16,7 @@ ZH = """
 
 ## 作用
 
-当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的(明确打开,或 vLLM 0.27 及以前默认打开)时说明。
+当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的(明确打开,或 vLLM 0.30 及以前默认打开)时说明。
 
 ## 为什么重要
 
@@ -31,10 +32,6 @@ vllm-ascend 的 pull request 8468 与 11076;vllm/config/vllm.py,0.32.0(V1 model 
 """
 
 
-OFF_SINCE = "0.28.0"
-"""vLLM from which pipeline parallelism turns the default off (on at 0.27.1, off at 0.32.0)."""
-
-
 @rule("PD508", "async-pp-prefill", "info", zh=ZH, needs="C R")
 def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Async scheduling on a pipeline-parallel prefill node.
@@ -42,7 +39,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says so when a prefill node has a pipeline-parallel-size above 1 and async scheduling is on: switched on explicitly,
-    or by default (up to vLLM 0.27).
+    or by default (up to vLLM 0.30).
 
     ## Why it matters
 
@@ -75,7 +72,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     pipeline, explicit = node.pipeline, node.switch("async-scheduling")
     if side_of(node) != "prefill" or pipeline is None or pipeline < 2 or explicit is False:
         return
-    if not explicit and (deployment.target.vllm_at_least(OFF_SINCE) or node.partial or config_of(node) is not None):
+    if not explicit and (PIPELINE_SYNCHRONOUS.holds(deployment.target) or node.partial or config_of(node) is not None):
         return
     how, how_zh = ("", "打开了") if explicit else (" (on by default)", "默认打开了")
     yield Hit(

@@ -11,8 +11,9 @@ from pd_launch.schemas.finding import Severity
 from pd_launch.schemas.kv_transfer import Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models import model_of
-from pd_launch.schemas.releases.pairs import BLOCKS_DIVIDE_SINCE, POOLS
+from pd_launch.schemas.releases.pairs import POOLS
 from pd_launch.schemas.releases.sizing import FORCED_BLOCK, V4_FAMILY, real_block
+from pd_launch.schemas.releases.transfers import BLOCKS_DIVIDE
 from pd_launch.schemas.values import Node
 
 DCP = "decode-context-parallel-size"
@@ -28,9 +29,7 @@ def block_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment)
         return
     divides = max(left, right) % min(left, right) == 0
     target = deployment.target
-    supported = divides and (
-        not target.is_ascend or (_mooncake(decode) and target.ascend_at_least(BLOCKS_DIVIDE_SINCE))
-    )
+    supported = divides and (not target.is_ascend or (_mooncake(decode) and BLOCKS_DIVIDE.holds(target)))
     yield _hit(
         prefill,
         decode,

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.releases.stock import EXPANDABLE_REFUSED
+from pd_launch.schemas.releases.transfers import HCCL_HIERARCHY
 from pd_launch.schemas.scheduling import recompute_runs
 from pd_launch.schemas.values import Node
 
 CUDA_ALLOC, NPU_ALLOC = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF"
 EXPANDABLE = "expandable_segments:True"
-EXPANDABLE_REFUSED_SINCE = "0.23.0"
-"""The first vLLM that refuses expandable segments together with a KV connector."""
-HIERARCHY_UNTIL = "0.26.0rc1"
-"""The first vllm-ascend that no longer takes hierarchical MC2 from HCCL's variables."""
 
 ZH = """
 环境变量与启动参数冲突
@@ -31,7 +29,7 @@ ZH = """
 
 ## 适用版本
 
-可扩展段从 vLLM 0.23.0 起被拒绝(启用 cumem 分配器或睡眠模式除外);其余适用于表中所有 vllm-ascend 版本。
+可扩展段从 vLLM 0.21.0 起被拒绝(启用 cumem 分配器或睡眠模式除外);其余适用于表中所有 vllm-ascend 版本。
 没有任何版本还读取 `VLLM_USE_V1`(见 PD705)。
 
 ## 来源
@@ -73,7 +71,7 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    Expandable segments are refused from vLLM 0.23.0 on, unless the cumem allocator or sleep mode is on; the rest holds
+    Expandable segments are refused from vLLM 0.21.0 on, unless the cumem allocator or sleep mode is on; the rest holds
     for every vllm-ascend in the tables. No release in them reads `VLLM_USE_V1` (PD705).
 
     ## Sources
@@ -90,7 +88,7 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _expandable(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     found = node.env.get(CUDA_ALLOC)
-    if found is None or not _expands(found) or not deployment.target.vllm_at_least(EXPANDABLE_REFUSED_SINCE):
+    if found is None or not _expands(found) or not EXPANDABLE_REFUSED.holds(deployment.target):
         return
     tree = node.kv_transfer
     name = tree.get("kv_connector") if tree else None
@@ -158,7 +156,7 @@ def _hierarchy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     target = deployment.target
     if pcie is None or roce is None or pcie.value.string() != "1" or roce.value.string() != "0":
         return
-    if not target.ascend_before(HIERARCHY_UNTIL) or not recompute_runs(node, target) or (node.data or 1) < 2:
+    if not HCCL_HIERARCHY.holds(target) or not recompute_runs(node, target) or (node.data or 1) < 2:
         return
     yield Hit(
         pcie.value.origin,

@@ -1,0 +1,75 @@
+"""What differs between releases of vLLM itself, flags and fields apart (those are generated)."""
+
+from __future__ import annotations
+
+from pd_launch.schemas.releases.facts import Code, Fact, Run, vllm
+
+_CONFIG = "vllm/config/vllm.py"
+_ARGS = "vllm/engine/arg_utils.py"
+_CPU = "vllm/platforms/cpu.py"
+
+
+def _code(name: str, since: str | None, meaning: str, files: str, pattern: str, absent: bool = False) -> Fact:
+    return vllm(name, since, None, meaning, Code(files, pattern, absent))
+
+
+SUFFIXES = _code(
+    "json-number-suffixes", "0.20.0", "80g and its like are expanded inside the JSON of a config class",
+    _ARGS, r"def _expand_json_human_readable_numbers",
+)  # fmt: skip
+UNREAD_FIELDS = _code(
+    "unread-kv-fields", None, "no connector reads kv_rank, kv_parallel_size or kv_ip",
+    "vllm/distributed/kv_transfer/*/*/*.py vllm/distributed/kv_transfer/*/*/*/*.py vllm/v1/*/*.py vllm/v1/*/*/*.py",
+    r"\.kv_(rank|parallel_size|ip)\b", absent=True,
+)  # fmt: skip
+START_ZERO = _code(
+    "start-rank-zero-counts", "0.28.0", "a start rank of 0 makes hybrid load balancing as others do",
+    _ARGS, r"if self\.data_parallel_start_rank is not None and not headless",
+)  # fmt: skip
+PIPELINE_SYNCHRONOUS = _code(
+    "pipeline-parallel-synchronous", "0.31.0",
+    "pipeline parallelism switches the default of async scheduling off with the V1 model runner",
+    _CONFIG, r"(?s)pipeline_parallel_size > 1.{0,400}does not support it with pipeline parallelism"
+    r"|v1_async_sched_incompat = \"pipeline parallelism\"",
+)  # fmt: skip
+EXPANDABLE_REFUSED = _code(
+    "expandable-segments-refused", "0.21.0", "expandable segments are refused together with a KV connector",
+    _CONFIG, r"incompatible with PYTORCH_CUDA_ALLOC_CONF=expandable_segments",
+)  # fmt: skip
+FILE_TIER = _code(
+    "cpu-tier-is-a-file", "0.27.0", "OffloadingConnector's CPU tier on CUDA is a file in /dev/shm",
+    "vllm/v1/kv_offload/cpu/spec.py", r"SharedOffloadRegion\(",
+)  # fmt: skip
+DRAFTS_APART = _code(
+    "drafts-take-no-tokens", "0.28.0", "drafts no longer take tokens of the step",
+    "vllm/v1/core/sched/scheduler.py", r"max_num_new_slots_for_drafting",
+)  # fmt: skip
+FLOAT_CACHE = _code(
+    "float-cache-must-match", "0.33.0", "a floating-point --kv-cache-dtype must be the model's own",
+    _CONFIG, r"def _reject_mismatched_float_kv_cache",
+)  # fmt: skip
+SLEEP_ASKED = _code(
+    "sleep-mode-asks-connectors", "0.33.0", "sleep mode is refused where a connector does not support it",
+    _CONFIG, r"supports_sleep_mode",
+)  # fmt: skip
+CPU_MLA = _code(
+    "cpu-mla", "0.28.0", "MLA is served on CPU, in blocks of 16 tokens",
+    _CPU, r"CPU MLA backend requires block_size=16",
+)  # fmt: skip
+CPU_MLA_AMX = _code(
+    "cpu-mla-amx", "0.29.0", "with AMX, MLA on CPU has a backend of its own, which takes other blocks than of 16",
+    _CPU, r"amx_mla_enabled = \(",
+)  # fmt: skip
+CPU_BLOCKS_OF_32 = _code(
+    "cpu-blocks-of-32", "0.29.0", "a block on CPU holds a multiple of 32 tokens, before of 16",
+    "vllm/v1/attention/backends/cpu_attn.py", r"MultipleOf\(32\)",
+)  # fmt: skip
+CPU_STATE_BY_BF16 = _code(
+    "cpu-state-by-bf16", "0.29.0", "recurrent states on CPU are kept in 32 bits with AVX512-BF16, before with AMX",
+    _CPU, r"(?s)_is_avx512_bf16_supported\(\)\s*and cache_config\.mamba_ssm_cache_dtype != \"float32\"",
+)  # fmt: skip
+WINDOW_BLOCK = vllm(
+    "window-model-keeps-its-block", "0.32.0", None,
+    "the block size of a model of windows only is the default; before, the attention backend may choose it",
+    Run("tests/size/test_engine_geometry.py::test_blocks_are_the_engines"),
+)  # fmt: skip
