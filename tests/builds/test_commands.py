@@ -81,7 +81,7 @@ def test_a_release_wins_over_a_folder_of_its_name(
 ) -> None:
     write(tmp_path / "0.30.0rc2", VLLM)
     _, out, _ = run(capsys, "check", script, "--target", "0.30.0rc2")
-    assert "checked for vllm-ascend 0.30.0rc2)" in out
+    assert "checked for vllm-ascend 0.30.0rc2, as --target says" in out
 
 
 def test_a_unit_of_systemd_names_the_path(script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
