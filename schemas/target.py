@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from packaging.version import Version
@@ -151,6 +151,7 @@ def newest(ascend: bool) -> Target:
     return rows(ascend)[-1]
 
 
+@lru_cache(maxsize=2)
 def newest_final(ascend: bool) -> Target:
     """Return the newest release of a family that is no pre-release."""
     return next(target for target in reversed(rows(ascend)) if not Version(target.row).is_prerelease)
@@ -166,14 +167,14 @@ class Choice:
     decided: Target | None = None
     families: tuple[bool, ...] = (True, False)
 
-    @property
+    @cached_property
     def leads(self) -> tuple[Target, ...]:
         """The releases that findings are looked for in: of each family the newest, and the newest final one."""
         if self.decided is not None:
             return (self.decided,)
         return tuple(dict.fromkeys(t for ascend in self.families for t in (newest(ascend), newest_final(ascend))))
 
-    @property
+    @cached_property
     def rows(self) -> tuple[Target, ...]:
         """Every release that it may be, family by family, oldest first."""
         if self.decided is not None:

@@ -201,7 +201,7 @@ def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options
         return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
     if options.form == "concise":
         click.echo(clean(releases_line(choices, lang)), err=True)
-        return concise(findings, choices)
+        return concise(findings, choices, lang)
     if options.form == "sarif":
         from pd_launch.launcher.report.sarif import sarif
 
