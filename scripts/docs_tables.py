@@ -75,15 +75,15 @@ def releases_page(lang: str) -> str:
 
 
 def _ascend_targets() -> list[Target]:
-    return [ascend_target(release, "newest") for release in ASCEND_PAIRS]
+    return [ascend_target(release, "unknown") for release in ASCEND_PAIRS]
 
 
 def _vllm_targets() -> list[Target]:
-    return [vllm_target(release, "newest") for release in VLLM_RELEASES]
+    return [vllm_target(release, "unknown") for release in VLLM_RELEASES]
 
 
 def _ascend_row(release: str, zh: bool) -> str:
-    target = ascend_target(release, "newest")
+    target = ascend_target(release, "unknown")
     companions = ASCEND_COMPANIONS.get(release, {})
     builtin = target.ascend_at_least(BUILTIN_SINCE)
     nested = target.ascend_at_least(NESTED_SINCE)
