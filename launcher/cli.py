@@ -110,7 +110,8 @@ def _rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:
 
 
 def _target_option(function: Any) -> Any:
-    return _option("--target", metavar="RELEASE", help="Release: vllm-ascend==0.25.1rc1 or vllm==0.32.0.")(function)
+    said = "Release (vllm-ascend==0.25.1rc1, vllm==0.32.0), or path of a build: folder, wheel, sdist."
+    return _option("--target", metavar="RELEASE|PATH", help=said)(function)
 
 
 def _color_option(function: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check
@@ -82,6 +83,7 @@ def prepare(options: LaunchOptions) -> Launch:
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_option(use_host, options.host_facts)
     installed = installed_option(use_host or not options.dry_run, options.host_facts, _program())
+    facts = _with_versions(facts, installed)
     given = Given.of(options.target, None, facts, installed)
     deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
@@ -100,6 +102,15 @@ def prepare(options: LaunchOptions) -> Launch:
         return _without_launches(launch)
     launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)
     return launch
+
+
+def _with_versions(facts: dict[str, Any] | None, installed: Target | None) -> dict[str, Any] | None:
+    """Return the facts with the versions of the build that is launched, which may be another Python's."""
+    build = installed.build if installed is not None else None
+    if facts is None or build is None:
+        return facts
+    parts = {"vllm": build.vllm, "vllm_ascend": build.ascend}
+    return {**facts, **{name: part.version for name, part in parts.items() if part is not None and part.version}}
 
 
 def _program() -> str | None:

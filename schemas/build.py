@@ -28,7 +28,8 @@ class BuiltPart:
 class ReadBuild:
     """What was read at one place. Two with the same ``key`` were read from the same files.
 
-    ``place`` is how the user names it, ``path`` the same as an absolute path; either part may be missing.
+    ``place`` is how the user names it, empty for what is installed, ``path`` the same as an absolute path; either part
+    may be missing.
     """
 
     key: str
@@ -41,6 +42,8 @@ class ReadBuild:
         """Return its version, where it has one, and its place: ``0.1.dev1 (./fork)``."""
         part = self.ascend if ascend else self.vllm
         version = part.version if part is not None else None
+        if not self.place:
+            return version or "that is installed"
         return f"{version} ({self.place})" if version else f"({self.place})"
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from pd_launch.schemas.hardware import Hardware
+from pd_launch.schemas.releases.switches import paired
 from pd_launch.schemas.target import Choice, Target
 from pd_launch.schemas.units import human_integer
 from pd_launch.schemas.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
@@ -181,8 +182,8 @@ class NodeLaunch:
         return number
 
     def switch(self, name: str) -> bool | None:
-        """Return what ``--NAME`` or ``--no-NAME``, whichever comes last, says; None where neither is given."""
-        last = [a for a in self.args if a.name in (name, f"no-{name}")]
+        """Return what ``--NAME`` or its opposite, whichever comes last, says; None where neither is given."""
+        last = [a for a in self.args if a.name in (name, f"no-{name}", paired(name))]
         if not last:
             return None
         arg = last[-1]

@@ -20,15 +20,17 @@ from pd_launch.schemas.target import Target, ascend_target, vllm_target
 RELEASES_HEAD = """# Releases
 
 Generated from the tables by `scripts/build_docs.py`. Releases are [data](decisions/0006-releases-are-data.md).
-A release between two rows counts as the older one, and PD902 says so. Where a fact comes from (read from a release's
-files, run, or documented) stands with [each of them](facts.md), and under Sources on each
+A release between two rows counts as the older one, and PD902 says so; a build of your own is read from
+[its own files](guide/checking.md#your-own-build). Where a fact comes from (read from a release's files, run, or
+documented) stands with [each of them](facts.md), and under Sources on each
 [rule's page](rules/README.md).
 
 ## vllm-ascend
 """
 RELEASES_ZH = """# 版本
 
-由 `scripts/build_docs.py` 根据版本表生成。两行之间的版本按较旧的一行处理，PD902 会说明。每项事实的来源（读自发布文件、
+由 `scripts/build_docs.py` 根据版本表生成。两行之间的版本按较旧的一行处理，PD902 会说明；
+自己的构建由[它自己的文件](guide/checking.md)决定。每项事实的来源（读自发布文件、
 实际运行，或者只见于文档）写在版本表（`schemas/releases/`）和[规则页面](rules/README.md)的“来源”一节。
 
 ## vllm-ascend
@@ -73,15 +75,15 @@ def releases_page(lang: str) -> str:
 
 
 def _ascend_targets() -> list[Target]:
-    return [ascend_target(release, "newest") for release in ASCEND_PAIRS]
+    return [ascend_target(release, "unknown") for release in ASCEND_PAIRS]
 
 
 def _vllm_targets() -> list[Target]:
-    return [vllm_target(release, "newest") for release in VLLM_RELEASES]
+    return [vllm_target(release, "unknown") for release in VLLM_RELEASES]
 
 
 def _ascend_row(release: str, zh: bool) -> str:
-    target = ascend_target(release, "newest")
+    target = ascend_target(release, "unknown")
     companions = ASCEND_COMPANIONS.get(release, {})
     builtin = BUILTIN.holds(target)
     nested = NESTED.holds(target)

@@ -9,7 +9,8 @@
 
 A release's Python files come out of the cache of release_archives.py and are read by launcher/builds, without importing
 them. ``--new`` asks the package index which releases have no table yet, and reads nothing. ``--verify`` writes nothing
-and says where reading gives something else than the tables: the newest two releases of each project, or all. What is
+and says where reading gives something else than the tables: the newest two releases of each project, or all. The
+status is 1 where something differs or cannot be read, and 2 where nothing does and a release was not to be had. What is
 written is one file for each project in schemas/releases/data, in which every entry stands once with the releases that
 have it, and schemas/releases/flag_shapes.py: how a command line is split into flags and values.
 """
@@ -57,21 +58,26 @@ def main() -> int:
         wanted = []
     else:
         parser.error("name a project and a release, or give --new, --verify or --all")
-    failed = sum(not _done(project, release, options.verify) for project, release in wanted)
+    statuses = {_done(project, release, options.verify) for project, release in wanted}
     if not options.verify:
         write_shapes(DATA, ROOT / "schemas" / "releases" / "flag_shapes.py")
-    return 1 if failed else 0
+    return 1 if 1 in statuses else max(statuses, default=0)
 
 
-def _done(project: str, release: str, verify: bool) -> bool:
-    """Verify or write one release's table and say what came of it; return whether that went well."""
+def _done(project: str, release: str, verify: bool) -> int:
+    """Verify or write one release's table and say what came of it; return the status."""
+    try:
+        python_files(project, release)
+    except ReadError as error:
+        print(f"{project} {release}: {error}", file=sys.stderr)
+        return 2
     try:
         said = verified(project, release) if verify else write_table(project, release)
     except ReadError as error:
         print(f"{project} {release}: {error}", file=sys.stderr)
-        return False
+        return 1
     print(f"{project} {release}: {said or 'as in the table'}", flush=True)
-    return not verify or not said
+    return int(verify and bool(said))
 
 
 def _name_new() -> int:

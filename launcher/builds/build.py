@@ -41,13 +41,13 @@ class Build:
 def read_build(path: Path | str, place: str | None = None) -> Build:
     """Return what the files of a folder, wheel or source package say. Nothing of it is imported or run.
 
-    ``place`` is what messages call it: the path, unless given.
+    ``place`` is what messages call it: the path, unless given; empty for what is installed.
 
     Raises:
         BuildError: the path is not there, cannot be read, or holds neither vllm nor vllm_ascend.
     """
     path = Path(path)
-    place = place or os.fspath(path)
+    place = os.fspath(path) if place is None else place
     try:
         if path.is_dir():
             return build_of(find_packages(path), place) or _nothing(place, looked_for(path))
@@ -155,8 +155,9 @@ def _made(key: str, place: str, entries: dict[str, dict[str, Any]], roots: dict[
         )
         for project, entry in entries.items()
     }
+    where = place or "installed"
     unread = tuple(
-        f"{place}: the {_SHOWN[section]} of {project} could not be read ({reason}): nothing is said about them"
+        f"{where}: the {_SHOWN[section]} of {project} could not be read, and nothing is said of them: {reason}"
         for project, entry in entries.items()
         for section, reason in entry["unread"].items()
     )

@@ -28,7 +28,7 @@ _SITES = (
     "workspace/*/lib/python3*/site-packages",
     "home/*/.local/lib/python3*/site-packages",
 )
-_CHECKOUTS = ("", "*", "src", "src/*", "vllm-workspace/*", "workspace/*", "opt/*", "app/*", "root/*", "home/*/*")
+_CHECKOUTS = ("*", "src", "src/*", "vllm-workspace/*", "workspace/*", "opt/*", "app/*", "root/*", "home/*/*")
 _MOST_CANDIDATES = 2000
 _MOST_TEXT = 1024 * 1024
 _MAPPING = re.compile(r"^MAPPING[^=\n]*=\s*(\{[^\n]*\})", re.MULTILINE)
@@ -37,11 +37,15 @@ _MAPPING = re.compile(r"^MAPPING[^=\n]*=\s*(\{[^\n]*\})", re.MULTILINE)
 def find_packages(path: Path) -> dict[str, Path]:
     """Return the folder that holds each project's package: project → ``ROOT`` with ``ROOT/vllm`` in it.
 
-    Looked for are: the folder itself, its checkouts, the site-packages of its Python, and what a site-packages points
-    to (``.pth`` files and editable installs).
+    Looked for are: the folder itself, the site-packages of its Python, and what a site-packages points to (``.pth``
+    files and editable installs); where none of them has either package, checkouts in the folder.
     """
+    return _first(_roots(path)) or _first(_matching(path, _CHECKOUTS))
+
+
+def _first(roots: Iterator[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for root in islice(_roots(path), _MOST_CANDIDATES):
+    for root in islice(roots, _MOST_CANDIDATES):
         for project, package in PACKAGES.items():
             if project not in found and _is_package(root / package):
                 found[project] = root
@@ -70,7 +74,6 @@ def _roots(path: Path) -> Iterator[Path]:
     yield from sites
     for site in [path, *sites]:
         yield from _pointed_to(site, path)
-    yield from _matching(path, _CHECKOUTS[1:])
 
 
 def _matching(path: Path, patterns: tuple[str, ...]) -> Iterator[Path]:

@@ -24,7 +24,7 @@ def installed_build(program: str | None = None) -> Build | None:
     python = _python_of(program) if program is not None else None
     if python is not None and not _is_running(python):
         try:
-            return read_build(python.parent.parent, "installed")
+            return read_build(python.parent.parent, "")
         except BuildError:
             return None
     return _of_running()
@@ -33,7 +33,7 @@ def installed_build(program: str | None = None) -> Build | None:
 @lru_cache(maxsize=1)
 def _of_running() -> Build | None:
     roots = {project: root for project, package in PACKAGES.items() if (root := _root(package)) is not None}
-    return build_of(roots, "installed")
+    return build_of(roots, "")
 
 
 def _root(package: str) -> Path | None:

@@ -66,6 +66,7 @@ def read_vllm(files: Files) -> Reading:
             "connectors": lambda: _complete(connectors()),
             "modules": lambda: _modules(package, connectors()),
             "keywords": lambda: dict.fromkeys(_keywords(package, flags()), ""),
+            "facts": lambda: _parser_facts(package),
         }
     )
 
@@ -91,6 +92,14 @@ def read_ascend(files: Files) -> Reading:
             "modules": lambda: _modules(package, connectors()),
         }
     )
+
+
+def _parser_facts(package: Package) -> Table:
+    """Return how the parser differs from others: whether each ``--enable-x`` also has ``--disable-x``, and the reverse."""
+    module = package.module("vllm.utils.argparse_utils")
+    classes = [node for node in module.names.values() if isinstance(node, ast.ClassDef)] if module else []
+    paired = (node for node in classes if any("BooleanOptionalAction" in ast.unparse(base) for base in node.bases))
+    return {"paired_switches": True} if any("'--disable-'" in ast.unparse(node) for node in paired) else {}
 
 
 class _Once:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pd_launch.schemas.launch import Arg
+from pd_launch.schemas.releases.switches import paired
 from pd_launch.schemas.releases.vllm_tables import Spec, Table
 
 DOTTED_KINDS = ("config", "json", "json-or-text", "any")
@@ -48,8 +49,9 @@ def exact(name: str, table: Table) -> Meaning:
     spec = table.flags.get(name)
     if spec is not None:
         return Meaning(name, spec)
-    spec = table.flags.get(name.removeprefix("no-")) if name.startswith("no-") else None
-    return Meaning(name[3:], spec, negated=True) if spec is not None and spec.kind == "bool" else UNKNOWN
+    other = name[3:] if name.startswith("no-") else paired(name) if table.pairs_switches else None
+    spec = table.flags.get(other) if other is not None else None
+    return Meaning(other or "", spec, negated=True) if spec is not None and spec.kind == "bool" else UNKNOWN
 
 
 def _beginning(base: str, table: Table) -> Meaning:
@@ -76,4 +78,6 @@ def _short(written: str, table: Table) -> Meaning:
 def spellings(table: Table) -> list[str]:
     """Return every long name that the release's parser knows, ``no-`` forms too, without dashes."""
     names = list(table.flags)
-    return [*names, *(f"no-{name}" for name in names if table.flags[name].kind == "bool"), "help"]
+    switches = [name for name in names if table.flags[name].kind == "bool"]
+    others = filter(None, map(paired, switches)) if table.pairs_switches else ()
+    return [*names, *(f"no-{name}" for name in switches), *others, "help"]

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.json_tree import parse_json
 from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
+from pd_launch.schemas.releases.switches import switch_of
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
 _NAMES = frozenset({"help", *SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
@@ -145,7 +146,7 @@ class _Words:
             self.node.args.append(arg)
 
     def values(self, base: str, name: str) -> list[Text]:
-        if name in SWITCHES or (name.startswith("no-") and name[3:] in SWITCHES):
+        if switch_of(name) is not None:
             return []
         most = len(self.words) if base in LISTS else 1
         found: list[Text] = []

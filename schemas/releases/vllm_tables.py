@@ -115,6 +115,11 @@ class Table:
             yield from ((other, spec) for other in spec.also if not other.startswith("-"))
 
     @cached_property
+    def pairs_switches(self) -> bool:
+        """Whether each switch ``--enable-x`` also has the opposite ``--disable-x``, and the reverse."""
+        return self.entry("facts", "paired_switches") is True
+
+    @cached_property
     def shorts(self) -> frozenset[str]:
         """Every short name, with its dash."""
         return frozenset(name for spec in self.flags.values() for name in spec.also if name.startswith("-"))

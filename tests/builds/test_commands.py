@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pd_launch.launcher import builds
+from pd_launch.launcher.builds import read_build
 from pd_launch.launcher.cli import main
 from tests.builds.tiny import ASCEND, BOMB, VLLM, wheel, write
 
@@ -98,3 +100,34 @@ def test_a_profile_is_rendered_for_a_path(
     write(tmp_path / "fork", VLLM)
     status, out, err = run(capsys, "decode", "--profile", "cpu-tiny", "--dry-run", "--format", form, "--target", "fork")
     assert status == 1 and ("has no flag" in out or "has no flag" in err)
+
+
+def test_another_release_than_the_installed_one_is_a_warning(
+    script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, {"host.json": '{"vllm": "0.31.0"}', "own.json": '{"vllm": "0.32.0"}'})
+    words = ("decode", "--profile", "cpu-tiny", "--dry-run", "--target", "vllm==0.32.0", "--host-facts")
+    _, out, _ = run(capsys, *words, "host.json")
+    found = [f for f in json.loads(out)["findings"] if f["code"] == "PD904"]
+    assert [(f["severity"], f["message"]) for f in found] == [
+        ("warning", "this is for vLLM 0.32.0, but vLLM 0.31.0 is installed")
+    ]
+    _, out, _ = run(capsys, *words, "own.json")
+    assert not [f for f in json.loads(out)["findings"] if f["code"] == "PD904"]
+    write(tmp_path / "fork", {**VLLM, "vllm/_version.py": "__version__ = '0.32.1.dev3'\n"})
+    _, out, _ = run(capsys, "check", script, "--target", "fork", "--host-facts", "own.json")
+    assert "this is for vLLM 0.32.1.dev3, but vLLM 0.32.0 is installed" in out
+
+
+def test_what_is_installed_decides_behind_all_others(
+    script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = read_build(write(tmp_path / "fork", VLLM), "")
+    monkeypatch.setattr(builds, "installed_build", lambda program=None: build)
+    _, out, _ = run(capsys, "check", script, "--host")
+    assert "vLLM 0.32.0 has no flag --gpu-memory-utilization" in out and "vLLM 0.32.0, which is installed here" in out
+    _, out, _ = run(capsys, "check", script)
+    assert "--gpu-memory-utilization" not in out.replace("a --gpu-memory-utilization", ""), "nothing of this machine"
+    write(tmp_path, {"named.sh": "# pd-launch: target vllm==0.31.0\nvllm serve /models/m --gpu-memory-utilization 1\n"})
+    _, out, _ = run(capsys, "check", "named.sh", "--host")
+    assert "as a comment says" in out and "has no flag" not in out

@@ -91,3 +91,9 @@ def test_a_path_without_a_build_says_what_was_looked_for(
     with pytest.raises(BuildError, match=said) as caught:
         read_build(make(tmp_path))
     assert caught.value.zh
+
+
+def test_a_checkout_beside_what_is_installed_does_not_count(tmp_path: Path) -> None:
+    write(tmp_path / SITE, VLLM)
+    write(tmp_path / "src" / "old", ASCEND)
+    assert set(read_build(tmp_path).roots) == {"vllm"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
-from pd_launch.schemas.releases.flag_shapes import SWITCHES
+from pd_launch.schemas.releases.switches import switch_of
 
 REPEATABLE = frozenset({"middleware"})
 """Flags that collect their values."""
@@ -78,7 +78,8 @@ def duplicate_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _positive(name: str) -> str:
-    return name[3:] if name.startswith("no-") and name[3:] in SWITCHES else name
+    found = switch_of(name)
+    return found[0] if found is not None else name
 
 
 def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:

@@ -112,13 +112,15 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
             " that works on NPUs: this one is upstream's, for CUDA", "(可用于 NPU 的):这个名称是上游的 CUDA 连接器"
         )
     row = ASCEND_CONNECTORS.get(name)
+    theirs = VLLM_CONNECTORS.get(name)
+    if (row is not None and target.is_ascend and row.exists(target)) or (theirs is not None and theirs.exists(target)):
+        return Msg("", "")  # its release has it, and the build whose files were read does not
     if row is not None and not target.is_ascend:
         return Msg(": the name is vllm-ascend's own", ":这个名称属于 vllm-ascend")
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
     if row is not None and row.since is not None:
         return Msg(f": it came with {row.since}", f":它从 {row.since} 才出现")
-    theirs = VLLM_CONNECTORS.get(name)
     if theirs is not None and theirs.until is not None:
         return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
