@@ -95,7 +95,7 @@ def read_ascend(files: Files) -> Reading:
 
 
 def _parser_facts(package: Package) -> Table:
-    """Return how the parser differs from others: whether each ``--enable-x`` also has ``--disable-x``, and the reverse."""
+    """Return how the parser differs from others: whether ``--enable-x`` also has ``--disable-x``, and the reverse."""
     module = package.module("vllm.utils.argparse_utils")
     classes = [node for node in module.names.values() if isinstance(node, ast.ClassDef)] if module else []
     paired = (node for node in classes if any("BooleanOptionalAction" in ast.unparse(base) for base in node.bases))

@@ -1,6 +1,6 @@
-"""Which flags turn a switch on or off: ``--x`` and ``--no-x``, and where releases pair them ``--disable-x`` for ``--enable-x``.
+"""Which flags turn a switch on or off: ``--x``, ``--no-x``, and where they are paired ``--disable-x``.
 
-vLLM pairs them from 0.33.0 on (``EnableDisableAction`` in vllm/utils/argparse_utils.py; the tables' ``paired_switches``).
+vLLM pairs them from 0.33.0 on: EnableDisableAction in vllm/utils/argparse_utils.py, ``paired_switches`` in the tables.
 A launch is read alike for every release: one that does not know the word refuses it, and PD004 says so.
 """
 
@@ -17,7 +17,7 @@ def paired(name: str) -> str | None:
 
 
 def switch_of(name: str) -> tuple[str, bool] | None:
-    """Return the switch that a flag stands for and whether it turns it on; None where it is no switch of any release."""
+    """Return the switch that a flag stands for, and whether it turns it on; None where no release has it."""
     if name in SWITCHES:
         return name, True
     other = name[3:] if name.startswith("no-") else paired(name)

@@ -1,0 +1,60 @@
+"""Switches that are paired: ``--disable-x`` turns ``--enable-x`` off from vLLM 0.33.0 on."""
+
+from __future__ import annotations
+
+import pytest
+
+from pd_launch.launcher.check import check
+from pd_launch.launcher.sources.read import read_texts
+from pd_launch.schemas.releases.switches import paired, switch_of
+
+
+def codes(line: str, target: str) -> list[str]:
+    return [f.code for f in check(read_texts({"a.sh": f"vllm serve /m {line}\n"}, target)) if f.severity != "info"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "known"),
+    [
+        ("--disable-log-requests", True),
+        ("--disable-prefix-caching", True),
+        ("--enable-uvicorn-access-log", True),
+        ("--disable_prefix_caching", True),
+        ("--no-enable-prefix-caching", True),
+        ("--no-disable-log-requests", False),
+        ("--disable-max-model-len", False),
+    ],
+)
+def test_the_opposite_of_a_switch(flag: str, known: bool) -> None:
+    assert ("PD004" not in codes(flag, "vllm==0.33.0")) == known
+    if not flag.startswith("--no-enable"):
+        assert "PD004" in codes(flag, "vllm==0.32.0")
+
+
+def test_it_takes_no_value_and_counts_as_given_twice() -> None:
+    assert codes("--disable-log-requests --port 8001", "vllm==0.33.0") == []
+    assert "PD005" in codes("--enable-prefix-caching --disable-prefix-caching", "vllm==0.33.0")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--enable-prefix-caching", True),
+        ("--disable-prefix-caching", False),
+        ("--no-enable-prefix-caching", False),
+        ("--disable-prefix-caching --enable-prefix-caching", True),
+        ("", None),
+    ],
+)
+def test_what_a_launch_says_of_a_switch(line: str, expected: bool | None) -> None:
+    (deployment,) = read_texts({"a.sh": f"vllm serve /m {line}\n"}, "vllm==0.33.0")
+    assert deployment.nodes[0].switch("enable-prefix-caching") is expected
+
+
+def test_names() -> None:
+    assert (paired("enable-x"), paired("disable-x"), paired("max-x")) == ("disable-x", "enable-x", None)
+    assert switch_of("enable-prefix-caching") == ("enable-prefix-caching", True)
+    assert (
+        switch_of("disable-prefix-caching") == switch_of("no-enable-prefix-caching") == ("enable-prefix-caching", False)
+    )
+    assert switch_of("port") is None
