@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.facts import Code, Fact, Run, vllm
+from pd_launch.schemas.releases.facts import Code, Fact, Generated, Run, vllm
 
 _CONFIG = "vllm/config/vllm.py"
 _ARGS = "vllm/engine/arg_utils.py"
@@ -85,4 +85,9 @@ DEFAULT_SIDE_CHANNEL = _code(
 DEFAULT_SUPERVISOR = _code(
     "default-supervisor-port", "0.22.0", "the supervisor of data-parallel engines listens on port 9256",
     "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"data_parallel_supervisor_port: int = 9256",
+)  # fmt: skip
+PAIRED_SWITCHES = vllm(
+    "paired-switches", "0.33.0", None, "every --enable-x is paired with --disable-x, and the reverse",
+    Generated("facts", "paired_switches"),
+    Code("vllm/utils/argparse_utils.py", r"class EnableDisableAction"),
 )  # fmt: skip
