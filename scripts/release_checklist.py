@@ -23,7 +23,7 @@ _TITLES = {
     "keywords": "Arguments in Python",
 }
 _LISTS = {
-    "logs": "Log lines of the scheduler and the offload",
+    "logs": "Log lines of the scheduler, the offload and the options",
     "refusals": "Refusals",
     "options": "Options that connectors ask for",
     "flags of the platform": "Flags whose words the platform changes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from release_ranges import Table
@@ -45,12 +46,19 @@ def built(project: str, release: str, known: str, tables: Table, vllm: Table | N
 
 def other_verdicts(known: Target, new: Target) -> Iterator[tuple[str, list[str], list[str]]]:
     """Give every input whose errors and warnings differ: name, what is found anew, what no longer."""
-    for name, files, written in corpus():
-        if written is not None and written.startswith("vllm:") == new.is_ascend:
-            continue
-        before, after = _codes(files, known), _codes(files, new)
-        if before != after:
-            yield name, sorted(after - before), sorted(before - after)
+    before, after = _verdicts(known), _verdicts(new)
+    for name in before:
+        if before[name] != after[name]:
+            yield name, sorted(after[name] - before[name]), sorted(before[name] - after[name])
+
+
+@lru_cache(maxsize=2)  # the new release of one comparison is the old one of the next
+def _verdicts(target: Target) -> dict[str, set[str]]:
+    return {
+        name: _codes(files, target)
+        for name, files, written in corpus()
+        if written is None or written.startswith("vllm:") != target.is_ascend
+    }
 
 
 def _codes(files: Inputs_, target: Target) -> set[str]:

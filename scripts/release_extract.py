@@ -28,7 +28,7 @@ _STOCK = (
 )
 _PLACES = {
     "vllm-ascend": {
-        "logs": f"vllm_ascend/core/recompute_scheduler.py {_OFFLOAD}",
+        "logs": f"vllm_ascend/core/recompute_scheduler.py vllm_ascend/platform.py vllm_ascend/ascend_config.py {_OFFLOAD}",
         "refusals": "vllm_ascend/platform.py vllm_ascend/ascend_config.py vllm_ascend/utils.py",
         "options": _CONNECTORS,
         "platform": "vllm_ascend/platform.py",
@@ -37,7 +37,8 @@ _PLACES = {
         "hooks": "vllm_ascend/core/recompute_scheduler.py",
     },
     "vllm": {
-        "logs": "vllm/distributed/kv_transfer/kv_connector/factory.py vllm/v1/engine/core.py vllm/config/scheduler.py",
+        "logs": "vllm/distributed/kv_transfer/kv_connector/factory.py vllm/v1/engine/core.py vllm/config/scheduler.py "
+        "vllm/config/vllm.py",
         "refusals": "vllm/config/vllm.py vllm/config/kv_transfer.py vllm/config/cache.py vllm/config/parallel.py "
         "vllm/config/speculative.py",
         "options": f"{_STOCK} vllm/v1/kv_offload/*.py vllm/v1/kv_offload/*/*.py",

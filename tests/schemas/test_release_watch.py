@@ -171,8 +171,10 @@ def test_a_release_of_its_own_tables_judges_our_inputs(monkeypatch: pytest.Monke
     text = "vllm serve /models/m --kv-transfer-config " + json.dumps(
         {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}
     ).join("''")
+    release_corpus._verdicts.cache_clear()
     monkeypatch.setattr(release_corpus, "corpus", lambda: iter([("decode.sh", {"decode.sh": text}, None)]))
     known = release_corpus.ascend_target("0.27.1rc1", "newest")
     new = release_corpus.built("vllm-ascend", "0.28.0rc1", "0.27.1rc1", table_of("vllm-ascend", "0.28.0rc1"))
     ((name, fresh, _),) = release_corpus.other_verdicts(known, new)
     assert name == "decode.sh" and "PD201" in fresh
+    release_corpus._verdicts.cache_clear()
