@@ -28,7 +28,8 @@ _STOCK = (
 )
 _PLACES = {
     "vllm-ascend": {
-        "logs": f"vllm_ascend/core/recompute_scheduler.py vllm_ascend/platform.py vllm_ascend/ascend_config.py {_OFFLOAD}",
+        "logs": "vllm_ascend/core/recompute_scheduler.py vllm_ascend/platform.py vllm_ascend/ascend_config.py "
+        f"{_OFFLOAD}",
         "refusals": "vllm_ascend/platform.py vllm_ascend/ascend_config.py vllm_ascend/utils.py",
         "options": _CONNECTORS,
         "platform": "vllm_ascend/platform.py",
