@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine, keep
+from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, run_inside
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
+from pd_launch.launcher.sources.mounted import Around, mounted_files, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
@@ -42,11 +42,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         _inference_service(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
         read_booster(tree, path, found, _environment)
-    if kind is not None and kind.value == "ConfigMap":
-        data = tree.get("data")
-        for name, text in data.items() if data else ():
-            if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
-                found.nested.append(Nested(text.text, keep))
+    found.offered += offered(tree)
 
 
 def _inference_service(tree: Node, path: str, found: Found) -> None:
@@ -134,8 +130,13 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
 
     words = image_engine(words, facts.image, bool(command))
     if not add_engine(words, "manifest", label, facts.origin, found, finish):
-        for script in scripts_of(words):
-            found.nested.append(Nested(script, finish, {**_injected(container), **env}))
+        folder = container.get("workingDir")
+        around = Around(
+            mounted_files(pod, container, found.maps),
+            folder.value if folder is not None and isinstance(folder.value, str) else "/",
+            {**_injected(container), **env},
+        )
+        run_inside(words, around, finish, found)
 
 
 def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
