@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, partial
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.candidates import hits_of, places_under
 from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.ignores import apply_ignores
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
-from pd_launch.launcher.rules.releases import hits_of
 from pd_launch.launcher.sources.limits import NOT_FOLLOWED, not_followed
 from pd_launch.schemas.finding import RANK, Edit, Finding, Fix, Related, Severity
 from pd_launch.schemas.launch import Deployment
@@ -86,7 +86,7 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
     for deployment in deployments:
         findings = _findings(deployment, [rule for rule in rules if rule.code != IGNORES], selection, lang, origins)
         ran = () if budget.is_spent() else tuple(rule.code for rule in rules)
-        kept, count, faults = apply_ignores(findings, deployment, ran)
+        kept, count, faults = apply_ignores(findings, deployment, ran, partial(places_under, deployment))
         suppressed += count
         deployment.faults = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
         kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang, origins)
@@ -189,6 +189,7 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
             for place, message in hit.related
         ],
         fix=_fix(hit.fix, lang),
+        releases=list(hit.releases),
     )
 
 

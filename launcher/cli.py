@@ -143,6 +143,7 @@ def _lang_option(function: Any) -> Any:
 @_option("--host", is_flag=True, help="Also check against this machine.")
 @_option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
 @_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option("--require-target", is_flag=True, help="An engine whose release nothing decides is an error.")
 @_option("--exit-zero", is_flag=True, help="Exit 0 where findings would give 1; other statuses stay.")
 @_option("--jobs", metavar="N", type=click.IntRange(1, 256), help="Processes for --separate (default: for many files).")
 @_option("--max-size", metavar="SIZE", help="Check files up to this size, such as 8MiB (default: 2MiB).")

@@ -13,7 +13,7 @@ from pd_launch.schemas.finding import RANK, Severity
 from pd_launch.schemas.names import nearest
 
 FILE = "pd-launch.toml"
-KEYS = ("target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")
+KEYS = ("target", "require-target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")
 
 
 MAX_FILE = 1024 * 1024
@@ -29,6 +29,7 @@ class Config:
 
     path: Path | None = None
     target: str | None = None
+    require_target: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: Severity | None = None
@@ -49,6 +50,7 @@ class Config:
             {
                 "file": str(self.path) if self.path else None,
                 "target": self.target,
+                "require-target": self.require_target,
                 "select": list(self.select),
                 "ignore": list(self.ignore),
                 "fail-on": self.fail_on or "error",
@@ -121,6 +123,7 @@ def _config(path: Path, table: Any) -> Config:
     return Config(
         path,
         _text(path, table, "target"),
+        _flag(path, table, "require-target"),
         _list(path, "select", table.get("select", [])),
         _list(path, "ignore", table.get("ignore", [])),
         _severity(path, "fail-on", table["fail-on"]) if "fail-on" in table else None,
@@ -134,6 +137,13 @@ def _text(path: Path, table: dict[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{path}: {key} must be a text, not {_shown(value)}")
+    return value
+
+
+def _flag(path: Path, table: dict[str, Any], key: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{path}: {key} must be true or false, not {_shown(value)}")
     return value
 
 

@@ -16,7 +16,7 @@ from pd_launch.launcher.run import Refused, check_model, find_program
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.profile import LoadedProfile
 from pd_launch.launcher.sources.read import profile_deployment
-from pd_launch.launcher.targets import decide
+from pd_launch.launcher.targets import Given, assumed, decided
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.hardware import HARDWARE
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -61,7 +61,9 @@ def examine_host(facts: dict[str, Any], target: Target | None, lang: str) -> Exa
     ascend = bool(facts.get("devices") or facts.get("npus") or "vllm_ascend" in facts)
     node = NodeLaunch("command", Origin(HOST, 1, 1, 1, 1), "host")
     node.hardware = HARDWARE["a3" if ascend else "cuda"]
-    deployment = Deployment(decide(ascend, target, None, [node]), [node], host=facts, ascend=ascend)
+    given = Given.of(target, None, facts)
+    found = decided([*([target] if target else []), *given.installed], (ascend,)).decided or assumed(ascend)
+    deployment = Deployment(found, [node], host=facts, ascend=ascend)
     findings = check([deployment], Selection(select=_ALONE), lang)
     examination = Examination(deployment, judged(rows_of(facts, None, ascend), findings), findings)
     examination.rows.append(_program())
@@ -76,7 +78,7 @@ def examine_profile(
     Raises:
         Refused: the profile has no such side or node.
     """
-    deployment = profile_deployment(loaded, target, facts)
+    deployment = profile_deployment(loaded, Given.of(target, None, facts), facts, assume=True)
     if loaded.profile is None:
         return Examination(
             deployment, findings=_shown(check([deployment], lang=lang), deployment, lang), readable=False

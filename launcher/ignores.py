@@ -7,7 +7,7 @@ of them, since no comment can stand inside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -34,9 +34,11 @@ class Ignore:
 
     def covers(self, finding: Finding) -> bool:
         """Whether ``finding`` stands on the comment's lines and has one of its codes."""
-        return (
-            finding.file == self.origin.file and self.first <= finding.line <= self.last and finding.code in self.codes
-        )
+        return finding.code in self.codes and self.spans(finding.file, finding.line)
+
+    def spans(self, file: str, line: int) -> bool:
+        """Whether a line is one of those that the comment covers."""
+        return file == self.origin.file and self.first <= line <= self.last
 
 
 def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[Ignore]:
@@ -102,7 +104,10 @@ def spans_of(deployment: Deployment, file: str) -> list[tuple[int, int]]:
 
 
 def apply_ignores(
-    findings: Sequence[Finding], deployment: Deployment, ran: Iterable[str]
+    findings: Sequence[Finding],
+    deployment: Deployment,
+    ran: Iterable[str],
+    elsewhere: Callable[[str], Iterable[Origin]] = lambda _: (),
 ) -> tuple[list[Finding], int, list[Fault]]:
     """Leave out what is ignored.
 
@@ -110,6 +115,7 @@ def apply_ignores(
         findings: all findings of ``deployment``.
         deployment: the deployment, with its sources.
         ran: codes of the rules that were run; a code that was not run is not called unused.
+        elsewhere: returns where a rule reports something under a release that the findings are not of.
 
     Returns:
         The findings that stay, how many were left out, and faults of kind ``ignore`` for comments that did nothing.
@@ -126,14 +132,15 @@ def apply_ignores(
             ignore.used.add(finding.code)
         if not matching:
             kept.append(finding)
-    return kept, len(findings) - len(kept), _unused(ignores, set(ran))
+    return kept, len(findings) - len(kept), _unused(ignores, set(ran), elsewhere)
 
 
-def _unused(ignores: Sequence[Ignore], ran: set[str]) -> list[Fault]:
+def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str], Iterable[Origin]]) -> list[Fault]:
     faults = []
     for ignore in ignores:
         wrong = [code for code in ignore.codes if code not in all_rules()]
         idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
+        idle = [code for code in idle if not any(ignore.spans(place.file, place.line) for place in elsewhere(code))]
         if not ignore.codes:
             en, zh = "this ignore names no code: it ignores nothing", "这个 ignore 没有写规则代码,什么也没有忽略"
             faults.append(

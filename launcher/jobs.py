@@ -14,9 +14,10 @@ from pd_launch.launcher.check import Checked, Selection, merged, run_checks
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets import Secrets, all_secrets, together
 from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.launcher.targets import file_choices
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.target import Choice
 from pd_launch.schemas.values import SourceFile
 
 MANY = 200
@@ -33,7 +34,8 @@ class Outcome:
 
     checked: Checked
     secrets: Secrets = field(default_factory=Secrets)
-    targets: list[Target] = field(default_factory=list)
+    choices: list[tuple[str, Choice]] = field(default_factory=list)
+    """Files with what their engines were checked for, each once."""
     sources: dict[str, SourceFile] = field(default_factory=dict)
     empty: bool = False
     """Whether nothing was found to check."""
@@ -76,8 +78,8 @@ def _checked(task: _Task) -> Outcome:
         checked = run_checks(deployments, task.selection, task.lang)
     checked.findings = _vetted(task, deployments, checked.findings)
     sources = {path: source for deployment in deployments for path, source in deployment.sources.items()}
-    targets = [deployment.target for deployment in deployments]
-    return Outcome(checked, all_secrets(deployments), targets, sources, _is_empty(deployments))
+    choices = list(dict.fromkeys(pair for deployment in deployments for pair in file_choices(deployment)))
+    return Outcome(checked, all_secrets(deployments), choices, sources, _is_empty(deployments))
 
 
 def _vetted(task: _Task, deployments: Sequence[Deployment], findings: list[Finding]) -> list[Finding]:
@@ -138,7 +140,7 @@ def _put_together(outcomes: Sequence[Outcome], files: Sequence[SourceFile]) -> O
     return Outcome(
         merged([outcome.checked for outcome in outcomes]),
         together([outcome.secrets for outcome in outcomes], sources),
-        [target for outcome in outcomes for target in outcome.targets],
+        list(dict.fromkeys(pair for outcome in outcomes for pair in outcome.choices)),
         sources,
         all(outcome.empty for outcome in outcomes),
     )

@@ -17,6 +17,7 @@ from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.targets import Given, installed_versions
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.plan import LaunchPlan
@@ -80,7 +81,8 @@ def prepare(options: LaunchOptions) -> Launch:
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_option(use_host, options.host_facts)
-    deployment = profile_deployment(loaded, options.target, facts, single=options.dp_rank is not None)
+    given = Given.of(options.target, None, facts or (None if options.dry_run else installed_versions()))
+    deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
     pair = _pair_findings(deployment, options)
     whole = replace(deployment) if options.whole else None

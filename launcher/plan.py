@@ -11,7 +11,7 @@ from typing import Any
 from pd_launch.launcher.render import ProfileSide, argument_words, json_text
 from pd_launch.launcher.secrets import MASK, Held, is_held, is_secret_flag, tells
 from pd_launch.schemas.budget import host_blocks
-from pd_launch.schemas.finding import Finding, Summary, TargetInfo
+from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
 from pd_launch.schemas.host_memory import ring_bytes
 from pd_launch.schemas.kv_geometry import geometry_of
 from pd_launch.schemas.launch import Arg, NodeLaunch
@@ -20,7 +20,7 @@ from pd_launch.schemas.offload import budget_of, offloads
 from pd_launch.schemas.parallel import device_range
 from pd_launch.schemas.plan import BudgetPlan, LaunchPlan, Place, PortUse, ProcessPlan
 from pd_launch.schemas.ports import all_ports, first_rank
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.target import Choice, Target
 from pd_launch.schemas.values import Node, Origin, Unknown
 from pd_launch.schemas.whole import whole
 
@@ -147,6 +147,7 @@ def make_plan(
         role=side,
         name=name,
         target=TargetInfo.of(target),
+        targets=[FileTarget.of_file(launches[0].origin.file, Choice(target, (target.is_ascend,)))],
         argv=first.argv,
         env=first.env,
         kv_transfer_config=first.kv_transfer_config,

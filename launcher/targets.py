@@ -1,78 +1,144 @@
-"""Which release an input is checked against: the first known of --target, profile, comment, image, what is installed.
+"""Which release an engine is checked for: what the call says, what the input says, what is installed, or unknown.
 
 The words of the input itself are read by ``sources/release_words.py`` and ``sources/family_signs.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from pd_launch.launcher.sources.family_signs import signs
-from pd_launch.launcher.sources.release_words import By, comment_above, mentions
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.target import Target, TargetError, ascend_target, newest, vllm_target
+from pd_launch.launcher.sources.image_names import image_name
+from pd_launch.launcher.sources.release_words import Mention, comment_above, mentions
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.target import Choice, Decider, Target, TargetError, ascend_target, newest_final, vllm_target
 from pd_launch.schemas.values import SourceFile
 
-_NO_FILES: Mapping[str, SourceFile] = {}
+if TYPE_CHECKING:
+    from pd_launch.schemas.profile import Profile
 
 
-def families(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile] = _NO_FILES) -> tuple[bool, ...]:
-    """Return what an input may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
-    said = [sign for node in nodes if (sign := _sign(node, sources)) is not None]
-    if not nodes:
-        said = [target.is_ascend for target in _alone(sources)[:1]]
-    return (True in said,) if said else (True, False)
+@dataclass(frozen=True)
+class Given:
+    """What decides beside the input itself: ``--target``, the configuration file, and what this host has installed."""
+
+    option: Target | None = None
+    config: Target | None = None
+    installed: tuple[Target, ...] = ()
+    comment: Target | None = None
+    """What a comment says where a profile is named."""
+
+    @classmethod
+    def of(cls, option: Target | None, config: Target | None, host: Mapping[str, Any] | None) -> Given:
+        """Return what is given in a call; ``host`` are the facts of the machine, where they count."""
+        return cls(option, config, tuple(_installed(host or {})))
 
 
-def is_ascend(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile] = _NO_FILES) -> bool:
-    """Whether an input is for Ascend: it says so, or it gives no sign at all."""
-    return families(nodes, sources)[0]
+NOTHING_GIVEN = Given()
 
 
-def _sign(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> bool | None:
-    if node.hardware is None and (named := _of("comment", [node], sources)):
-        return named[0].is_ascend
-    return signs(node, sources).is_ascend
+def choose(node: NodeLaunch, sources: Mapping[str, SourceFile], given: Given) -> Choice:
+    """Return what an engine is checked for."""
+    said = mentions(node, sources)
+    possible = families(node, sources, said)
+    fixed = node.hardware is not None
+    if given.option is not None and (given.option.is_ascend in possible or not fixed):
+        return Choice(given.option, (given.option.is_ascend,))
+    comments, others = _targets(said, "comment"), _targets(said, "image", "requirement")
+    config = [given.config] if given.config is not None else []
+    return decided([*comments, *config, *others, *given.installed], possible)
 
 
-def decide(
-    ascend: bool,
-    given: Target | None,
-    profile: Target | None,
-    nodes: Sequence[NodeLaunch],
-    sources: Mapping[str, SourceFile] = _NO_FILES,
-) -> Target:
-    """Return the target. One of the wrong family is passed over, unless ``--target`` is the only word there is."""
-    hardware = any(node.hardware is not None for node in nodes)
-    said = _of("comment", nodes, sources) if nodes else _alone(sources)
-    said = [target for target in said if target.is_ascend == ascend]
-    asked = given is not None and given.decided_by == "--target"
-    for target in (given if asked else None, profile, *said, given):
-        if target is not None and (target.is_ascend == ascend or (target is given and not hardware)):
-            return target
-    words: tuple[By, By] = ("image", "requirement")
-    found = [target for by in words for target in _of(by, nodes, sources) if target.is_ascend == ascend]
-    return found[0] if found else _installed(ascend) or newest(ascend)
+def _targets(said: Sequence[Mention], *by: Decider) -> list[Target]:
+    return [mention.target for mention in said if mention.by in by and mention.target is not None]
 
 
-def _of(by: By, nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile]) -> list[Target]:
-    return [m.target for node in nodes for m in mentions(node, sources) if m.by == by and m.target is not None]
+def decided(ordered: Iterable[Target], possible: Sequence[bool]) -> Choice:
+    """Return the first release of a possible family; without one, all releases that are possible."""
+    target = next((target for target in ordered if target.is_ascend in possible), None)
+    return Choice(None, tuple(possible)) if target is None else Choice(target, (target.is_ascend,))
 
 
-def _alone(sources: Mapping[str, SourceFile]) -> list[Target]:
-    """Return what comments say in files that hold no engine themselves, as a unit that starts a profile."""
-    found = [comment_above(source, 1) for source in sources.values()]
-    return [mention.target for mention in found if mention is not None and mention.target is not None]
+def assumed(ascend: bool) -> Target:
+    """Return the release that something is rendered for where nothing decides: the newest final one."""
+    return newest_final(ascend).by("assumed")
 
 
-def _installed(ascend: bool) -> Target | None:
-    package, make = ("vllm-ascend", ascend_target) if ascend else ("vllm", vllm_target)
-    if find_spec(package.replace("-", "_")) is None:
-        return None
+def in_profile(source: SourceFile, profile: Profile | None, given: Given) -> Iterator[Target]:
+    """Iterate over what decides behind a profile's own key: a comment, configuration, image, what is installed."""
+    comment = comment_above(source, 1)
+    named = [comment.target if comment is not None else None, given.comment, given.config]
+    yield from (target for target in named if target is not None)
+    image = profile.container.image if profile is not None and profile.container is not None else None
+    said = image_name(image or "")
+    if said.ascend is not None and said.version is not None:
+        yield from _made(ascend_target if said.ascend else vllm_target, said.version, "image")
+    yield from given.installed
+
+
+def choice_of(nodes: Sequence[NodeLaunch], given: Given) -> Choice:
+    """Return what a deployment is checked for: what all of its engines are, or whatever one of them may be."""
+    choices = list(dict.fromkeys(node.choice for node in nodes if node.choice is not None))
+    if not choices:
+        only = given.option or given.config
+        return Choice(only, (only.is_ascend,)) if only is not None else Choice()
+    if len(choices) == 1:
+        return choices[0]
+    return Choice(None, tuple(dict.fromkeys(family for choice in choices for family in choice.families)))
+
+
+def choices(deployment: Deployment) -> Iterator[Choice]:
+    """Iterate over what the engines of a deployment are checked for, each once."""
+    own = Choice(deployment.target, (deployment.target.is_ascend,))
+    whole = deployment.choice or own
+    found = [node.choice or whole for node in deployment.nodes] if deployment.renderer is None else []
+    yield from dict.fromkeys(found or [whole])
+
+
+def file_choices(deployment: Deployment) -> Iterator[tuple[str, Choice]]:
+    """Iterate over the files of a deployment with what their engines are checked for."""
+    whole = deployment.choice or Choice(deployment.target, (deployment.target.is_ascend,))
+    for node in deployment.nodes:
+        yield node.origin.file, node.choice or whole
+    if not deployment.nodes:
+        yield next(iter(deployment.sources), ""), whole
+
+
+def families(node: NodeLaunch, sources: Mapping[str, SourceFile], said: Sequence[Mention]) -> tuple[bool, ...]:
+    """Return what an engine may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
+    comment = next((mention for mention in said if mention.by == "comment" and mention.ascend is not None), None)
+    if node.hardware is None and comment is not None and comment.ascend is not None:
+        return (comment.ascend,)
+    return signs(node, sources).families
+
+
+def _installed(host: Mapping[str, Any]) -> Iterator[Target]:
+    for fact, make in (("vllm_ascend", ascend_target), ("vllm", vllm_target)):
+        version = host.get(fact)
+        if isinstance(version, str):
+            yield from _made(make, version, "installed")
+            if fact == "vllm_ascend":
+                return  # the vLLM beside it is the one that it brings
+
+
+def _made(make: Any, version: str, by: Decider) -> Iterator[Target]:
+    try:
+        yield make(version, by)
+    except TargetError:
+        return
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the engine that the running Python has installed, by the names of host facts."""
     from importlib import metadata  # slow to import, and most machines that check have no engine
 
-    try:
-        return make(metadata.version(package), "installed")
-    except (metadata.PackageNotFoundError, TargetError):
-        return None
+    found: dict[str, str] = {}
+    for name in ("vllm_ascend", "vllm"):
+        try:
+            found |= {name: metadata.version(name.replace("_", "-"))} if find_spec(name) else {}
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,14 +1,15 @@
-"""Findings and the report: the JSON contract of ``pd-launch check`` (format version 1)."""
+"""Findings and the report: the JSON contract of ``pd-launch check`` (format version 2)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.target import Choice, Target
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
 RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
@@ -63,6 +64,10 @@ class Finding(_Contract):
     end_column: int
     related: list[Related] = Field(default_factory=list)
     fix: Fix | None = None
+    releases: list[str] = Field(
+        default_factory=list,
+        description="The releases that it is found for, as ranges; empty where it does not depend on the release",
+    )
 
     def sort_key(self) -> tuple[str, int, int, str]:
         """Order of a report: by file and place, then by code."""
@@ -70,18 +75,45 @@ class Finding(_Contract):
 
 
 class TargetInfo(_Contract):
-    """The release that the input was checked against, and who decided it."""
+    """The release that all engines share, and who decided it: nulls where it is ``unknown`` or ``several``."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True, populate_by_name=True)
 
     vllm_ascend: str | None
-    vllm: str
+    vllm: str | None
     decided_by: str = Field(alias="from")
 
     @classmethod
     def of(cls, target: Target) -> TargetInfo:
         """Return the contract's form of ``target``."""
-        return cls.model_validate({"vllm_ascend": target.vllm_ascend, "vllm": target.vllm, "from": target.decided_by})
+        return cls.model_validate(_fields(target))
+
+    @classmethod
+    def shared(cls, choices: Iterable[Choice]) -> TargetInfo:
+        """Return the release that all engines of a call share."""
+        decided = list(dict.fromkeys(choice.decided for choice in choices))
+        if len(decided) == 1 and decided[0] is not None:
+            return cls.of(decided[0])
+        return cls.model_validate({**_fields(None), "from": "unknown" if decided in ([], [None]) else "several"})
+
+
+class FileTarget(TargetInfo):
+    """The release of the engines of a file; an unknown one has the releases that were looked at."""
+
+    file: str
+    looked_at: list[str] = Field(default_factory=list, description="Releases that findings were looked for in")
+
+    @classmethod
+    def of_file(cls, file: str, choice: Choice) -> FileTarget:
+        """Return what the engines of ``file`` were checked for."""
+        looked_at = [str(lead) for lead in choice.leads]
+        return cls.model_validate({"file": file, **_fields(choice.decided), "looked_at": looked_at})
+
+
+def _fields(target: Target | None) -> dict[str, str | None]:
+    if target is None:
+        return {"vllm_ascend": None, "vllm": None, "from": "unknown"}
+    return {"vllm_ascend": target.vllm_ascend, "vllm": target.vllm, "from": target.decided_by}
 
 
 class Summary(_Contract):
@@ -105,7 +137,8 @@ class Summary(_Contract):
 class Report(_Contract):
     """What ``pd-launch check --format json`` prints."""
 
-    format_version: Literal[1] = 1
+    format_version: Literal[2] = 2
     target: TargetInfo
+    targets: list[FileTarget] = Field(default_factory=list)
     findings: list[Finding]
     summary: Summary

@@ -6,13 +6,13 @@ before the launch is None in derived numbers and :class:`~pd_launch.schemas.valu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from pd_launch.schemas.hardware import Hardware
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.target import Choice, Target
 from pd_launch.schemas.units import human_integer
 from pd_launch.schemas.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
@@ -131,6 +131,8 @@ class NodeLaunch:
     """Nodes with the same host run on the same machine; None is unknown."""
     node_rank: int = 0
     nodes: int | None = None
+    choice: Choice | None = None
+    """The release that it is for, or may be for; None: that of its deployment."""
     model_config: dict[str, Any] | None = None
     """The model's config.json, where it can be read."""
     proxies: bool = False
@@ -289,6 +291,18 @@ class Deployment:
     ascend: bool = True
     forms: set[str] = field(default_factory=set)
     """Input forms that were recognised, with or without an engine."""
+    choice: Choice | None = None
+    """The release that what belongs to no engine is for, or may be for; None: ``target``."""
+    renderer: Callable[[Target], Deployment] | None = None
+    """How a profile is rendered for another release; None: what is there is the same under each."""
+    require_target: bool = False
+    """Whether an engine whose release nothing decides is an error."""
+
+    def under(self, target: Target) -> Deployment:
+        """Return the deployment as it is for another release."""
+        if self.renderer is not None:
+            return self if target == self.target else self.renderer(target)
+        return replace(self, target=target, ascend=target.is_ascend)
 
     def faults_of(self, kind: str) -> Iterator[Fault]:
         """Iterate over the faults of one kind."""

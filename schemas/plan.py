@@ -1,4 +1,4 @@
-"""The launch plan: the JSON contract of ``--dry-run`` (format version 1). Unknown numbers are null."""
+"""The launch plan: the JSON contract of ``--dry-run`` (format version 2). Unknown numbers are null."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from pd_launch.schemas.budget import BudgetSource
-from pd_launch.schemas.finding import Finding, Summary, TargetInfo
+from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
 
 
 class _Contract(BaseModel):
@@ -68,10 +68,11 @@ class ProcessPlan(_Contract):
 class LaunchPlan(_Contract):
     """Everything that ``pd-launch decode`` or ``prefill`` would do on this node."""
 
-    format_version: Literal[1] = 1
+    format_version: Literal[2] = 2
     role: Literal["prefill", "decode"]
     name: str
     target: TargetInfo
+    targets: list[FileTarget] = Field(default_factory=list)
     argv: list[str]
     env: dict[str, str]
     cwd: str | None = None

@@ -7,7 +7,8 @@ belong to their release; between two rows of a table the older row counts.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -16,7 +17,10 @@ from packaging.version import Version
 from pd_launch.schemas.errors import ValueFault
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
-Decider = Literal["--target", "profile", "comment", "image", "requirement", "installed", "newest", "config"]
+Decider = Literal[
+    "--target", "profile", "comment", "config", "image", "requirement", "installed", "path", "assumed", "unknown"
+]
+"""Who decided: ``assumed`` is a dry run's own choice; ``unknown`` is one of several releases that it may be."""
 
 
 class TargetError(ValueFault):
@@ -71,6 +75,15 @@ class Target:
         """Whether the vLLM (behind the) target is ``text`` or newer."""
         return release(self.vllm) >= release(text)
 
+    @property
+    def row(self) -> str:
+        """The row of its family's table."""
+        return self.vllm_ascend or self.vllm
+
+    def by(self, decided_by: Decider) -> Target:
+        """Return the same release as if something else had decided it."""
+        return replace(self, decided_by=decided_by)
+
     def __str__(self) -> str:
         return f"vllm-ascend {self.vllm_ascend}" if self.vllm_ascend else f"vLLM {self.vllm}"
 
@@ -113,8 +126,79 @@ def parse_target(text: str, decided_by: Decider = "--target") -> Target:
     return make(version.strip(), decided_by)
 
 
-def newest(ascend: bool) -> Target:
-    """Return the newest release that the tables know."""
+@lru_cache(maxsize=8)
+def rows(ascend: bool) -> tuple[Target, ...]:
+    """Return every release of a family, oldest first, as one that it may be."""
     if ascend:
-        return ascend_target(list(ASCEND_PAIRS)[-1], "newest")
-    return vllm_target(VLLM_RELEASES[-1], "newest")
+        return tuple(ascend_target(row, "unknown") for row in ASCEND_PAIRS)
+    return tuple(vllm_target(row, "unknown") for row in VLLM_RELEASES)
+
+
+def newest(ascend: bool) -> Target:
+    """Return the newest release of a family, pre-releases included."""
+    return rows(ascend)[-1]
+
+
+def newest_final(ascend: bool) -> Target:
+    """Return the newest release of a family that is no pre-release."""
+    return next(target for target in reversed(rows(ascend)) if not Version(target.row).is_prerelease)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an engine is checked for: the one release that something decided, or every release that it may be for.
+
+    ``families`` says which may be: vllm-ascend (True), vLLM alone (False).
+    """
+
+    decided: Target | None = None
+    families: tuple[bool, ...] = (True, False)
+
+    @property
+    def leads(self) -> tuple[Target, ...]:
+        """The releases that findings are looked for in: of each family the newest, and the newest final one."""
+        if self.decided is not None:
+            return (self.decided,)
+        return tuple(dict.fromkeys(t for ascend in self.families for t in (newest(ascend), newest_final(ascend))))
+
+    @property
+    def rows(self) -> tuple[Target, ...]:
+        """Every release that it may be, family by family, oldest first."""
+        if self.decided is not None:
+            return (self.decided,)
+        return tuple(target for ascend in self.families for target in rows(ascend))
+
+
+def ranges(some: Collection[Target], among: Iterable[Target]) -> tuple[str, ...]:
+    """Return ``some`` of the releases ``among`` as texts: ``vllm-ascend from 0.28.0rc1``, ``vLLM 0.23.0 to 0.29.0``.
+
+    ``among`` is ordered, family by family, oldest first. A family that is there as a whole is its name alone.
+    """
+    found: list[str] = []
+    order = list(among)
+    for ascend in dict.fromkeys(target.is_ascend for target in order):
+        family = [target for target in order if target.is_ascend == ascend]
+        found += _runs([target in some for target in family], family)
+    return tuple(found)
+
+
+def _runs(taken: list[bool], family: list[Target]) -> Iterable[str]:
+    name, last = str(family[0]).partition(" ")[0], len(family) - 1
+    start = None
+    for index in range(len(family) + 1):
+        inside = index <= last and taken[index]
+        if inside and start is None:
+            start = index
+        elif not inside and start is not None:
+            yield _run(name, family, start, index - 1)
+            start = None
+
+
+def _run(name: str, family: list[Target], first: int, last: int) -> str:
+    if len(family) > 1 and (first, last) == (0, len(family) - 1):
+        return name
+    if first == last:
+        return str(family[first])
+    if last == len(family) - 1:
+        return f"{name} from {family[first].row}"
+    return f"{name} up to {family[last].row}" if first == 0 else f"{name} {family[first].row} to {family[last].row}"

@@ -105,7 +105,7 @@ def finding(message: str, help_text: str, file: str = "a,b:c.sh") -> Finding:
 
 
 def test_annotations_escape_what_the_runner_reads() -> None:
-    line = github([finding("100 % of it\x1b is wrong", "write 0 %")])
+    line = github([finding("100 % of it\x1b is wrong", "write 0 %")]).splitlines(True)[0]
     assert line.startswith("::error title=PD001 json-syntax,file=a%2Cb%3Ac.sh,line=3,endLine=3,col=5,endColumn=9::")
     assert line.endswith("::100 %25 of it� is wrong%0Awrite 0 %25\n")
     assert line.count("\n") == 1
@@ -133,7 +133,7 @@ def test_a_report_goes_to_a_file(script: Path, tmp_path: Path, monkeypatch: pyte
 def test_the_problem_matcher_reads_the_concise_form(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = json.loads((HERE.parent / ".github" / "pd-launch-matcher.json").read_text("utf-8"))
     pattern = matcher["problemMatcher"][0]["pattern"][0]
-    lines = run(monkeypatch, str(script), "--format", "concise").output.splitlines()
+    lines = run(monkeypatch, str(script), "--format", "concise").stdout.splitlines()
     assert lines
     for line in lines:
         match = re.match(pattern["regexp"], line)

@@ -17,6 +17,7 @@ from pd_launch.launcher.commands.common import (
     TooLarge,
     as_text,
     codes,
+    config_target,
     host_option,
     locale_language,
     parse_target_option,
@@ -30,14 +31,14 @@ from pd_launch.launcher.commands.common import (
 )
 from pd_launch.launcher.config import Config, ConfigError, find_config
 from pd_launch.launcher.jobs import Outcome, check_inputs, default_jobs
+from pd_launch.launcher.report.releases import releases_line
 from pd_launch.launcher.report.text import TextReport, clean, concise
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets import hide
 from pd_launch.launcher.sources.limits import MAX_SIZE
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.shell import ShellUnavailable
-from pd_launch.schemas.finding import RANK, Finding, Report, Severity, Summary, TargetInfo
-from pd_launch.schemas.target import newest
+from pd_launch.schemas.finding import RANK, FileTarget, Finding, Report, Severity, Summary, TargetInfo
 from pd_launch.schemas.values import SourceFile
 
 
@@ -59,6 +60,7 @@ class CheckOptions:
     unsafe_fixes: bool
     diff: bool
     exit_zero: bool
+    require_target: bool
     max_size: str | None
     jobs: int | None
     show_config: bool
@@ -85,7 +87,9 @@ def check_command(options: CheckOptions) -> int:
     inputs = Inputs(
         [],
         [as_text(word) for word in command],
-        parse_target_option(config.target if options.target is None else options.target),
+        parse_target_option(options.target),
+        config_target(config),
+        options.require_target or config.require_target,
         host_option(options.host, options.host_facts),
         options.separate,
         size_option(options.max_size, MAX_SIZE),
@@ -158,7 +162,7 @@ def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on:
         else:
             inputs.files = apply_fixes(inputs, selection, options.unsafe_fixes, lang)
     outcome = check_inputs(inputs, selection, lang, options.jobs or default_jobs(inputs))
-    say_passed_over(inputs.target, outcome.targets)
+    say_passed_over(inputs.target, (choice for _, choice in outcome.choices))
     if not options.diff:
         _print(outcome, inputs, options, lang)
     highest = worst(outcome.checked.findings)
@@ -185,28 +189,30 @@ def _print(outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -
 
 def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> str:
     summary = Summary.of(findings, len(inputs.files) or 1, outcome.checked.suppressed)
-    targets = outcome.targets
+    choices = outcome.choices
     if options.form == "json":
-        target = TargetInfo.of(targets[0] if targets else newest(True))
-        report = Report(target=target, findings=findings, summary=summary)
+        targets = [FileTarget.of_file(file, choice) for file, choice in choices]
+        shared = TargetInfo.shared(choice for _, choice in choices)
+        report = Report(target=shared, targets=targets, findings=findings, summary=summary)
         from pd_launch.launcher.report.plain_json import plain_json
 
         return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
     if options.form == "concise":
-        return concise(findings)
+        click.echo(clean(releases_line(choices, lang)), err=True)
+        return concise(findings, choices)
     if options.form == "sarif":
         from pd_launch.launcher.report.sarif import sarif
 
-        return sarif(findings, lang)
+        return sarif(findings, lang, choices)
     if options.form == "github":
         from pd_launch.launcher.report.github import github
 
-        return github(findings)
+        return github(findings, choices, lang)
     if options.form == "junit":
         from pd_launch.launcher.report.junit import junit
 
-        return junit(findings, [source.path for source in inputs.files])
+        return junit(findings, [source.path for source in inputs.files], choices)
     colour = options.output is None and use_colour(options.color, sys.stdout)
     columns = terminal_columns(sys.stdout) if options.output is None else None
     report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut)
-    return report_.render(findings, summary, targets) + "\n"
+    return report_.render(findings, summary, choices) + "\n"

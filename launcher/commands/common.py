@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from pd_launch.launcher.config import Config
 from pd_launch.launcher.report.text import clean
-from pd_launch.schemas.target import Target, TargetError, parse_target
+from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.values import SourceFile
 
 USAGE = 2
@@ -76,10 +77,24 @@ def parse_target_option(text: str | None) -> Target | None:
         raise click.BadParameter(str(error), param_hint="--target") from None
 
 
-def say_passed_over(given: Target | None, used: Iterable[Target]) -> None:
+def config_target(config: Config) -> Target | None:
+    """Return the target of the configuration file.
+
+    Raises:
+        click.ClickException: it is none.
+    """
+    try:
+        return None if config.target is None else parse_target(config.target, "config")
+    except TargetError as error:
+        raise click.ClickException(clean(f"{config.path}: target: {error}")) from None
+
+
+def say_passed_over(given: Target | None, used: Iterable[Choice]) -> None:
     """Say on standard error where ``--target`` does not fit an input, which is then checked for another release."""
-    for target in dict.fromkeys(target for target in used if given is not None and target.decided_by != "--target"):
-        click.echo(f"pd-launch: --target {given} does not fit this input: {target} is used", err=True)
+    for choice in dict.fromkeys(used) if given is not None else ():
+        if choice.decided is None or choice.decided.decided_by not in ("--target", "path"):
+            shown = choice.decided or " or ".join(str(lead) for lead in choice.leads)
+            click.echo(f"pd-launch: --target {given} does not fit this input: {shown} is used", err=True)
 
 
 def locale_language() -> str:

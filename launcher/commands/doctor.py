@@ -25,6 +25,7 @@ from pd_launch.launcher.report.text import TextReport, clean, width
 from pd_launch.launcher.run import Refused
 from pd_launch.launcher.secrets import all_secrets
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError, find_profile, load_profile
+from pd_launch.launcher.targets import file_choices
 from pd_launch.schemas.finding import Summary, TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
@@ -100,5 +101,5 @@ def _text(examination: Examination, color: str, lang: str) -> str:
     secrets = all_secrets([deployment])
     report = TextReport(deployment.sources, use_colour(color, sys.stdout), lang, secrets)
     summary = Summary.of(examination.findings, len(deployment.sources))
-    shown = report.render(examination.findings, summary, [deployment.target])
+    shown = report.render(examination.findings, summary, list(dict.fromkeys(file_choices(deployment))))
     return "\n".join([*lines, "", shown]) + "\n"

@@ -29,6 +29,7 @@ from pd_launch.launcher.run import REFUSED, Refused
 from pd_launch.launcher.secrets import all_secrets
 from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
 from pd_launch.launcher.start import start
+from pd_launch.launcher.targets import file_choices
 from pd_launch.schemas.finding import Summary
 
 
@@ -47,7 +48,11 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
         return USAGE if dry_run else REFUSED
-    say_passed_over(target, [launch.deployment.target])
+    choices = list(dict.fromkeys(file_choices(launch.deployment)))
+    say_passed_over(target, (choice for _, choice in choices))
+    if dry_run and launch.deployment.target.decided_by == "assumed":
+        shown = f"{launch.deployment.target}, the newest final release: name one with --target"
+        click.echo(f"pd-launch: nothing names a release: this is for {shown}", err=True)
     if launch.options.show_origin:
         click.echo("".join(f"{clean(line)}\n" for line in origins(launch.launches)), err=True, nl=False)
     if dry_run:
@@ -98,4 +103,5 @@ def _explain(launch: Launch, lang: str) -> None:
         return
     secrets = all_secrets([launch.deployment])
     report = TextReport(launch.deployment.sources, use_colour("auto", sys.stderr), lang, secrets)
-    click.echo(report.render(launch.findings, Summary.of(launch.findings, 1), [launch.deployment.target]), err=True)
+    choices = list(dict.fromkeys(file_choices(launch.deployment)))
+    click.echo(report.render(launch.findings, Summary.of(launch.findings, 1), choices), err=True)

@@ -15,10 +15,12 @@ from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.render import DERIVED, MULTI_PORT
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.secrets import Held, all_secrets, is_held, is_secret_flag, mask, tells
+from pd_launch.launcher.targets import assumed
 from pd_launch.schemas.hardware import HARDWARE, Hardware
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
 from pd_launch.schemas.profile import CONTAINER_NAME
+from pd_launch.schemas.target import Choice
 from pd_launch.schemas.values import Node, Unknown
 
 _NONE = object()
@@ -51,7 +53,8 @@ def convert(deployments: Sequence[Deployment], name: str = "converted") -> Conve
 class _Conversion:
     def __init__(self, deployments: Sequence[Deployment], name: str) -> None:
         self.name = name
-        self.target = deployments[0].target
+        self.choice = deployments[0].choice or Choice(deployments[0].target)
+        self.target = self.choice.decided or assumed(deployments[0].ascend)
         self.ascend = deployments[0].ascend
         self.faults = [fault for deployment in deployments for fault in deployment.faults]
         self.engines = [node for deployment in deployments for node in deployment.nodes]
@@ -85,7 +88,7 @@ class _Conversion:
     def profile(self, model: str) -> dict[str, Any]:
         hardware = self.hardware()
         profile: dict[str, Any] = {"version": 1, "name": self.name}
-        if self.target.decided_by != "newest":
+        if self.choice.decided is not None:
             profile["target"] = (
                 f"vllm-ascend=={self.target.vllm_ascend}" if self.target.is_ascend else f"vllm=={self.target.vllm}"
             )

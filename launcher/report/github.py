@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pd_launch.launcher.report.releases import Choices, of_releases, releases_line
 from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.finding import Finding
 
 _KINDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def github(findings: Sequence[Finding]) -> str:
-    """Return one workflow command for each finding."""
-    return "".join(_line(finding) for finding in findings)
+def github(findings: Sequence[Finding], choices: Choices = (), lang: str = "en") -> str:
+    """Return one workflow command for each finding, and a notice of what was checked for."""
+    notice = f"::notice title=pd-launch::{_data(clean(releases_line(choices, lang)))}\n"
+    return "".join([*(_line(finding, of_releases(finding, choices, lang)) for finding in findings), notice])
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Finding, releases: str) -> str:
     properties = {
         "title": f"{finding.code} {finding.name}",
         "file": finding.file,
@@ -25,7 +27,7 @@ def _line(finding: Finding) -> str:
         "endColumn": finding.end_column,
     }
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    text = "\n".join(clean(part) for part in (finding.message, finding.help) if part)
+    text = "\n".join(clean(part) for part in (finding.message, releases, finding.help) if part)
     return f"::{_KINDS[finding.severity]} {listed}::{_data(text)}\n"
 
 

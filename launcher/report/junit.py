@@ -5,33 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from pd_launch.launcher.report.releases import Choices, of_releases, releases_text
 from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.finding import Finding
 
 
-def junit(findings: Sequence[Finding], files: Sequence[str]) -> str:
+def junit(findings: Sequence[Finding], files: Sequence[str], choices: Choices = ()) -> str:
     """Return a test suite for each file."""
     suites = []
     for file in dict.fromkeys([*files, *(finding.file for finding in findings)]):
-        suites.append(_suite(file, [finding for finding in findings if finding.file == file]))
+        own = [pair for pair in choices if pair[0] == file]
+        suites.append(_suite(file, [finding for finding in findings if finding.file == file], own))
     failed = sum(finding.severity != "info" for finding in findings)
     total = sum(suite.count("<testcase ") for suite in suites)
     head = f'<testsuites name="pd-launch" tests="{total}" failures="{failed}">'
     return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *suites, "</testsuites>"]) + "\n"
 
 
-def _suite(file: str, findings: Sequence[Finding]) -> str:
+def _suite(file: str, findings: Sequence[Finding], choices: Choices) -> str:
     failed = sum(finding.severity != "info" for finding in findings)
-    cases = [_case(finding) for finding in findings] or ['    <testcase name="pd-launch" classname="clean"/>']
+    cases = [_case(finding, of_releases(finding, choices)) for finding in findings] or [
+        '    <testcase name="pd-launch" classname="clean"/>'
+    ]
     head = f'  <testsuite name={_attribute(file)} tests="{len(cases)}" failures="{failed}" errors="0">'
-    return "\n".join([head, *cases, "  </testsuite>"])
+    return "\n".join([head, *_properties(choices), *cases, "  </testsuite>"])
 
 
-def _case(finding: Finding) -> str:
+def _properties(choices: Choices) -> list[str]:
+    if not choices:
+        return []
+    value = _attribute(releases_text(choices, "en"))
+    return ["    <properties>", f'      <property name="target" value={value}/>', "    </properties>"]
+
+
+def _case(finding: Finding, releases: str) -> str:
     place = f"{finding.line}:{finding.column}"
     head = f'    <testcase name="{finding.code} {place}" classname={_attribute(finding.name)}'
     text = f"{clean(finding.file)}:{place}: {clean(finding.message)}"
-    text = escape(f"{text}\n{clean(finding.help)}" if finding.help else text)
+    text = escape("\n".join([text, *(clean(part) for part in (releases, finding.help) if part)]))
     if finding.severity == "info":
         return f"{head}><system-out>{text}</system-out></testcase>"
     failure = f"<failure type={quoteattr(finding.severity)} message={_attribute(finding.message)}>"

@@ -10,14 +10,15 @@ from urllib.parse import quote
 
 from pd_launch import __version__
 from pd_launch.launcher.report.plain_json import plain_json
+from pd_launch.launcher.report.releases import Choices, releases_text
 from pd_launch.launcher.rules.registry import Rule, all_rules
-from pd_launch.schemas.finding import Finding, Fix
+from pd_launch.schemas.finding import FileTarget, Finding, Fix
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif(findings: Sequence[Finding], lang: str) -> str:
+def sarif(findings: Sequence[Finding], lang: str, choices: Choices = ()) -> str:
     """Return a SARIF log with one run."""
     used = sorted({finding.code for finding in findings})
     rules = all_rules()
@@ -30,10 +31,15 @@ def sarif(findings: Sequence[Finding], lang: str) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
+        "properties": {"target": releases_text(choices, "en"), "targets": _targets(choices)},
         "results": [_result(finding, used.index(finding.code)) for finding in findings],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return plain_json(json.dumps(log, ensure_ascii=False, indent=2)) + "\n"
+
+
+def _targets(choices: Choices) -> list[dict[str, Any]]:
+    return [FileTarget.of_file(file, choice).model_dump(by_alias=True) for file, choice in choices]
 
 
 def _rule(rule: Rule, lang: str) -> dict[str, Any]:
@@ -57,6 +63,8 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [_location(finding.file, finding.line, finding.column, finding.end_line, finding.end_column)],
     }
+    if finding.releases:
+        result["properties"] = {"releases": finding.releases}
     if finding.related:
         result["relatedLocations"] = [
             {**_location(r.file, r.line, r.column), "id": number, "message": {"text": r.message}}

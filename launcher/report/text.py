@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from pd_launch.launcher.chinese import typeset
+from pd_launch.launcher.report.releases import Choices, of_releases, releases_text
 from pd_launch.launcher.secrets import NONE, Secrets, mask_line
 from pd_launch.schemas.finding import RANK, Finding, Summary
-from pd_launch.schemas.target import Target
 from pd_launch.schemas.values import SourceFile
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
@@ -18,6 +18,7 @@ _LABELS = {
         "why": "why",
         "help": "help",
         "fix": "fix",
+        "releases": "releases",
         "error": "error",
         "warning": "warning",
         "info": "info",
@@ -27,6 +28,7 @@ _LABELS = {
         "why": "原因",
         "help": "建议",
         "fix": "修复",
+        "releases": "版本",
         "error": "错误",
         "warning": "警告",
         "info": "提示",
@@ -60,10 +62,10 @@ class TextReport:
         self.columns = columns
         self.cut = cut
 
-    def render(self, findings: Sequence[Finding], summary: Summary, targets: Sequence[Target]) -> str:
+    def render(self, findings: Sequence[Finding], summary: Summary, choices: Choices) -> str:
         """Return the whole report."""
-        parts = [self.finding(finding) for finding in findings]
-        last = [self.summary(summary, targets), *self.next_steps(findings)]
+        parts = [self.finding(finding, of_releases(finding, choices, self.lang)) for finding in findings]
+        last = [self.summary(summary, choices), *self.next_steps(findings)]
         return "\n".join([*parts, *(self.broken(line, 0) for line in last)])
 
     def next_steps(self, findings: Sequence[Finding]) -> list[str]:
@@ -86,8 +88,8 @@ class TextReport:
         more = f"{likely} more with --unsafe-fixes; " if sure and likely else ""
         return f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more}"
 
-    def finding(self, finding: Finding) -> str:
-        """Return one finding with its place."""
+    def finding(self, finding: Finding, releases: str = "") -> str:
+        """Return one finding with its place, and the releases that it is for where these need to be said."""
         severity = finding.severity
         head = self.paint(f"{self.labels[severity]}[{finding.code}]", severity, "bold")
         label = f"{self.labels[severity]}[{finding.code}] "
@@ -98,6 +100,8 @@ class TextReport:
             lines.append(f"  ... {self.place(related.file, related.line, related.column)}: {clean(related.message)}")
         if finding.why:
             lines.append(self.labelled("why", "dim", finding.why))
+        if releases:
+            lines.append(self.labelled("releases", "dim", releases))
         if finding.help:
             lines.append(self.labelled("help", "bold", finding.help))
         if finding.fix is not None:
@@ -138,9 +142,9 @@ class TextReport:
         mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)
         return [f" {blank} |", f" {gutter} | {clean(line)}", f" {blank} | {mark}"]
 
-    def summary(self, summary: Summary, targets: Sequence[Target]) -> str:
+    def summary(self, summary: Summary, choices: Choices) -> str:
         """Return the last line: counts, and for which release the input was checked."""
-        names = " + ".join(dict.fromkeys(self.target(target) for target in targets))
+        names = releases_text(choices, self.lang)
         total = summary.error + summary.warning + summary.info
         if self.lang == "zh":
             nothing = f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题" if self.cut else "没有发现问题"
@@ -155,13 +159,6 @@ class TextReport:
         text = counts or (part if self.cut else "nothing to report")
         return f"{text} (checked for {names})" if names else text
 
-    def target(self, target: Target) -> str:
-        """Return a target with who decided it."""
-        en = {"newest": "the newest known; say --target for another", "installed": "installed here"}
-        zh = {"newest": "已知的最新版本,可用 --target 指定", "installed": "本机已安装"}
-        reason = (zh if self.lang == "zh" else en).get(target.decided_by, "")
-        return f"{target}, {reason}" if reason else str(target)
-
     def paint(self, text: str, *styles: str) -> str:
         """Return ``text`` in colours, where colours are wanted."""
         if not self.colour:
@@ -174,11 +171,17 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def concise(findings: Sequence[Finding]) -> str:
-    """Return one line for each finding: ``file:line:column: severity[code] message``."""
+def concise(findings: Sequence[Finding], choices: Choices = ()) -> str:
+    """Return one line for each finding: ``file:line:column: severity[code] message``, with its releases if need be."""
     return "".join(
-        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}\n" for f in findings
+        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}{_behind(f, choices)}\n"
+        for f in findings
     )
+
+
+def _behind(finding: Finding, choices: Choices) -> str:
+    releases = of_releases(finding, choices)
+    return f" ({releases})" if releases else ""
 
 
 def clean(text: str) -> str:

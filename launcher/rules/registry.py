@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
@@ -73,6 +73,8 @@ class Hit:
     severity: Severity | None = None
     related: tuple[tuple[Origin, Msg], ...] = ()
     fix: FixEdits | None = None
+    releases: tuple[str, ...] = ()
+    """The releases that it is found for, where it depends on them; what runs the rule fills it in."""
 
 
 NodeRule = Callable[[NodeLaunch, Deployment], Iterator[Hit]]
@@ -92,12 +94,12 @@ class Rule:
     function: Callable[..., Iterator[Hit]]
     zh: str
 
-    def hits(self, deployment: Deployment) -> Iterator[Hit]:
-        """Run the rule over a deployment."""
+    def hits(self, deployment: Deployment, nodes: Sequence[NodeLaunch] | None = None) -> Iterator[Hit]:
+        """Run the rule over a deployment; one that looks at engines by themselves only over ``nodes``, where given."""
         if self.scope == "deployment":
             yield from cast("DeploymentRule", self.function)(deployment)
         else:
-            for node in deployment.nodes:
+            for node in deployment.nodes if nodes is None else nodes:
                 budget.step()
                 yield from cast("NodeRule", self.function)(node, deployment)
 

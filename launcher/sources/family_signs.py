@@ -178,7 +178,7 @@ def _of_connector(name: str | None, module: str | None) -> bool | None:
 
 @cache
 def _stock_connectors() -> frozenset[str]:
-    rows = [ascend_target(row, "newest") for row in ASCEND_PAIRS]
+    rows = [ascend_target(row, "unknown") for row in ASCEND_PAIRS]
     return frozenset(CUDA_ONLY) | {n for n in VLLM_CONNECTORS if not any(registered(n, row) for row in rows)}
 
 

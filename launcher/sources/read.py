@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any
 
 from pd_launch.launcher import budget
@@ -42,10 +43,10 @@ from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.launcher.targets import decide, is_ascend
+from pd_launch.launcher.targets import NOTHING_GIVEN, Given, assumed, choice_of, choose, decided, in_profile
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
-from pd_launch.schemas.target import Target, TargetError, newest, parse_target
+from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
@@ -63,6 +64,10 @@ class Inputs:
     files: list[SourceFile]
     command: list[str] = field(default_factory=list)
     target: Target | None = None
+    config: Target | None = None
+    """The target of the configuration file, which counts behind what the input itself says."""
+    require_target: bool = False
+    """Whether an engine whose release nothing decides is an error."""
     host: dict[str, Any] | None = None
     separate: bool = False
     max_size: int = MAX_SIZE
@@ -71,6 +76,11 @@ class Inputs:
     """Files of ``files`` that were too large even to be held."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
+
+    @property
+    def given(self) -> Given:
+        """What decides the release beside the input."""
+        return Given.of(self.target, self.config, self.host)
 
     def unique(self) -> list[SourceFile]:
         """Return the files, each path once."""
@@ -197,8 +207,7 @@ class _Call:
         tree = documents[0] if documents else None
         if tree is not None and _is_profile(tree):
             if source.path not in self.seen_profiles():  # a script before it may start it
-                loaded = validate(source, tree, faults)
-                self.deployments.append(profile_deployment(loaded, self.inputs.target, self.inputs.host))
+                self.profile(validate(source, tree, faults))
             return True
         own = _Group(sources={source.path: source})
         own.found.faults += faults
@@ -322,20 +331,23 @@ class _Call:
                 continue
             documents, faults = parse_yaml(source)
             if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
-                loaded = validate(source, documents[0], faults)
-                given, comment = self.said_of(followed)
-                self.deployments.append(profile_deployment(loaded, given, self.inputs.host, comment=comment))
+                self.profile(validate(source, documents[0], faults), self.said_of(followed))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
 
-    def said_of(self, followed: Followed) -> tuple[Target | None, Target | None]:
-        """Return what is given as a followed profile's target, and what a comment above its command says."""
-        given, name = self.inputs.target, followed.name
-        if followed.target is not None and (given is None or given.decided_by != "--target"):
+    def said_of(self, followed: Followed) -> Given:
+        """Return what is given for a profile that a command names: its own --target, and a comment above it."""
+        given, name = self.inputs.given, followed.name
+        if followed.target is not None and given.option is None:
             with suppress(TargetError):  # it is not known, or refused when it is started
-                given = parse_target(followed.target.value)
+                given = replace(given, option=parse_target(followed.target.value))
         mention = comment_above(name.source, name.origin().line)
-        return given, mention.target if mention else None
+        return replace(given, comment=mention.target if mention is not None else None)
+
+    def profile(self, loaded: LoadedProfile, given: Given | None = None) -> None:
+        deployment = profile_deployment(loaded, given or self.inputs.given, self.inputs.host)
+        deployment.require_target = self.inputs.require_target
+        self.deployments.append(deployment)
 
     def named_profile(self, name: Text, found: Found) -> SourceFile | None:
         """Return the profile that an input names, where it may be opened; else say why it is not, or nothing."""
@@ -396,10 +408,22 @@ class _Call:
             del found.nodes[MAX_ENGINES:]
         for source in group.sources.values():
             found.add_faults(comment_faults(source))
-        ascend = is_ascend(found.nodes, group.sources)
-        target = decide(ascend, self.inputs.target, None, found.nodes, group.sources)
+        given = self.inputs.given
+        for node in found.nodes:
+            node.choice = choose(node, group.sources, given)
+        choice = choice_of(found.nodes, given)
+        target = choice.leads[0]
         return Deployment(
-            target, found.nodes, found.faults, group.sources, found.proxies, self.inputs.host, ascend, forms=found.forms
+            target,
+            found.nodes,
+            found.faults,
+            group.sources,
+            found.proxies,
+            self.inputs.host,
+            target.is_ascend,
+            found.forms,
+            choice,
+            require_target=self.inputs.require_target,
         )
 
     def report_empty(self) -> None:
@@ -526,28 +550,48 @@ def _is_profile(tree: Node) -> bool:
 
 def profile_deployment(
     loaded: LoadedProfile,
-    given: Target | None,
-    host: dict[str, Any] | None,
+    given: Given = NOTHING_GIVEN,
+    host: dict[str, Any] | None = None,
     single: bool = False,
-    comment: Target | None = None,
+    assume: bool = False,
 ) -> Deployment:
-    """Return a profile's deployment: all nodes of both sides, rendered for its target.
+    """Return a profile's deployment: all nodes of both sides, rendered for its release.
 
-    ``single``: see ``render``; ``comment`` is what a comment says where the profile is named.
+    Args:
+        loaded: the profile.
+        given: what decides the release beside the profile.
+        host: facts of the host.
+        single: see ``render``.
+        assume: whether one release is taken where nothing decides; otherwise it is rendered for each that is possible.
     """
-    profile = loaded.profile
-    deployment = Deployment(given or newest(True), sources={loaded.source.path: loaded.source}, host=host)
+    choice = profile_choice(loaded, given)
+    if choice.decided is None and assume:
+        target = assumed(choice.families[0])
+        choice = Choice(target, (target.is_ascend,))
+    deployment = _rendered(loaded, choice.leads[0], host, single)
+    deployment.choice = choice
+    if choice.decided is None:
+        deployment.renderer = lru_cache(maxsize=None)(partial(_rendered, loaded, host=host, single=single))
+    return deployment
+
+
+def _rendered(loaded: LoadedProfile, target: Target, host: dict[str, Any] | None, single: bool) -> Deployment:
+    deployment = Deployment(target, sources={loaded.source.path: loaded.source}, host=host, ascend=target.is_ascend)
     deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
-    if profile is None:
-        deployment.target = given or written_target(loaded.tree) or comment or deployment.target
-        return deployment
-    deployment.ascend = profile.hardware_kind().ascend
-    deployment.target = target_of(loaded, given, comment)
-    for side in ("prefill", "decode"):
-        rendered = render(loaded, side, deployment.target, single)
+    for side in ("prefill", "decode") if loaded.profile is not None else ():
+        rendered = render(loaded, side, target, single)
         deployment.nodes += rendered.launches
         deployment.faults += rendered.faults
     return deployment
+
+
+def profile_choice(loaded: LoadedProfile, given: Given) -> Choice:
+    """Return the release that a profile is rendered for, or may be rendered for."""
+    profile = loaded.profile
+    written = written_target(loaded.tree) if profile is None else profile.release()
+    possible = (True, False) if profile is None else (profile.hardware_kind().ascend,)
+    first = [target for target in (given.option, written) if target is not None]
+    return decided([*first, *in_profile(loaded.source, profile, given)], possible)
 
 
 def written_target(tree: Node) -> Target | None:
@@ -559,14 +603,7 @@ def written_target(tree: Node) -> Target | None:
         return None
 
 
-def target_of(loaded: LoadedProfile, given: Target | None, comment: Target | None = None) -> Target:
-    """Return the release that a valid profile is rendered for; ``comment`` is what stands where it is named."""
-    assert loaded.profile is not None
-    profile = loaded.profile
-    ascend = profile.hardware_kind().ascend
-    own = comment_above(loaded.source, 1)
-    fitting = [
-        target if target is not None and target.is_ascend == ascend else None
-        for target in (given, profile.release(), own.target if own else None, comment)
-    ]
-    return decide(ascend, fitting[0], next((target for target in fitting[1:] if target is not None), None), [])
+def target_of(loaded: LoadedProfile, given: Target | None) -> Target:
+    """Return the one release that a profile is rendered for."""
+    choice = profile_choice(loaded, Given(given))
+    return choice.decided or assumed(choice.families[0])

@@ -86,7 +86,7 @@ def test_every_command_says_which_keys_it_does_not_use(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("p.yaml").write_text("version: 1\nhardware: cpu\nmodel: m\ndecode: {}\n")
+    Path("p.yaml").write_text("version: 1\ntarget: vllm==0.32.0\nhardware: cpu\nmodel: m\ndecode: {}\n")
     Path("g.json").write_text("{}")
     said = {}
     for name, facts in (

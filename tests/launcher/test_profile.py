@@ -24,7 +24,7 @@ BASE = "version: 1\nhardware: a3\nmodel: /m\n"
 
 def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int, str]]:
     loaded = load_profile(SourceFile("p.yaml", text, exact), settings)
-    deployment = profile_deployment(loaded, None, None)
+    deployment = profile_deployment(loaded)
     return [(f.origin.line, f.origin.column, f.detail) for f in deployment.faults]
 
 
@@ -155,7 +155,7 @@ def test_faults(text: str, line: int, column: int, words: str) -> None:
     found = faults(text, exact="\ufffd" not in text)
     assert [f[:2] for f in found] == [(line, column)], found
     assert words in found[0][2]
-    findings = check([profile_deployment(load_profile(SourceFile("p.yaml", text, "\ufffd" not in text)), None, None)])
+    findings = check([profile_deployment(load_profile(SourceFile("p.yaml", text, "\ufffd" not in text)))])
     assert any(f.severity == "error" and (f.line, f.column) == (line, column) for f in findings)
 
 
@@ -222,10 +222,7 @@ def test_set(settings: list[str], path: str, value: object) -> None:
 def test_places_of_set_values_are_those_of_the_argument(setting: str, part: str) -> None:
     text = BASE + "decode: {parallel: {tensor: 2}}\n"
     loaded = load_profile(SourceFile("p.yaml", text), [setting])
-    places = {
-        (f.origin.file, f.origin.line, f.origin.column, f.origin.via)
-        for f in profile_deployment(loaded, None, None).faults
-    }
+    places = {(f.origin.file, f.origin.line, f.origin.column, f.origin.via) for f in profile_deployment(loaded).faults}
     assert ("<command line>", 1, setting.index(part) + 1, "--set") in places
 
 
@@ -286,7 +283,7 @@ def test_shipped_profiles_are_clean(name: str) -> None:
     path = SHIPPED / f"{name}.yaml"
     loaded = load_profile(SourceFile(str(path), path.read_text()))
     assert loaded.profile is not None and loaded.profile.name == name
-    findings = check([profile_deployment(loaded, None, None)])
+    findings = check([profile_deployment(loaded)])
     assert [f for f in findings if f.severity != "info"] == []
 
 

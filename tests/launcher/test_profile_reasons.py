@@ -59,7 +59,7 @@ HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def faults(text: str) -> list[Fault]:
-    return profile_deployment(load_profile(SourceFile("p.yaml", text)), None, None).faults
+    return profile_deployment(load_profile(SourceFile("p.yaml", text))).faults
 
 
 def paths(value: Any) -> Iterator[list[str | int]]:

@@ -49,7 +49,7 @@ def test_golden_plans(side: ProfileSide, target: str) -> None:
     plan = prepare(LaunchOptions(side, "a3-dp2tp8", dry_run=True, target=parse_target(target))).plan
     assert plan is not None
     found = plan.model_dump(mode="json", by_alias=True, exclude={"findings", "summary"})
-    for place in found["provenance"].values():
+    for place in [*found["provenance"].values(), *found["targets"]]:
         place["file"] = Path(place["file"]).name
     path = GOLDEN / f"a3-dp2tp8.{side}.{target}.json"
     if os.environ.get("PD_LAUNCH_GOLDEN") == "write":

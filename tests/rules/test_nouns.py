@@ -36,7 +36,7 @@ def whole(extra: dict[str, Any]) -> str:
 
 def found(code: str, hardware: str, how: str, host: dict[str, Any] | None = None, lang: str = "en") -> Finding:
     text = PROFILE.format(hardware=hardware, model=MODEL, how=how)
-    deployment = profile_deployment(load_profile(SourceFile("p.yaml", text)), None, host)
+    deployment = profile_deployment(load_profile(SourceFile("p.yaml", text)), host=host)
     return next(f for f in check([deployment], lang=lang) if f.code == code)
 
 
@@ -83,6 +83,6 @@ def test_the_memory_that_there_is(host: dict[str, Any], en: str, zh: str) -> Non
 
 def test_the_limit_of_a_container() -> None:
     text = PROFILE.format(hardware="a3", model=MODEL, how="offload: {per_rank: 16GiB}") + "container: {memory: 32GiB}\n"
-    deployment = profile_deployment(load_profile(SourceFile("p.yaml", text)), None, None)
+    deployment = profile_deployment(load_profile(SourceFile("p.yaml", text)))
     [finding] = [f for f in check([deployment]) if f.code == "PD305"]
     assert finding.message.endswith("but the container's limit is 32 GiB")

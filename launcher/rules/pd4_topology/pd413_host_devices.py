@@ -113,7 +113,7 @@ def _for_ascend(node: NodeLaunch, deployment: Deployment) -> bool:
     if not (deployment.ascend and deployment.target.is_ascend):
         return False
     said = node.hardware is not None or any(name.startswith(("ASCEND_", "HCCL_")) for name in node.env)
-    return said or deployment.target.decided_by != "newest"
+    return said or deployment.target.decided_by != "unknown"
 
 
 def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> Iterator[Hit]:

@@ -16,6 +16,8 @@ ZH = """
 
 说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。
 
+加了 `--require-target`(或 pd-launch.toml 中的 `require-target = true`)时,没有任何内容说明版本的引擎是错误。
+
 ## 为什么重要
 
 检查用的是最近的较旧版本的事实,目标版本自己的变化可能没有考虑到。
@@ -38,6 +40,9 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
     between two rows.
+
+    With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
+    error.
 
     ## Why it matters
 
@@ -65,6 +70,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
 
     schemas/releases/pairing.py.
     """
+    if deployment.require_target:
+        yield from _undecided(deployment)
     target = deployment.target
     origin = _place(deployment)
     if target.asked is None or origin is None:
@@ -84,6 +91,27 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg("give --target with a release of the tables to choose another one", "用 --target 指定表中的其他版本"),
     )
+
+
+def _undecided(deployment: Deployment) -> Iterator[Hit]:
+    """Report the engines whose release nothing decides; a profile has one for all of its engines."""
+    whole = deployment.choice
+    for node in deployment.nodes:
+        choice = node.choice or whole
+        if choice is None or choice.decided is not None:
+            continue
+        image = node.container.image if node.container is not None else None
+        yield Hit(
+            image.origin if image is not None else node.origin,
+            Msg("nothing says which release this engine is", "没有任何内容说明这个引擎的版本"),
+            Msg(
+                "write # pd-launch: target vllm-ascend==X above it, or target in pd-launch.toml, or give --target",
+                "在它上方写 # pd-launch: target vllm-ascend==X,或写进 pd-launch.toml,或用 --target 指定",
+            ),
+            "error",
+        )
+        if deployment.renderer is not None:
+            return
 
 
 def _place(deployment: Deployment) -> Origin | None:

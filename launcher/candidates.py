@@ -1,0 +1,153 @@
+"""Rules on an input of unknown release: each is asked for the releases that it may be for.
+
+What the newest releases report is confirmed under all others. A rule that does not ask for the release is run once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pd_launch.launcher import budget
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
+from pd_launch.launcher.targets import choices
+from pd_launch.schemas.finding import RANK, Severity
+from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.target import Choice, Target, ranges
+from pd_launch.schemas.values import Origin
+
+_OF_THE_RELEASE = ("target", "ascend")
+
+
+class _Watched:
+    """Stands for a deployment, and notes whether it was asked for its release."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self.asked = deployment.renderer is not None  # what is rendered depends on the release by itself
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked = self.asked or name in _OF_THE_RELEASE
+        return getattr(self._deployment, name)
+
+
+def hits_of(rule: Rule, deployment: Deployment) -> Iterator[Hit]:
+    """Run a rule over a deployment for every release that its engines may be for."""
+    found = list(choices(deployment))
+    if len(found) == 1:
+        yield from _Asked(rule, deployment, found[0]).hits()
+    elif rule.scope == "node":
+        for node in deployment.nodes:
+            yield from _Asked(rule, deployment, node.choice or found[0], [node]).hits()
+    else:
+        yield from _across(rule, deployment, found)
+
+
+def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iterator[Hit]:
+    """Run a rule over engines of several releases: those of each by themselves, and what is between them.
+
+    What is between engines of different releases counts where each of their releases says so.
+    """
+    whole = _Asked(rule, deployment, Choice(None, ()), deployment.nodes)
+    targets = [choice.leads[0] for choice in found]
+    hits = whole.under(targets[0])
+    if not whole.depends:
+        yield from (hit for many in hits.values() for hit in many)
+        return
+    said: set[Origin] = set()
+    for choice in found:
+        nodes = [node for node in deployment.nodes if node.choice == choice]
+        part = replace(deployment, nodes=nodes)
+        for hit in _Asked(rule, part, choice).hits():
+            said.add(hit.origin)
+            yield hit
+    others = [whole.under(target) for target in targets[1:]]
+    for origin, many in hits.items():
+        if origin not in said and all(origin in other for other in others):
+            yield from (replace(hit, releases=tuple(map(str, targets))) for hit in many)
+
+
+@dataclass
+class _Asked:
+    """A rule on engines that may be for the releases of one choice."""
+
+    rule: Rule
+    deployment: Deployment
+    choice: Choice
+    nodes: Sequence[NodeLaunch] | None = None
+    depends: bool = False
+    """Whether it asked for the release."""
+
+    def under(self, target: Target) -> dict[Origin, list[Hit]]:
+        """Return what the rule finds for a release, by place."""
+        budget.look()
+        watched = _Watched(self.deployment.under(target))
+        found: dict[Origin, list[Hit]] = {}
+        for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
+            found.setdefault(hit.origin, []).append(hit)
+        self.depends = self.depends or watched.asked
+        return found
+
+    def hits(self) -> Iterator[Hit]:
+        """Iterate over what is found for the releases that are possible, each place once."""
+        leads = self.choice.leads
+        first = self.under(leads[0])
+        if not self.depends or len(self.choice.rows) == 1:
+            names = (str(leads[0]),) if self.depends else ()
+            yield from (replace(hit, releases=names) if names else hit for many in first.values() for hit in many)
+            return
+        by_release = {leads[0]: first, **{target: self.under(target) for target in leads[1:]}}
+        places = dict.fromkeys(origin for found in by_release.values() for origin in found)
+        if places:
+            by_release |= {t: self.under(t) for t in self.choice.rows if t not in by_release}
+        for origin in places:
+            lead = next(target for target in leads if origin in by_release[target])
+            reporting = {target: found[origin] for target, found in by_release.items() if origin in found}
+            yield from (self._confirmed(hit, reporting) for hit in by_release[lead][origin])
+
+    def _confirmed(self, hit: Hit, reporting: dict[Target, list[Hit]]) -> Hit:
+        """Return a hit as the releases that report it allow."""
+        rows = self.choice.rows
+        severity = min((self._worst(hits) for hits in reporting.values()), key=RANK.__getitem__)
+        if len(reporting) < len(rows):
+            severity = _at_most(severity, "warning")
+        if {target.is_ascend for target in reporting} != set(self.choice.families):
+            severity = _at_most(severity, "info")
+        own = hit.severity or self.rule.severity
+        severity = _at_most(own, severity)
+        fix = self._fix(hit, reporting)
+        return replace(hit, severity=severity, fix=fix, releases=ranges(reporting, rows))
+
+    def _worst(self, hits: Iterable[Hit]) -> Severity:
+        return max((hit.severity or self.rule.severity for hit in hits), key=RANK.__getitem__)
+
+    def _fix(self, hit: Hit, reporting: dict[Target, list[Hit]]) -> FixEdits | None:
+        """Return the fix: none where releases would write different texts, and no safe one unless all write this."""
+        if hit.fix is None:
+            return None
+        edits = hit.fix.edits
+        written = [[other.fix.edits for other in hits if other.fix is not None] for hits in reporting.values()]
+        if any(some and edits not in some for some in written):
+            return None
+        everywhere = len(reporting) == len(self.choice.rows) and all(edits in some for some in written)
+        return hit.fix if everywhere else replace(hit.fix, safe=False)
+
+
+def _at_most(severity: Severity, limit: Severity) -> Severity:
+    return min(severity, limit, key=RANK.__getitem__)
+
+
+def places_under(deployment: Deployment, code: str) -> set[Origin]:
+    """Return where a rule reports something under any release that is possible; nothing where one is decided.
+
+    A comment that silences a finding of an old release is used, although nothing is looked for there.
+    """
+    found: set[Origin] = set()
+    for choice in choices(deployment):
+        asked = _Asked(all_rules()[code], deployment, choice)
+        for target in choice.rows if choice.decided is None else ():
+            found |= set(asked.under(target))
+            if not asked.depends:
+                break
+    return found

@@ -1,0 +1,105 @@
+"""Which releases a report is about, and who decided that, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.target import Choice, Target
+
+Choices = Sequence[tuple[str, Choice]]
+"""Files with what their engines were checked for."""
+
+_FAMILIES = {True: "vllm-ascend", False: "vLLM"}
+_SHOWN = 3
+"""Releases that one line names."""
+_BY = {
+    "en": {
+        "--target": "as --target says",
+        "profile": "as the profile says",
+        "comment": "as a comment says",
+        "config": "as the configuration file says",
+        "image": "as the image says",
+        "requirement": "which the input installs",
+        "installed": "which is installed here",
+        "path": "as --target says",
+        "assumed": "as nothing names another",
+    },
+    "zh": {
+        "--target": "由 --target 指定",
+        "profile": "由配置指定",
+        "comment": "由注释指定",
+        "config": "由 pd-launch.toml 指定",
+        "image": "由镜像得知",
+        "requirement": "由输入中的安装命令得知",
+        "installed": "本机安装的版本",
+        "path": "由 --target 指定",
+        "assumed": "未指定时的默认版本",
+    },
+}
+
+
+def undecided(choices: Choices) -> bool:
+    """Whether the release of some engine is unknown, or there are several."""
+    return any(choice.decided is None for _, choice in choices) or len({choice for _, choice in choices}) > 1
+
+
+def releases_text(choices: Choices, lang: str) -> str:
+    """Return the releases with who decided each; empty where nothing was checked for one."""
+    found = list(dict.fromkeys(choice for _, choice in choices))
+    shown = " + ".join(_choice(choice, lang) for choice in found[:_SHOWN])
+    more = len(found) - _SHOWN
+    if more <= 0:
+        return shown
+    return f"{shown},另有 {more} 个版本" if lang == "zh" else f"{shown} and {more} more"
+
+
+def releases_line(choices: Choices, lang: str) -> str:
+    """Return one line for forms that have no summary."""
+    text = releases_text(choices, lang)
+    if lang == "zh":
+        return f"pd-launch:检查目标:{text}" if text else "pd-launch:没有检查任何版本"
+    return f"pd-launch: checked for {text}" if text else "pd-launch: checked for no release"
+
+
+def of_releases(finding: Finding, choices: Choices, lang: str = "en") -> str:
+    """Return the releases that a finding is for, where that says more than the report as a whole."""
+    if not finding.releases or not undecided(choices) or _is_all(finding, choices):
+        return ""
+    return ("、" if lang == "zh" else ", ").join(finding.releases)
+
+
+def _is_all(finding: Finding, choices: Choices) -> bool:
+    """Whether a finding is for every release that its file may be for."""
+    own = [choice for file, choice in choices if file == finding.file] or [choice for _, choice in choices]
+    names = {_FAMILIES[family] for choice in own for family in choice.families}
+    return all(choice.decided is None for choice in own) and names == set(finding.releases)
+
+
+def _choice(choice: Choice, lang: str) -> str:
+    if choice.decided is not None:
+        by = _BY[lang][choice.decided.decided_by]
+        return f"{choice.decided},{by}" if lang == "zh" else f"{choice.decided}, {by}"
+    names = _names(choice.leads, lang)
+    here = next((ascend for ascend in choice.families if _is_installed(ascend)), None)
+    if lang == "zh":
+        more = "" if here is None else ",--host 使用本机安装的版本"
+        return f"{names};输入没有写明版本,可用 --target 指定{more}"
+    more = "" if here is None else ", and --host takes the one that is installed here"
+    return f"{names}: the input names no release; --target names one{more}"
+
+
+def _names(targets: Iterable[Target], lang: str) -> str:
+    """Return releases by family: ``vllm-ascend 0.30.0rc2 and 0.23.0.post1, vLLM 0.33.0``."""
+    families: dict[str, list[str]] = {}
+    for target in targets:
+        name, _, row = str(target).partition(" ")
+        families.setdefault(name, []).append(row)
+    both, between = ("、", ",") if lang == "zh" else (" and ", ", ")
+    return between.join(f"{name} {both.join(rows)}" for name, rows in families.items())
+
+
+def _is_installed(ascend: bool) -> bool:
+    """Whether the running Python has the engine; a vLLM beside vllm-ascend is the one that it brings."""
+    return find_spec("vllm_ascend") is not None if ascend else find_spec("vllm") is not None
