@@ -28,6 +28,7 @@ from pd_launch.launcher.sources.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.installs import CommandLine
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.named import KINDS as UNREAD
@@ -389,7 +390,7 @@ class _Call:
                 self.script(inner, found)
         self.nested(found)
         self.profiles(found)
-        self.together.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
+        self.together.sources[COMMAND_LINE] = CommandLine(COMMAND_LINE, words)
 
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
@@ -411,7 +412,7 @@ class _Call:
         given = self.inputs.given
         for node in found.nodes:
             node.choice = choose(node, group.sources, given)
-        choice = choice_of(found.nodes, given)
+        choice = choice_of(found.nodes, given if found.nodes else _with_comment(given, group.sources))
         target = choice.leads[0]
         return Deployment(
             target,
@@ -443,6 +444,12 @@ class _Call:
                         "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
                     )
                 )
+
+
+def _with_comment(given: Given, sources: Mapping[str, SourceFile]) -> Given:
+    """Return what is given for files without engines, such as a unit that starts a profile: their comments count."""
+    said = (comment_above(source, 1) for source in sources.values())
+    return replace(given, option=given.option or next((m.target for m in said if m is not None), None))
 
 
 def _is_script(source: SourceFile) -> bool:

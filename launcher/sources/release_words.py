@@ -173,8 +173,8 @@ def _of_text(place: Place, image: bool) -> Mention | None:
     if install is None:
         return None
     by: Literal["image", "requirement"] = "image" if image else "requirement"
-    origin, text = source.origin(install.start, install.end), source.text[install.start : install.end]
-    return Mention(_release(install.ascend, install.version, by), by, origin, text, install.ascend)
+    origin = source.origin(install.start, install.end)
+    return Mention(_release(install.ascend, install.version, by), by, origin, install.text, install.ascend)
 
 
 def _holds(install: Install, place: Place) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.image_names import image_name
-from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.release_words import Mention, first_target, mentions, target_comment
 from pd_launch.schemas.target import parse_target
 
@@ -196,6 +196,22 @@ def test_images_that_slurm_and_apptainer_run() -> None:
     """The image stands on the line that starts the engine."""
     assert target_of("srun --container-image=vllm/vllm-openai:v0.32.0 vllm serve m\n") == "vLLM 0.32.0"
     assert target_of("apptainer exec --nv docker://vllm/vllm-openai:v0.31.0 vllm serve m\n") == "vLLM 0.31.0"
+
+
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("uv run --with vllm==0.31.0 vllm serve m", "vLLM 0.31.0"),
+        ("srun --container-image=quay.io/ascend/vllm-ascend:v0.23.0 vllm serve m", "vllm-ascend 0.23.0"),
+        ("docker run vllm/vllm-openai:v0.30.0 --model m", "vLLM 0.30.0"),
+    ],
+)
+def test_the_command_behind_two_dashes(command: str, target: str) -> None:
+    """Its words count, although they stand in no file."""
+    (found,) = read(Inputs([], command=command.split()))
+    words = mentions(found.nodes[0], found.sources)
+    assert str(first_target(words)) == target
+    assert all(mention.text in command for mention in words)
 
 
 def test_comments_go_before_images_and_images_before_what_is_installed() -> None:
