@@ -78,7 +78,8 @@ def _checked(task: _Task) -> Outcome:
         checked = run_checks(deployments, task.selection, task.lang)
     checked.findings = _vetted(task, deployments, checked.findings)
     sources = {path: source for deployment in deployments for path, source in deployment.sources.items()}
-    choices = list(dict.fromkeys(pair for deployment in deployments for pair in file_choices(deployment)))
+    holding = [deployment for deployment in deployments if deployment.nodes] or deployments
+    choices = list(dict.fromkeys(pair for deployment in holding for pair in file_choices(deployment)))
     return Outcome(checked, all_secrets(deployments), choices, sources, _is_empty(deployments))
 
 

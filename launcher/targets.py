@@ -79,12 +79,14 @@ def in_profile(source: SourceFile, profile: Profile | None, given: Given) -> Ite
     yield from given.installed
 
 
-def choice_of(nodes: Sequence[NodeLaunch], given: Given) -> Choice:
+def choice_of(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile], given: Given) -> Choice:
     """Return what a deployment is checked for: what all of its engines are, or whatever one of them may be."""
     choices = list(dict.fromkeys(node.choice for node in nodes if node.choice is not None))
     if not choices:
-        only = given.option or given.config
-        return Choice(only, (only.is_ascend,)) if only is not None else Choice()
+        comments = (comment_above(source, 1) for source in sources.values())
+        named = (comment.target for comment in comments if comment is not None)
+        ordered = [given.option, *named, given.config]
+        return decided((target for target in ordered if target is not None), (True, False))
     if len(choices) == 1:
         return choices[0]
     return Choice(None, tuple(dict.fromkeys(family for choice in choices for family in choice.families)))

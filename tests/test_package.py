@@ -64,7 +64,7 @@ def test_an_installed_wheel_runs_from_anywhere(wheel: Path, tmp_path: Path) -> N
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     code = f"import sys; sys.path.insert(0, {str(site)!r}); import pd_launch; print(pd_launch.__file__)"
-    code += "; sys.argv = ['pd-launch', 'decode', '--profile', 'cpu-tiny', '--dry-run']"
+    code += "; sys.argv = ['pd-launch', 'decode', '--profile', 'cpu-tiny', '--target', 'vllm==0.32.0', '--dry-run']"
     code += "; from pd_launch.launcher.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pd_launch.launcher.sources.image_names import image_name
@@ -45,6 +45,7 @@ class Install:
     """Whether it names an image to run in, not one to build on or a package."""
     own: bool = False
     """Whether it is installed for the one command that it is an option of, as by ``uv run --with``."""
+    line: int = 1
 
 
 class CommandLine(SourceFile):
@@ -64,7 +65,8 @@ def installs(source: SourceFile) -> list[Install]:
         return []
     found = [*islice(_packages(source), MAX_INSTALLS), *islice(_images(source, _FROM, False), MAX_INSTALLS)]
     found += islice(_images(source, _RUNS_IMAGE, True), MAX_INSTALLS)
-    return sorted(found, key=lambda install: install.start)
+    ordered = sorted(found, key=lambda install: install.start)
+    return [replace(install, line=source.place(install.start)[0]) for install in ordered]
 
 
 def _packages(source: SourceFile) -> Iterator[Install]:

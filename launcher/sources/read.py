@@ -412,7 +412,7 @@ class _Call:
         given = self.inputs.given
         for node in found.nodes:
             node.choice = choose(node, group.sources, given)
-        choice = choice_of(found.nodes, given if found.nodes else _with_comment(given, group.sources))
+        choice = choice_of(found.nodes, group.sources, given)
         target = choice.leads[0]
         return Deployment(
             target,
@@ -444,12 +444,6 @@ class _Call:
                         "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
                     )
                 )
-
-
-def _with_comment(given: Given, sources: Mapping[str, SourceFile]) -> Given:
-    """Return what is given for files without engines, such as a unit that starts a profile: their comments count."""
-    said = (comment_above(source, 1) for source in sources.values())
-    return replace(given, option=given.option or next((m.target for m in said if m is not None), None))
 
 
 def _is_script(source: SourceFile) -> bool:

@@ -33,7 +33,6 @@ _TARGET = re.compile(
 )
 _WORDS = ("ignore", "target")
 _EXAMPLE = "# pd-launch: target vllm==0.32.0"
-_YAML_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def _of_text(place: Place, image: bool) -> Mention | None:
     found = [install for install in _of_document(place) if install.image is image and _holds(install, place)]
     found = [install for install in found if install.ascend] or found
     pinned = [install for install in found if install.version is not None] or found
-    install = _nearest(pinned, lambda install: source.place(install.start)[0], place.last)
+    install = _nearest(pinned, lambda install: install.line, place.last)
     if install is None:
         return None
     by: Literal["image", "requirement"] = "image" if image else "requirement"
@@ -179,7 +178,7 @@ def _of_text(place: Place, image: bool) -> Mention | None:
 
 def _holds(install: Install, place: Place) -> bool:
     """Whether an install is one for an engine: what one command alone is given is none for others."""
-    return not install.own or place.first <= place.source.place(install.start)[0] <= place.last
+    return not install.own or place.first <= install.line <= place.last
 
 
 def _of_document(place: Place) -> list[Install]:
@@ -190,8 +189,8 @@ def _of_document(place: Place) -> list[Install]:
         return found
     at = source.starts[min(line, len(source.starts)) - 1]
     start = source.text.rfind("\n---", 0, at) + 1
-    end = _YAML_DOCUMENT.search(source.text, max(at, start + 3))
-    return [install for install in found if start <= install.start < (end.start() if end else len(source.text))]
+    end = source.text.find("\n---", at)
+    return [install for install in found if start <= install.start < (end if end >= 0 else len(source.text))]
 
 
 def _release(ascend: bool | None, version: str | None, by: Literal["image", "requirement"]) -> Target | None:
