@@ -38,9 +38,10 @@ class Elsewhere:
         self._waiting += waiting
 
     def note(self, found: Found) -> list[SourceFile]:
-        """Note which scripts a file runs; return the other files that these stand in."""
+        """Note which scripts a file runs; return the files that these, and its variables, stand in."""
         self._run |= found.run
         files = {path for path, _ in found.run}
+        files |= {variable.value.origin.file for node in found.nodes for variable in node.env.values()}
         return [source for source in self._files if source.path in files]
 
     def left(self) -> list[Offered]:

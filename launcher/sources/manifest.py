@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
@@ -21,6 +21,7 @@ MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+NO_MAPS: Mapping[str, Node] = {}
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
 
@@ -108,7 +109,7 @@ def _names(node: Node) -> list[str]:
 
 def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
     facts = _facts(pod, container)
-    env = _environment(container)
+    env = _environment(container, found.maps)
 
     def lookup(name: str) -> str | None:
         variable = env.get(name)
@@ -189,19 +190,40 @@ def _words(node: Node | None, lookup: object) -> list[Text]:
     return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
 
 
-def _environment(container: Node) -> dict[str, EnvVar]:
-    env: dict[str, EnvVar] = {}
+def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
+    """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
+    env = _from_maps(container, maps)
     for entry in _entries(container):
         name = entry.get("name")
         if name is None or not isinstance(name.value, str):
             continue
-        value = entry.get("value")
+        value = entry.get("value") or _from_key(entry, maps)
         if value is not None and value.text is not None:
             node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
         env[name.value] = EnvVar(name.value, node, "manifest")
     return env
+
+
+def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
+    """Return the variables that ``envFrom`` takes from ConfigMaps that are known."""
+    env: dict[str, EnvVar] = {}
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named, prefix = entry.get("configMapRef", "name"), entry.get("prefix")
+        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+        for key, value in data.items() if data is not None else ():
+            if value.text is not None:
+                name = f"{prefix.value if prefix is not None else ''}{key}"
+                env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
+    return env
+
+
+def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:
+    named, key = entry.get("valueFrom", "configMapKeyRef", "name"), entry.get("valueFrom", "configMapKeyRef", "key")
+    data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+    return data.get(str(key.value)) if data is not None and key is not None else None
 
 
 def _facts(pod: Node, container: Node) -> Container:

@@ -211,6 +211,35 @@ def test_a_map_in_a_list() -> None:
     is_the_pods(node)
 
 
+SETTINGS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {HCCL_BUFFSIZE: "1024", TP: "4", SIZE: "2"}
+"""
+
+
+def test_variables_from_a_map() -> None:
+    """``envFrom`` and ``configMapKeyRef``; what the container sets itself goes first."""
+    text = pod("[vllm, serve, m, --tensor-parallel-size, $(TP), --data-parallel-size, $(DP)]").replace(
+        "        env:\n",
+        "        envFrom:\n        - configMapRef: {name: settings}\n"
+        "        - {prefix: X_, configMapRef: {name: settings}}\n"
+        "        - secretRef: {name: others}\n        env:\n"
+        "        - {name: DP, valueFrom: {configMapKeyRef: {name: settings, key: SIZE}}}\n"
+        "        - {name: ABSENT, valueFrom: {configMapKeyRef: {name: others, key: SIZE}}}\n",
+    )
+    node, found = launch(f"{SETTINGS}---\n{text}", "m.yaml")
+    assert variables(node) | {"POD_IP": None} == {
+        **{"HCCL_BUFFSIZE": "1024", "SIZE": "2", "X_HCCL_BUFFSIZE": "1024", "X_TP": "4", "X_SIZE": "2"},
+        **{"MODEL": "/models/m", "TP": "8", "POD_IP": None, "DP": "2", "ABSENT": None},
+    }
+    assert (int(value(node, "tensor-parallel-size")), int(value(node, "data-parallel-size"))) == (8, 2)
+    assert at(found, node.env["HCCL_BUFFSIZE"].value.origin) == (4, '"1024"')
+    apart = deployment({"a.yaml": text, "b.yaml": SETTINGS})
+    assert apart.nodes[0].variable("HCCL_BUFFSIZE") == "1024" and "b.yaml" in apart.sources
+
+
 def of_code(found: list[Deployment], code: str) -> list[int]:
     """Return the lines of a rule's findings."""
     return [f.line for d in found for f in check([d]) if f.code == code]

@@ -51,6 +51,8 @@ def target_of(text: str, name: str = "a.sh") -> str:
         ("registry/npu/vllm:v0.23.0", True, None),
         ("my.registry/team/vllm-serving:1.4.2", None, None),
         ("aibrix/runtime:v0.4.1", None, None),
+        ("ghcr.io/volcano-sh/kthena-engine:vllm-ascend_v0.10.1rc1_mooncake_v0.3.6", True, None),
+        ("team/engine:1.2-cu128", False, None),
         ("\ue000:v0.32.0", None, None),
         ("", None, None),
     ],
