@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
 from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, run_inside
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.launcher.sources.mounted import Around, mounted_files, offered
+from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
@@ -250,8 +250,7 @@ def _facts(pod: Node, container: Node) -> Container:
 
 
 def _mounts(pod: Node, container: Node, facts: Container) -> None:
-    listed = pod.get("volumes")
-    volumes = {v.get("name").value: v for v in (listed.elements() if listed else ()) if v.get("name")}  # type: ignore[union-attr]
+    volumes = named_volumes(pod)
     mounts = container.get("volumeMounts")
     for mount in mounts.elements() if mounts else ():
         target, name = mount.get("mountPath"), mount.get("name")

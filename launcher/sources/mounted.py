@@ -86,9 +86,15 @@ def offered(tree: Node) -> Iterator[Offered]:
                 yield Offered(name, text.text)
 
 
+def named_volumes(pod: Node) -> dict[str, Node]:
+    """Return the volumes of a pod by name."""
+    named = [(volume.get("name"), volume) for volume in _list(pod, "volumes")]
+    return {name.value: volume for name, volume in named if name is not None and isinstance(name.value, str)}
+
+
 def mounted_files(pod: Node, container: Node, maps: Mapping[str, Node]) -> dict[str, Text]:
     """Return the files that a container of a pod gets from ConfigMaps, by path."""
-    volumes = {name.value: volume for volume in _list(pod, "volumes") if (name := volume.get("name")) is not None}
+    volumes = named_volumes(pod)
     files: dict[str, Text] = {}
     for mount in _list(container, "volumeMounts"):
         name, path = mount.get("name"), mount.get("mountPath")

@@ -277,3 +277,34 @@ def test_configs_of_a_compose_file() -> None:
     short = COMPOSE.replace("      - source: run\n        target: /scripts/run.sh\n", "      - run\n")
     node, _ = launch(short.replace("/scripts/run.sh", "/run"), "compose.yaml")
     assert node.side == "decode"
+
+
+STRANGE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: {a: b}}
+spec:
+  containers:
+  - name: [q]
+    command: [bash, /s/run.sh]
+    workingDir: [x]
+    envFrom: [{configMapRef: {name: [a]}, prefix: {b: c}}, 3, {configMapRef: x}]
+    env: [{name: A, valueFrom: {configMapKeyRef: {name: {}, key: []}}}]
+    volumeMounts: [{name: {a: b}, mountPath: [c], subPath: {}}, {name: v, mountPath: /s, subPath: [1]}, 4]
+  volumes: [{name: {a: b}}, {name: [1]}, {name: v, configMap: {name: m, items: {a: b}}}, {name: v, configMap: [1]}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: 3
+data: {run.sh: [vllm serve m], b.sh: "vllm serve m --port 8100"}
+---
+apiVersion: v1
+kind: List
+items: {a: {kind: ConfigMap}}
+"""
+
+
+def test_manifests_of_other_types() -> None:
+    """Mappings and lists where names belong are no fault of the reader."""
+    node, _ = launch(STRANGE, "m.yaml")
+    assert node.container is None
