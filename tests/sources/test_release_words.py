@@ -109,6 +109,31 @@ def test_a_comment_in_a_script_of_a_manifest() -> None:
     assert [str(first_target(found)) for found in said(text, "c.yaml")] == ["vLLM 0.30.0", "vLLM 0.31.0"]
 
 
+def test_a_script_in_one_document_and_its_pod_in_another() -> None:
+    """Its own document counts first, then its pod's, then the rest of the file."""
+    script = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  a.sh: |\n    vllm serve m\n"
+    pod = (
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: a\n    command: [sh, /s/a.sh]\n"
+        "    volumeMounts: [{name: s, mountPath: /s}]\n  volumes: [{name: s, configMap: {name: s}}]\n"
+    )
+    other = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: b\n    command: [vllm, serve, b]\n"
+    first, mine, its = (f"# pd-launch: target vllm==0.{minor}.0\n" for minor in (30, 31, 32))
+    for text, wanted in (
+        (f"{first}{other}---\n{script}---\n{pod}{mine}", ["0.31.0", "0.30.0"]),
+        (f"{first}{other}---\n{script}{its}---\n{pod}{mine}", ["0.32.0", "0.30.0"]),
+        (f"{first}{other}---\n{script}---\n{pod}", ["0.30.0", "0.30.0"]),
+        (f"{first}---\n{script}---\n{pod}---\n{other}", ["0.30.0", "0.30.0"]),
+    ):
+        for name in ("m.yaml", "<stdin>"):
+            found = {
+                node.model.value: first_target(mentions(node, d.sources))
+                for d in read_texts({name: text})
+                for node in d.nodes
+                if node.model is not None
+            }
+            assert [str(found["m"]), str(found["b"])] == [f"vLLM {minor}" for minor in wanted]
+
+
 @pytest.mark.parametrize(
     ("comment", "message", "hint"),
     [
