@@ -82,7 +82,8 @@ class _Asked:
     def under(self, target: Target) -> dict[Origin, list[Hit]]:
         """Return what the rule finds for a release, by place."""
         budget.look()
-        watched = _Watched(self.deployment.under(target))
+        same = target == self.deployment.target
+        watched = _Watched(self.deployment if same else self.deployment.under(target))
         found: dict[Origin, list[Hit]] = {}
         for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
             found.setdefault(hit.origin, []).append(hit)

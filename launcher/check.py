@@ -88,7 +88,8 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
         ran = () if budget.is_spent() else tuple(rule.code for rule in rules)
         kept, count, faults = apply_ignores(findings, deployment, ran, partial(places_under, deployment))
         suppressed += count
-        deployment.faults = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
+        # in place: views of the deployment for other releases share the list
+        deployment.faults[:] = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
         kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang, origins)
         for finding in kept:
             found.setdefault(_identity(finding), finding)

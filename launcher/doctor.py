@@ -56,12 +56,14 @@ class Subject:
     node_rank: int | None = None
 
 
-def examine_host(facts: dict[str, Any], target: Target | None, lang: str) -> Examination:
+def examine_host(
+    facts: dict[str, Any], target: Target | None, lang: str, installed: Target | None = None
+) -> Examination:
     """Look at the host by itself. It counts as an Ascend host where it has NPUs or vllm-ascend."""
     ascend = bool(facts.get("devices") or facts.get("npus") or "vllm_ascend" in facts)
     node = NodeLaunch("command", Origin(HOST, 1, 1, 1, 1), "host")
     node.hardware = HARDWARE["a3" if ascend else "cuda"]
-    given = Given.of(target, None, facts)
+    given = Given.of(target, None, facts, installed)
     found = decided([*([target] if target else []), *given.installed], (ascend,)).decided or assumed(ascend)
     deployment = Deployment(found, [node], host=facts, ascend=ascend)
     findings = check([deployment], Selection(select=_ALONE), lang)
@@ -71,14 +73,22 @@ def examine_host(facts: dict[str, Any], target: Target | None, lang: str) -> Exa
 
 
 def examine_profile(
-    loaded: LoadedProfile, facts: dict[str, Any], target: Target | None, subject: Subject, lang: str, here: bool
+    loaded: LoadedProfile,
+    facts: dict[str, Any],
+    target: Target | None,
+    subject: Subject,
+    lang: str,
+    here: bool,
+    installed: Target | None = None,
 ) -> Examination:
     """Compare the host with a profile. ``here`` tells whether the facts are of this machine.
+
+    ``installed`` is the build that this machine has installed, where its files were read.
 
     Raises:
         Refused: the profile has no such side or node.
     """
-    deployment = profile_deployment(loaded, Given.of(target, None, facts), facts, assume=True)
+    deployment = profile_deployment(loaded, Given.of(target, None, facts, installed), facts, assume=True)
     if loaded.profile is None:
         return Examination(
             deployment, findings=_shown(check([deployment], lang=lang), deployment, lang), readable=False

@@ -34,11 +34,18 @@ class Outcome:
 
     checked: Checked
     secrets: Secrets = field(default_factory=Secrets)
-    choices: list[tuple[str, Choice]] = field(default_factory=list)
+    engines: list[tuple[str, Choice]] = field(default_factory=list)
     """Files with what their engines were checked for, each once."""
+    others: list[tuple[str, Choice]] = field(default_factory=list)
+    """Files without an engine, with what would have been."""
     sources: dict[str, SourceFile] = field(default_factory=dict)
     empty: bool = False
     """Whether nothing was found to check."""
+
+    @property
+    def choices(self) -> list[tuple[str, Choice]]:
+        """What was checked for which release: engines, or where there is none at all, files."""
+        return self.engines or self.others
 
 
 @dataclass(frozen=True)
@@ -78,9 +85,9 @@ def _checked(task: _Task) -> Outcome:
         checked = run_checks(deployments, task.selection, task.lang)
     checked.findings = _vetted(task, deployments, checked.findings)
     sources = {path: source for deployment in deployments for path, source in deployment.sources.items()}
-    holding = [deployment for deployment in deployments if deployment.nodes] or deployments
-    choices = list(dict.fromkeys(pair for deployment in holding for pair in file_choices(deployment)))
-    return Outcome(checked, all_secrets(deployments), choices, sources, _is_empty(deployments))
+    engines = list(dict.fromkeys(pair for d in deployments if d.nodes for pair in file_choices(d)))
+    others = list(dict.fromkeys(pair for d in deployments if not d.nodes for pair in file_choices(d)))
+    return Outcome(checked, all_secrets(deployments), engines, others, sources, _is_empty(deployments))
 
 
 def _vetted(task: _Task, deployments: Sequence[Deployment], findings: list[Finding]) -> list[Finding]:
@@ -141,7 +148,8 @@ def _put_together(outcomes: Sequence[Outcome], files: Sequence[SourceFile]) -> O
     return Outcome(
         merged([outcome.checked for outcome in outcomes]),
         together([outcome.secrets for outcome in outcomes], sources),
-        list(dict.fromkeys(pair for outcome in outcomes for pair in outcome.choices)),
+        list(dict.fromkeys(pair for outcome in outcomes for pair in outcome.engines)),
+        list(dict.fromkeys(pair for outcome in outcomes for pair in outcome.others)),
         sources,
         all(outcome.empty for outcome in outcomes),
     )

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check
-from pd_launch.launcher.commands.common import host_option, read_source
+from pd_launch.launcher.commands.common import host_option, installed_option, read_source
 from pd_launch.launcher.fix import vetted_profile
 from pd_launch.launcher.plan import make_plan
 from pd_launch.launcher.render import ProfileSide, replace_arguments
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.run import Refused
+from pd_launch.launcher.run import Refused, find_program
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.read import profile_deployment
-from pd_launch.launcher.targets import Given, installed_versions
+from pd_launch.launcher.targets import Given
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.plan import LaunchPlan
@@ -81,7 +81,8 @@ def prepare(options: LaunchOptions) -> Launch:
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_option(use_host, options.host_facts)
-    given = Given.of(options.target, None, facts or (None if options.dry_run else installed_versions()))
+    installed = installed_option(use_host or not options.dry_run, options.host_facts, _program())
+    given = Given.of(options.target, None, facts, installed)
     deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
     pair = _pair_findings(deployment, options)
@@ -99,6 +100,14 @@ def prepare(options: LaunchOptions) -> Launch:
         return _without_launches(launch)
     launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)
     return launch
+
+
+def _program() -> str | None:
+    """Return the vllm that a launch starts; None where there is none, of which the launch itself speaks."""
+    try:
+        return find_program()
+    except Refused:
+        return None
 
 
 def _without_launches(launch: Launch) -> Launch:

@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.profile import LoadedProfile
 from pd_launch.launcher.tiny_model import tiny_model_path
 from pd_launch.schemas.additional import switched_on
 from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
+from pd_launch.schemas.build import UnreadError
 from pd_launch.schemas.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
 from pd_launch.schemas.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.parallel import device_range
@@ -128,7 +129,10 @@ class _Side:
             return False
         sections = (self.loaded.tree.get("engine"), self.loaded.tree.get(self.side, "engine"))
         flags = {key.replace("_", "-") for section in sections if section for key, _ in section.items()}
-        return not flags & _NOT_MULTI_PORT and vllm_table(self.target).entry("flags", MULTI_PORT) is not None
+        try:
+            return not flags & _NOT_MULTI_PORT and vllm_table(self.target).entry("flags", MULTI_PORT) is not None
+        except UnreadError:
+            return False  # a command for each rank is right in every build
 
     def _equal_ranks(self, nodes: int) -> list[int]:
         data = self.section.parallel.data

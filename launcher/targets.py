@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pd_launch.launcher.sources.family_signs import signs
@@ -32,9 +31,18 @@ class Given:
     """What a comment says where a profile is named."""
 
     @classmethod
-    def of(cls, option: Target | None, config: Target | None, host: Mapping[str, Any] | None) -> Given:
-        """Return what is given in a call; ``host`` are the facts of the machine, where they count."""
-        return cls(option, config, tuple(_installed(host or {})))
+    def of(
+        cls,
+        option: Target | None,
+        config: Target | None,
+        host: Mapping[str, Any] | None,
+        installed: Target | None = None,
+    ) -> Given:
+        """Return what is given in a call; ``host`` are the facts of the machine, where they count.
+
+        ``installed`` is the build of this machine, where its files were read; else the facts name its version.
+        """
+        return cls(option, config, (installed,) if installed is not None else tuple(_installed(host or {})))
 
 
 NOTHING_GIVEN = Given()
@@ -131,16 +139,3 @@ def _made(make: Any, version: str, by: Decider) -> Iterator[Target]:
         yield make(version, by)
     except TargetError:
         return
-
-
-def installed_versions() -> dict[str, str]:
-    """Return the versions of the engine that the running Python has installed, by the names of host facts."""
-    from importlib import metadata  # slow to import, and most machines that check have no engine
-
-    found: dict[str, str] = {}
-    for name in ("vllm_ascend", "vllm"):
-        try:
-            found |= {name: metadata.version(name.replace("_", "-"))} if find_spec(name) else {}
-        except metadata.PackageNotFoundError:
-            continue
-    return found

@@ -295,6 +295,7 @@ class Deployment:
     """The release that what belongs to no engine is for, or may be for; None: ``target``."""
     renderer: Callable[[Target], Deployment] | None = None
     """How a profile is rendered for another release; None: what is there is the same under each."""
+    _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""
 
@@ -302,7 +303,10 @@ class Deployment:
         """Return the deployment as it is for another release."""
         if self.renderer is not None:
             return self if target == self.target else self.renderer(target)
-        return replace(self, target=target, ascend=target.is_ascend)
+        found = self._views.get(target)
+        if found is None:
+            found = self._views[target] = replace(self, target=target, ascend=target.is_ascend)
+        return found
 
     def faults_of(self, kind: str) -> Iterator[Fault]:
         """Iterate over the faults of one kind."""

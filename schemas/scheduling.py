@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pd_launch.schemas.additional import GROUP, NESTED_SINCE, switch_of
+from pd_launch.schemas.build import UnreadError
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.releases.environment import ascend_reads
 from pd_launch.schemas.target import Target
@@ -89,8 +90,13 @@ def balance(node: NodeLaunch, target: Target) -> Option:
     """Return balance scheduling, which an environment variable switches on too where the release reads it."""
     found = option(node, BALANCE, target)
     variable = node.env.get(BALANCE_VARIABLE)
-    if found.place is not None or variable is None or not ascend_reads(BALANCE_VARIABLE, target):
+    if found.place is not None or variable is None:
         return found
+    try:
+        if not ascend_reads(BALANCE_VARIABLE, target):
+            return found
+    except UnreadError:
+        return Option(BALANCE, None, variable.value)
     text = variable.value.string()
     if text is None:
         return Option(BALANCE, None, variable.value)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from packaging.version import Version
 
+from pd_launch.schemas.build import ReadBuild
 from pd_launch.schemas.errors import ValueFault
 from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
@@ -51,12 +52,14 @@ class Target:
     """A release to check against.
 
     ``vllm_ascend`` and ``vllm`` are rows of the tables; ``asked`` is what was asked for, where it is no row itself.
+    ``build`` is a build whose own files were read: what they say counts instead of the rows' tables.
     """
 
     vllm_ascend: str | None
     vllm: str
     decided_by: Decider
     asked: str | None = None
+    build: ReadBuild | None = None
 
     @property
     def is_ascend(self) -> bool:
@@ -76,6 +79,13 @@ class Target:
         return release(self.vllm) >= release(text)
 
     @property
+    def written(self) -> str:
+        """It as ``--target`` takes it: ``vllm==0.32.0``, or a build's path."""
+        if self.decided_by == "path" and self.build is not None:
+            return self.build.path
+        return f"vllm-ascend=={self.vllm_ascend}" if self.vllm_ascend else f"vllm=={self.vllm}"
+
+    @property
     def row(self) -> str:
         """The row of its family's table."""
         return self.vllm_ascend or self.vllm
@@ -85,6 +95,8 @@ class Target:
         return replace(self, decided_by=decided_by)
 
     def __str__(self) -> str:
+        if self.build is not None:
+            return f"{'vllm-ascend' if self.is_ascend else 'vLLM'} {self.build.shown(self.is_ascend)}"
         return f"vllm-ascend {self.vllm_ascend}" if self.vllm_ascend else f"vLLM {self.vllm}"
 
 
@@ -139,6 +151,7 @@ def newest(ascend: bool) -> Target:
     return rows(ascend)[-1]
 
 
+@lru_cache(maxsize=2)
 def newest_final(ascend: bool) -> Target:
     """Return the newest release of a family that is no pre-release."""
     return next(target for target in reversed(rows(ascend)) if not Version(target.row).is_prerelease)
@@ -154,14 +167,14 @@ class Choice:
     decided: Target | None = None
     families: tuple[bool, ...] = (True, False)
 
-    @property
+    @cached_property
     def leads(self) -> tuple[Target, ...]:
         """The releases that findings are looked for in: of each family the newest, and the newest final one."""
         if self.decided is not None:
             return (self.decided,)
         return tuple(dict.fromkeys(t for ascend in self.families for t in (newest(ascend), newest_final(ascend))))
 
-    @property
+    @cached_property
     def rows(self) -> tuple[Target, ...]:
         """Every release that it may be, family by family, oldest first."""
         if self.decided is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from packaging.version import Version
 
 FORMAT = 2
+DATA = Path(__file__).resolve().parent.parent / "schemas" / "releases" / "data"
 _HEAD = ("format", "project", "releases")
 Table = dict[str, dict[str, Any]]
 
@@ -41,6 +42,17 @@ def store(folder: Path, project: str, release: str, file: str, table: Table) -> 
 
 def _complete(table: Table, old: Table) -> Table:
     return {**{section: {} for section in old}, **table}
+
+
+def differences(table: Table, read: Table) -> list[str]:
+    """Return, a line each, the entries that differ between a release's table and what was read of it."""
+    found = []
+    for section in sorted({*table, *read}):
+        old, new = table.get(section, {}), read.get(section, {})
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name) or (name in old) != (name in new):
+                found.append(f"{section} {name}: {_json(old.get(name))} in the table, {_json(new.get(name))} read")
+    return found
 
 
 def unfold(data: dict[str, Any]) -> dict[str, Table]:

@@ -19,6 +19,7 @@ from pd_launch.launcher.commands.common import (
     codes,
     config_target,
     host_option,
+    installed_option,
     locale_language,
     parse_target_option,
     read_source,
@@ -94,6 +95,7 @@ def check_command(options: CheckOptions) -> int:
         options.separate,
         size_option(options.max_size, MAX_SIZE),
     )
+    inputs.installed = installed_option(options.host, options.host_facts)
     missing = _read_files(inputs, paths)
     if missing and not inputs.files and not command:
         return USAGE
@@ -199,7 +201,7 @@ def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options
         return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
     if options.form == "concise":
         click.echo(clean(releases_line(choices, lang)), err=True)
-        return concise(findings, choices)
+        return concise(findings, choices, lang)
     if options.form == "sarif":
         from pd_launch.launcher.report.sarif import sarif
 

@@ -68,13 +68,41 @@ def is_text(word: str) -> bool:
 
 
 def parse_target_option(text: str | None) -> Target | None:
-    """Return ``--target``; nonsense is a usage error."""
+    """Return ``--target``: a release, or a path whose files are read; nonsense is a usage error.
+
+    What could not be read of a path is said on standard error.
+    """
     if text is None:
         return None
     try:
         return parse_target(text)
     except TargetError as error:
-        raise click.BadParameter(str(error), param_hint="--target") from None
+        if not looks_like_path(text):
+            raise click.BadParameter(clean(str(error)), param_hint="--target") from None
+    from pd_launch.launcher.builds import BuildError, read_build, target_of
+
+    try:
+        build = read_build(text)
+    except BuildError as error:
+        raise click.BadParameter(clean(str(error)), param_hint="--target") from None
+    say_unread(build.unread)
+    return target_of(build, "path")
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a word that is no release is meant as a path: it has a slash or an archive's ending, or is there."""
+    if os.sep in text or text.endswith((".whl", ".zip", ".tar.gz", ".tgz")) or text in (".", ".."):
+        return True
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def say_unread(unread: Iterable[str]) -> None:
+    """Say on standard error what could not be read of a build, one line each."""
+    for line in unread:
+        click.echo(f"pd-launch: {clean(line)}", err=True)
 
 
 def config_target(config: Config) -> Target | None:
@@ -115,6 +143,22 @@ def host_option(host: bool, path: str | None) -> dict[str, Any] | None:
     from pd_launch.launcher import host as host_module
 
     return host_module.host_facts()
+
+
+def installed_option(host: bool, facts: str | None, program: str | None = None) -> Target | None:
+    """Return the build that this machine has installed, where ``--host`` or a launch asks for it.
+
+    ``program`` is the ``vllm`` that a launch starts. A file of facts (``--host-facts``) names versions of its own.
+    """
+    if not host or facts is not None:
+        return None
+    from pd_launch.launcher.builds import installed_build, target_of
+
+    build = installed_build(program)
+    if build is None:
+        return None
+    say_unread(build.unread)
+    return target_of(build, "installed")
 
 
 def load_facts(path: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import click
 
 from pd_launch.launcher.commands.common import (
     USAGE,
+    installed_option,
     load_facts,
     locale_language,
     parse_target_option,
@@ -52,13 +53,15 @@ def doctor_command(options: DoctorOptions) -> int:
     lang = options.lang or locale_language()
     target = parse_target_option(options.target)
     facts = load_facts(options.host_facts) if options.host_facts else all_facts()
+    installed = installed_option(True, options.host_facts)
     if options.profile is None:
-        examination = examine_host(facts, target, lang)
+        examination = examine_host(facts, target, lang, installed)
     else:
         try:
             loaded = load_profile(read_source(str(find_profile(options.profile))), options.settings)
             subject = Subject(options.side, options.node_rank)
-            examination = examine_profile(loaded, facts, target, subject, lang, options.host_facts is None)
+            here = options.host_facts is None
+            examination = examine_profile(loaded, facts, target, subject, lang, here, installed)
         except (ProfileNotFound, SettingError) as error:
             raise click.ClickException(clean(str(error))) from None
         except Refused as refused:

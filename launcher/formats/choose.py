@@ -56,7 +56,7 @@ def _systemd(launch: Launch) -> str:
     if options.dp_rank is not None:
         words += ["--dp-rank", str(options.dp_rank)]
     if options.target is not None:
-        words += ["--target", str(options.target).replace(" ", "==").lower()]
+        words += ["--target", options.target.written]
     words += [word for setting in options.settings for word in ("--set", given.setting(setting))]
     words += [word for code in options.force for word in ("--force", code)]
     words += [] if options.grace is None else ["--grace", f"{options.grace:g}"]

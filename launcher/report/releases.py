@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
+from pd_launch.launcher.chinese import typeset
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.target import Choice, Target
 
@@ -59,7 +60,7 @@ def releases_line(choices: Choices, lang: str) -> str:
     """Return one line for forms that have no summary."""
     text = releases_text(choices, lang)
     if lang == "zh":
-        return f"pd-launch:检查目标:{text}" if text else "pd-launch:没有检查任何版本"
+        return typeset(f"pd-launch:检查目标:{text}" if text else "pd-launch:没有检查任何版本")
     return f"pd-launch: checked for {text}" if text else "pd-launch: checked for no release"
 
 
@@ -67,7 +68,18 @@ def of_releases(finding: Finding, choices: Choices, lang: str = "en") -> str:
     """Return the releases that a finding is for, where that says more than the report as a whole."""
     if not finding.releases or not undecided(choices) or _is_all(finding, choices):
         return ""
-    return ("、" if lang == "zh" else ", ").join(finding.releases)
+    return "、".join(map(_zh, finding.releases)) if lang == "zh" else ", ".join(finding.releases)
+
+
+def _zh(text: str) -> str:
+    """Return a range of releases in Chinese."""
+    name, _, rest = text.partition(" ")
+    first, to, last = rest.partition(" to ")
+    if rest.startswith("from "):
+        return f"{name} {rest[5:]} 起"
+    if rest.startswith("up to "):
+        return f"{name} {rest[6:]} 及以前"
+    return f"{name} {first} 至 {last}" if to else text
 
 
 def _is_all(finding: Finding, choices: Choices) -> bool:

@@ -171,16 +171,16 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def concise(findings: Sequence[Finding], choices: Choices = ()) -> str:
+def concise(findings: Sequence[Finding], choices: Choices = (), lang: str = "en") -> str:
     """Return one line for each finding: ``file:line:column: severity[code] message``, with its releases if need be."""
     return "".join(
-        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}{_behind(f, choices)}\n"
+        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}{_behind(f, choices, lang)}\n"
         for f in findings
     )
 
 
-def _behind(finding: Finding, choices: Choices) -> str:
-    releases = of_releases(finding, choices)
+def _behind(finding: Finding, choices: Choices, lang: str) -> str:
+    releases = of_releases(finding, choices, lang)
     return f" ({releases})" if releases else ""
 
 

@@ -12,12 +12,14 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.chinese import typeset
+from pd_launch.schemas.build import UnreadError
 from pd_launch.schemas.finding import Confidence, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import Origin, Splice
@@ -95,13 +97,18 @@ class Rule:
     zh: str
 
     def hits(self, deployment: Deployment, nodes: Sequence[NodeLaunch] | None = None) -> Iterator[Hit]:
-        """Run the rule over a deployment; one that looks at engines by themselves only over ``nodes``, where given."""
+        """Run the rule over a deployment; one that looks at engines by themselves only over ``nodes``, where given.
+
+        Of what could not be read of a build it says nothing.
+        """
         if self.scope == "deployment":
-            yield from cast("DeploymentRule", self.function)(deployment)
+            with suppress(UnreadError):
+                yield from cast("DeploymentRule", self.function)(deployment)
         else:
             for node in deployment.nodes if nodes is None else nodes:
                 budget.step()
-                yield from cast("NodeRule", self.function)(node, deployment)
+                with suppress(UnreadError):
+                    yield from cast("NodeRule", self.function)(node, deployment)
 
     @cached_property
     def page(self) -> dict[str, str]:

@@ -75,13 +75,15 @@ class Inputs:
     """Bytes of a file, or of one document of a YAML file, that are read."""
     large: frozenset[str] = frozenset()
     """Files of ``files`` that were too large even to be held."""
+    installed: Target | None = None
+    """The build that this machine has installed, where it counts."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
 
     @property
     def given(self) -> Given:
         """What decides the release beside the input."""
-        return Given.of(self.target, self.config, self.host)
+        return Given.of(self.target, self.config, self.host, self.installed)
 
     def unique(self) -> list[SourceFile]:
         """Return the files, each path once."""

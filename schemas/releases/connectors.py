@@ -8,8 +8,10 @@ at 0.23.0, 0.27.1, 0.32.0 and 0.33.0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.target import Target
 
 _KV = "vllm_ascend.distributed.kv_transfer"
@@ -234,10 +236,16 @@ def is_pd_connector(name: str) -> bool:
 
 def registered(name: str, target: Target) -> bool:
     """Whether ``target`` registers a connector of that name, as far as the tables know."""
-    ours, theirs = ASCEND_CONNECTORS.get(name), VLLM_CONNECTORS.get(name)
-    if target.is_ascend and ours is not None and ours.exists(target):
+    ascend, vllm = ascend_table(target), vllm_table(target)
+    if ascend is not None and _has(name, ascend, ASCEND_CONNECTORS, target):
         return True
-    return theirs is not None and theirs.exists(target)
+    return _has(name, vllm, VLLM_CONNECTORS, target)
+
+
+def _has(name: str, table: Table, rows: Mapping[str, AscendConnector | VllmConnector], target: Target) -> bool:
+    if table.exact:
+        return table.entry("connectors", name) is not None
+    return name in rows and rows[name].exists(target)
 
 
 def registered_as(class_name: str, target: Target) -> str | None:
@@ -253,7 +261,9 @@ def known_anywhere(name: str) -> bool:
 
 def names(target: Target) -> list[str]:
     """Return the names that ``target`` registers."""
-    known = dict.fromkeys([*(ASCEND_CONNECTORS if target.is_ascend else ()), *VLLM_CONNECTORS])
+    own = [table for table in (ascend_table(target), vllm_table(target)) if table is not None and table.exact]
+    listed = [*(ASCEND_CONNECTORS if target.is_ascend else ()), *VLLM_CONNECTORS]
+    known = dict.fromkeys([*listed, *(name for table in own for name in table.names("connectors"))])
     return [name for name in known if registered(name, target)]
 
 
@@ -285,6 +295,12 @@ def class_of_module(module: str, target: Target) -> str | None:
     """
     if not target.is_ascend:
         return None
+    table = ascend_table(target)
+    if table is not None and table.exact:
+        rows = [table.entry("connectors", name) for name in table.names("connectors")]
+        own = next((row[1] for row in rows if row[0] == module), None)
+        if own is not None:
+            return str(own)
     for row in ASCEND_CONNECTORS.values():
         for path, since in row.modules:
             if path == module:

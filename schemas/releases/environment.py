@@ -152,6 +152,11 @@ def _of_vllm(name: str, kind: str | list[str]) -> Variable:
     return Variable(kind if kind in ("int", "float") else "")
 
 
+def own_files_name(name: str, target: Target) -> bool:
+    """Whether ``target`` is a build whose own files name a variable."""
+    return any(table.exact and table.entry("env", name) is not None for table in _tables(target) if table is not None)
+
+
 def ascend_reads(name: str, target: Target) -> bool:
     """Whether ``target``'s vllm-ascend reads a variable of its own."""
     table = ascend_table(target)
@@ -169,6 +174,6 @@ def removed(name: str, target: Target) -> bool:
         if table is None or table.entry("env", name) is not None:
             continue
         releases = table.releases_with("env", name)
-        if releases and release(releases[-1]) < release(table.release):
+        if releases and (release(releases[-1]) < release(table.release) or table.exact):
             return not (table is not ascend and ascend is not None and ascend.entry("env", name) is not None)
     return False

@@ -1,7 +1,8 @@
-"""The tables that scripts/read_release.py writes: what each release of vLLM and vllm-ascend knows.
+"""The tables of what each release of vLLM and vllm-ascend knows, and of a build whose own files were read.
 
-``data/*.json`` hold every entry once, with the ranges of releases that have it. A file is read when it is first asked
-for, and an entry is looked up by name, so nothing else of the other releases is touched.
+scripts/read_release.py writes the former. ``data/*.json`` hold every entry once, with the ranges of releases that have
+it. A file is read when it is first asked for, and an entry is looked up by name, so nothing else of the other releases
+is touched.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from packaging.version import Version
 
+from pd_launch.schemas.build import BuiltPart, ReadBuild, UnreadError
 from pd_launch.schemas.target import Target
 
 Ranges = list[tuple[str, "str | None", Any]]
@@ -61,12 +63,30 @@ class Table:
         """The wheel or source package that was read."""
         return cast("str", self._data["releases"][self.release]["file"])
 
+    @property
+    def shown(self) -> str:
+        """What the release is called in messages."""
+        return self.release
+
+    @property
+    def exact(self) -> bool:
+        """Whether a build's own files were read, and not those of the release that it belongs to."""
+        return False
+
     def names(self, section: str) -> list[str]:
-        """Return the names that the release has in a section."""
+        """Return the names that the release has in a section.
+
+        Raises:
+            UnreadError: it is a build's, and could not be read.
+        """
         return [name for name in self._data[section] if self.entry(section, name) is not None]
 
     def entry(self, section: str, name: str) -> Any:
-        """Return what the release says of a name; None where it does not have it."""
+        """Return what the release says of a name; None where it does not have it.
+
+        Raises:
+            UnreadError: it is a build's, and could not be read.
+        """
         index, order = self._index, self._order
         for first, last, value in cast("Ranges", self._data[section].get(name, ())):
             if order[first] <= index and (last is None or index <= order[last]):
@@ -104,9 +124,50 @@ class Table:
         prefix = f"{config}."
         return {
             name[len(prefix) :]: _spec(self.entry("fields", name), "types")
-            for name in self._data["fields"]
+            for name in self.names("fields")
             if name.startswith(prefix) and self.entry("fields", name) is not None
         }
+
+
+class BuildTable(Table):
+    """The entries of a build whose own files were read.
+
+    ``release`` is the row that it belongs to, and which releases have a name is what the tables say.
+    """
+
+    def __init__(self, build: ReadBuild, part: BuiltPart, project: str) -> None:
+        super().__init__(_data(project), part.row)
+        self._build = build
+        self._part = part
+        self._ascend = project == "vllm-ascend"
+
+    @property
+    def file(self) -> str:
+        """The place that was read."""
+        return self._build.place
+
+    @property
+    def shown(self) -> str:
+        """What the build is called in messages."""
+        return self._build.shown(self._ascend)
+
+    @property
+    def exact(self) -> bool:
+        """Whether a build's own files were read: yes."""
+        return True
+
+    def names(self, section: str) -> list[str]:
+        """Return the names that the build has in a section; see :class:`Table`."""
+        return list(self._section(section))
+
+    def entry(self, section: str, name: str) -> Any:
+        """Return what the build says of a name; see :class:`Table`."""
+        return self._section(section).get(name)
+
+    def _section(self, section: str) -> Mapping[str, Any]:
+        if section in self._part.unread:
+            raise UnreadError(f"{self._build.place}: {section}")
+        return self._part.sections.get(section, {})
 
 
 def _spec(entry: Any, kind: str) -> Spec:
@@ -137,6 +198,8 @@ def _table(project: str, release: str) -> Table:
 
 def vllm_table(target: Target) -> Table:
     """Return the table of the vLLM that ``target`` names or brings; of the next older one where it was not read."""
+    if target.build is not None and target.build.vllm is not None:
+        return _of_build(target.build, "vllm")
     return _table("vllm", _row("vllm", target.vllm))
 
 
@@ -144,7 +207,16 @@ def ascend_table(target: Target) -> Table | None:
     """Return the table of vllm-ascend, or of the next older release that was read; None for a vLLM target."""
     if target.vllm_ascend is None:
         return None
+    if target.build is not None and target.build.ascend is not None:
+        return _of_build(target.build, "vllm-ascend")
     return _table("vllm-ascend", _row("vllm-ascend", target.vllm_ascend))
+
+
+@lru_cache(maxsize=16)
+def _of_build(build: ReadBuild, project: str) -> Table:
+    part = build.vllm if project == "vllm" else build.ascend
+    assert part is not None
+    return BuildTable(build, part, project)
 
 
 @cache

@@ -292,6 +292,11 @@ def test_node_rules_see_the_whole_deployment_and_their_own_release() -> None:
     assert [(target, count) for _, target, count in seen] == [("vLLM 0.18.0", 2), ("vLLM 0.33.0", 2)]
 
 
+def test_an_unused_comment_is_found_beside_engines_of_several_releases() -> None:
+    text = f"# pd-launch: ignore[PD406]\n{engine('one', OLD)}---\n{engine('two', NEW, port=9000)}"
+    assert len(found(text, "PD013", "pods.yaml")) == 1
+
+
 def test_cached_results_are_the_same_in_both_languages() -> None:
     checked = run_checks(read_texts({"a.sh": f"{SERVE} {FLAG}\n"}))
     assert [f.releases for f in checked.rendered("zh")] == [f.releases for f in checked.findings]

@@ -12,9 +12,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from read_release import new_releases
-from release_flags import read_flags
 from release_ranges import store, unfold
-from release_source import Package
+
+from pd_launch.launcher.builds.files import Folder
+from pd_launch.launcher.builds.parser import read_flags
+from pd_launch.launcher.builds.source import Package
 
 ARGS = """
 class FrontendArgs:
@@ -34,7 +36,7 @@ def package(folder: Path, files: dict[str, str]) -> Package:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return Package(folder)
+    return Package(Folder(folder))
 
 
 @pytest.mark.parametrize("place", ["openai/cli_args", "launchers/cli_args", "common/cli_args", "some/where/new"])

@@ -131,13 +131,13 @@ def _glued(arg: Arg) -> bool:
 
 def _certain(name: str, table: Table, deployment: Deployment) -> bool:
     """Whether the table is the target's own, or no other release knows the name either."""
-    return table.release == deployment.target.vllm or not table.releases_with("flags", name)
+    return table.exact or table.release == deployment.target.vllm or not table.releases_with("flags", name)
 
 
 def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     shown = arg.written.partition(".")[0] if "." in arg.name else arg.written
     base = arg.name.partition(".")[0].lstrip("-")
-    message = Msg(f"vLLM {table.release} has no flag {shown}", f"vLLM {table.release} 没有参数 {shown}")
+    message = Msg(f"vLLM {table.shown} has no flag {shown}", f"vLLM {table.shown} 没有参数 {shown}")
     elsewhere = _elsewhere(base, table)
     if elsewhere is not None:
         return Hit(arg.origin, message, elsewhere)
@@ -201,9 +201,9 @@ def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     if name in table.flags or table.entry("keywords", keyword) is not None:
         return
     others = table.releases_with("flags", name) or table.releases_with("keywords", keyword)
-    if others and table.release != deployment.target.vllm:
+    if others and not table.exact and table.release != deployment.target.vllm:
         return
-    message = Msg(f"vLLM {table.release} has no argument {keyword}", f"vLLM {table.release} 没有参数 {keyword}")
+    message = Msg(f"vLLM {table.shown} has no argument {keyword}", f"vLLM {table.shown} 没有参数 {keyword}")
     if others:
         yield Hit(arg.origin, message, _elsewhere(name, table) or Msg("remove it", "删掉它"))
         return

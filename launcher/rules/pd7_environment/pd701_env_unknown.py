@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
 from pd_launch.launcher.rules.variables import nearest_name, place_of
 from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
-from pd_launch.schemas.releases.environment import known_names
+from pd_launch.schemas.releases.environment import known_names, own_files_name
 
 MISTAKEN = {
     "ASCEND_VISIBLE_DEVICES": "ASCEND_RT_VISIBLE_DEVICES",
@@ -98,7 +98,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         meant = MISTAKEN.get(name)
         if name == "ASCEND_VISIBLE_DEVICES" and (_for_runtime(variable, node) or not deployment.target.is_ascend):
             continue
-        if meant is None and name not in known_names():
+        if meant is None and name not in known_names() and not own_files_name(name, deployment.target):
             meant = nearest_name(name, known_names())
         if meant is None or meant == name:
             continue

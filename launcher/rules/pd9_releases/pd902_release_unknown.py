@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.build import ReadBuild
 from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.target import TargetError, release
+from pd_launch.schemas.target import Target, TargetError, release
 from pd_launch.schemas.values import Origin
 
 ZH = """
@@ -14,7 +15,8 @@ ZH = """
 
 ## 作用
 
-说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。
+说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。目标是路径时读取它自己的文件,
+并说明其余事实取自哪个版本。
 
 加了 `--require-target`(或 pd-launch.toml 中的 `require-target = true`)时,没有任何内容说明版本的引擎是错误。
 
@@ -39,7 +41,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
-    between two rows.
+    between two rows. Of a path, whose own files are read, it says where the other facts come from.
 
     With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
     error.
@@ -74,6 +76,9 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         yield from _undecided(deployment)
     target = deployment.target
     origin = _place(deployment)
+    if origin is not None and target.build is not None:
+        yield from _of_build(target, target.build, origin)
+        return
     if target.asked is None or origin is None:
         return
     asked = f"vllm-ascend {target.asked}" if target.is_ascend else f"vLLM {target.asked}"
@@ -90,6 +95,28 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
             f"表中没有 {asked}:按{side_zh}的版本 {target} 的事实检查",
         ),
         Msg("give --target with a release of the tables to choose another one", "用 --target 指定表中的其他版本"),
+    )
+
+
+def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]:
+    """Say which row counts where a build's own files say nothing, unless it is a row itself."""
+    part = build.ascend or build.vllm
+    if part is None or not (part.is_guess or target.asked):
+        return
+    row = f"vllm-ascend {part.row}" if target.is_ascend else f"vLLM {part.row}"
+    why, why_zh = "the nearest older release", "最近的较旧版本"
+    if part.is_guess:
+        why, why_zh = (
+            "the release that it is most like: its version does not tell",
+            "与它最相似的版本,因为版本号说明不了",
+        )
+    yield Hit(
+        origin,
+        Msg(
+            f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
+            f"表中没有 {target}:文件里没有写的事实取自 {row}({why_zh})",
+        ),
+        Msg("nothing has to be changed", "无需修改"),
     )
 
 

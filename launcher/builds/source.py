@@ -1,4 +1,4 @@
-"""A release's Python sources, read without importing them: modules, names across modules, classes and their types."""
+"""A build's Python sources, read without importing them: modules, names across modules, types."""
 
 from __future__ import annotations
 
@@ -6,142 +6,19 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
+from pd_launch.launcher.builds.classes import OPAQUE, Class, Hint
+from pd_launch.launcher.builds.files import Files, Limit
+
 BUILTINS = frozenset({"int", "float", "str", "bool", "dict", "list", "set", "tuple", "object", "bytes", "type"})
-OPAQUE: Any = object()
-"""A value that the reader cannot know."""
+_MOST_FACTOR = 1 << 64
+MOST_STEPS = 1_000_000
+"""Steps of the reader in one build; a release takes 60,000. Only a hostile one goes on and on."""
 
 
-@dataclass(frozen=True)
-class Hint:
-    """One member of a type: ``kind`` is a builtin's name, ``none``, ``any``, ``literal``, ``config`` or ``other``.
-
-    ``name`` is the class of ``config`` and ``other``, ``values`` are a literal's words, ``inner`` are a collection's
-    element types.
-    """
-
-    kind: str
-    name: str = ""
-    values: tuple[Any, ...] = ()
-    inner: tuple[tuple[Hint, ...], ...] = ()
-
-
-@dataclass
-class Field:
-    """A field of a config class. ``default`` is OPAQUE where it is no plain value; ``bounds`` are ge, gt, le, lt."""
-
-    name: str
-    hints: list[Hint]
-    default: Any
-    bounds: dict[str, float]
-
-
-@dataclass
-class Class:
-    """A class with the module it stands in."""
-
-    node: ast.ClassDef
-    module: Module
-
-    @property
-    def name(self) -> str:
-        """The class's name."""
-        return self.node.name
-
-    @property
-    def bases(self) -> list[Class]:
-        """Base classes that can be found, in order."""
-        found = (self.module.value(base) for base in self.node.bases)
-        return [base for base in found if isinstance(base, Class)]
-
-    def decorated(self, *names: str) -> bool:
-        """Whether a decorator has one of these names."""
-        for decorator in self.node.decorator_list:
-            call = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if ast.unparse(call).rpartition(".")[2] in names:
-                return True
-        return False
-
-    @property
-    def is_config(self) -> bool:
-        """Whether it is a dataclass, pydantic's or the standard one."""
-        return self.decorated("config", "dataclass")
-
-    def derives(self, name: str) -> bool:
-        """Whether it derives from a class of that name, at any depth."""
-        if any(ast.unparse(base).rpartition(".")[2].partition("[")[0] == name for base in self.node.bases):
-            return True
-        return any(base.derives(name) for base in self.bases)
-
-    def method(self, name: str) -> tuple[ast.FunctionDef, Class] | None:
-        """Return a method and the class that defines it, or None."""
-        for statement in self.node.body:
-            if isinstance(statement, ast.FunctionDef) and statement.name == name:
-                return statement, self
-        return next((found for base in self.bases if (found := base.method(name))), None)
-
-    def fields(self) -> dict[str, Field]:
-        """Return the dataclass's fields in order, inherited ones first."""
-        found: dict[str, Field] = {}
-        for base in reversed(self.bases):
-            if base.is_config:
-                found.update(base.fields())
-        for statement in self.node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                text = ast.unparse(statement.annotation)
-                if not text.startswith(("ClassVar", "typing.ClassVar", "InitVar")):
-                    found[statement.target.id] = self._field(statement)
-        return found
-
-    def _field(self, statement: ast.AnnAssign) -> Field:
-        assert isinstance(statement.target, ast.Name)
-        value, bounds = statement.value, _bounds(statement.annotation)
-        if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in ("Field", "field"):
-            bounds |= _keywords(value)
-            given = {keyword.arg: keyword.value for keyword in value.keywords}
-            default = given.get("default", value.args[0] if value.args else None)
-            factory = given.get("default_factory")
-            known = self.plain(default) if default is not None else _made(factory)
-        else:
-            known = OPAQUE if value is None else self.plain(value)
-        return Field(statement.target.id, self.module.hints(statement.annotation), known, bounds)
-
-    def plain(self, value: ast.expr) -> Any:
-        """Return a default as plain data; OPAQUE where it is none."""
-        found = self.module.value(value)
-        return found if isinstance(found, (str, int, float, bool, type(None), list)) else OPAQUE
-
-
-def _made(factory: ast.expr | None) -> Any:
-    text = ast.unparse(factory) if factory is not None else ""
-    if isinstance(factory, ast.Lambda):
-        try:
-            return ast.literal_eval(factory.body)
-        except ValueError:
-            return OPAQUE
-    return {"list": [], "dict": {}, "set": []}.get(text, OPAQUE)
-
-
-def _bounds(annotation: ast.expr) -> dict[str, float]:
-    calls = (node for node in ast.walk(annotation) if isinstance(node, ast.Call))
-    found: dict[str, float] = {}
-    for call in calls:
-        if ast.unparse(call.func).rpartition(".")[2] == "Field":
-            found |= _keywords(call)
-    return found
-
-
-def _keywords(call: ast.Call) -> dict[str, float]:
-    found = {}
-    for keyword in call.keywords:
-        if keyword.arg in ("ge", "gt", "le", "lt"):
-            try:
-                found[keyword.arg] = ast.literal_eval(keyword.value)
-            except ValueError:
-                continue
-    return found
+class NotFoundError(LookupError):
+    """What every build has was not found in this one; the message says what."""
 
 
 @dataclass
@@ -210,6 +87,7 @@ class Module:
 
     def value(self, expression: ast.expr) -> Any:
         """Return an expression's value: plain data, a :class:`Class`, or OPAQUE."""
+        self.package.step()
         if isinstance(expression, ast.Name):
             found = self.find(expression.id)
             if found is None:
@@ -229,7 +107,7 @@ class Module:
             return ()
         try:
             return ast.literal_eval(expression)
-        except (ValueError, TypeError, MemoryError):
+        except (ValueError, TypeError, SyntaxError, MemoryError):
             return _product(expression)
 
     @staticmethod
@@ -244,6 +122,7 @@ class Module:
         return list(dict.fromkeys(self._hints(annotation, 0)))
 
     def _hints(self, node: ast.expr, depth: int) -> Iterator[Hint]:
+        self.package.step()
         if depth > 20:
             yield Hint("other", ast.unparse(node))
         elif isinstance(node, ast.Constant):
@@ -325,41 +204,59 @@ def _product(expression: ast.expr) -> Any:
         return expression.value if isinstance(expression.value, (int, float)) else OPAQUE
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mult):
         left, right = _product(expression.left), _product(expression.right)
-        return OPAQUE if OPAQUE in (left, right) else left * right
+        known = OPAQUE not in (left, right) and max(abs(left), abs(right)) < _MOST_FACTOR
+        return left * right if known else OPAQUE
     return OPAQUE
 
 
 @dataclass
 class Package:
-    """A release's package folder; modules are parsed when they are first asked for."""
+    """A build's package folder; modules are parsed when they are first asked for."""
 
-    root: Path
+    files: Files
     _modules: dict[str, Module | None] = field(default_factory=dict)
+    _steps: int = 0
+
+    def step(self) -> None:
+        """Count one step of the reader.
+
+        Raises:
+            Limit: there were more than any build takes.
+        """
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise Limit("its classes and functions refer to each other without end")
 
     def module(self, name: str) -> Module | None:
-        """Return a module by its dotted name, or None where the release has none."""
+        """Return a module by its dotted name, or None where the build has none.
+
+        Raises:
+            Limit: it is too large.
+            SyntaxError: it is no Python that this interpreter knows.
+        """
         if name not in self._modules:
             self._modules[name] = self._load(name)
         return self._modules[name]
 
     def _load(self, name: str) -> Module | None:
-        path = self.root.joinpath(*name.split("."))
-        for file, is_package in ((path.with_name(f"{path.name}.py"), False), (path / "__init__.py", True)):
-            if file.is_file():
-                return Module(name, ast.parse(file.read_text(encoding="utf-8")), self, is_package)
+        path = name.replace(".", "/")
+        for file, is_package in ((f"{path}.py", False), (f"{path}/__init__.py", True)):
+            text = self.files.text(file)
+            if text is not None:
+                return Module(name, ast.parse(text, file), self, is_package)
         return None
 
     def first(self, *names: str) -> Module:
         """Return the first module that is there.
 
         Raises:
-            LookupError: the release has none of them.
+            NotFoundError: the build has none of them.
         """
         for name in names:
             found = self.module(name)
             if found is not None:
                 return found
-        raise LookupError(f"the release has none of the modules {', '.join(names)}")
+        raise NotFoundError(f"there is no module {' or '.join(names)}")
 
     def class_(self, name: str, *modules: str) -> Class | None:
         """Return a class that one of the modules defines or imports."""

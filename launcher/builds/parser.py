@@ -7,15 +7,21 @@ vLLM builds its parser from config classes: each field's type gives the argument
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import Any
 
-from release_source import OPAQUE, Class, Field, Hint, Module, Package
+from pd_launch.launcher.builds.classes import OPAQUE, Class, Field
+from pd_launch.launcher.builds.files import Limit
+from pd_launch.launcher.builds.flags import Flag, made_flag, of_collection, of_literal
+from pd_launch.launcher.builds.source import Module, NotFoundError, Package
 
 SERVE = "vllm.entrypoints.cli.serve"
+PARSER = "parser"
+"""What every function that adds arguments calls the parser."""
+
 MAKE, FRONTEND = "make_arg_parser", "FrontendArgs"
 ARGS_MODULE = "vllm.engine.arg_utils"
 _SIZE_NAMES = frozenset({"max_num_batched_tokens", "kv_cache_memory_bytes"})
+_MOST_LENGTH = 1_000_000
 _TYPES = {
     "int": "int",
     "float": "float",
@@ -25,21 +31,6 @@ _TYPES = {
     "human_readable_int_or_auto": "length",
     "union_dict_and_str": "json-or-text",
 }
-
-
-@dataclass
-class Flag:
-    """One argument. ``kind`` is how a value is read, ``values`` how many (None: one, or none for switches)."""
-
-    names: list[str]
-    kind: str
-    values: str | int | None = None
-    choices: list[Any] | None = None
-    optional: bool = False
-    default: Any = OPAQUE
-    bounds: dict[str, float] = field(default_factory=dict)
-    config: str = ""
-    appends: bool = False
 
 
 def read_flags(package: Package) -> list[Flag]:
@@ -54,19 +45,19 @@ def _parser(package: Package) -> tuple[ast.FunctionDef, Module]:
     """Return the function that builds the parser: the one that ``vllm serve`` imports, wherever it lies.
 
     Raises:
-        LookupError: the release has no such function.
+        NotFoundError: the build has no such function.
     """
     serve = package.module(SERVE)
     modules = [serve] if serve else []
-    for path in sorted((package.root / "vllm" / "entrypoints").rglob("*.py")):
-        if f"def {MAKE}(" in (text := path.read_text(encoding="utf-8")) and FRONTEND in text:
-            found = package.module(".".join(path.relative_to(package.root).with_suffix("").parts))
+    for path in package.files.below("vllm/entrypoints"):
+        if f"def {MAKE}(" in (text := package.files.text(path) or "") and FRONTEND in text:
+            found = package.module(path.removesuffix(".py").replace("/", "."))
             modules += [found] if found else []
     for module in modules:
         make = module.find(MAKE)
         if make is not None and isinstance(make[0], ast.FunctionDef):
             return make[0], make[1]
-    raise LookupError(f"nothing below vllm/entrypoints defines {MAKE}")
+    raise NotFoundError(f"nothing below vllm/entrypoints defines {MAKE}")
 
 
 class ParserReader:
@@ -96,9 +87,9 @@ class ParserReader:
         elif "bool" in kinds:
             return {**found, "action": "bool"}
         elif "literal" in kinds:
-            found |= _literal(kinds)
+            found |= of_literal(kinds)
         elif collection := kinds.get("tuple") or kinds.get("list") or kinds.get("set"):
-            found |= _collection(collection)
+            found |= of_collection(collection)
         elif "int" in kinds:
             found["type"] = self._integer(entry.name)
         elif "float" in kinds:
@@ -144,21 +135,15 @@ def _null_choice(package: Package) -> str | None:
     return "None" if "append('None')" in _source(package) else None
 
 
-def _literal(kinds: dict[str, Hint]) -> dict[str, Any]:
-    words = kinds["literal"].values
-    kind = {int: "int", float: "float"}.get(type(words[0]), "str")
-    return {"type": kind} if "str" in kinds else {"type": kind, "choices": sorted(words)}
+def short(value: Any) -> Any:
+    """Return a text or list that is as short as any build's.
 
-
-def _collection(hint: Hint) -> dict[str, Any]:
-    element = hint.inner[0] if hint.inner else (Hint("str"),)
-    count: str | int = "+"
-    if hint.kind == "tuple" and ("ellipsis",) not in [tuple(h.kind for h in inner) for inner in hint.inner]:
-        count = len(hint.inner)
-    if len(element) == 1 and element[0].kind == "literal":
-        return {**_literal({"literal": element[0]}), "nargs": count}
-    kind = element[0].kind if len(element) == 1 and element[0].kind in ("int", "float", "str") else "str"
-    return {"type": kind if len(element) == 1 and element[0].kind != "config" else "str", "nargs": count}
+    Raises:
+        Limit: it is not: it grows by itself.
+    """
+    if isinstance(value, (str, list)) and len(value) > _MOST_LENGTH:
+        raise Limit("what its parser is made of grows without end")
+    return value
 
 
 class _Frame:
@@ -172,6 +157,7 @@ class _Frame:
 
     def body(self, statements: list[ast.stmt]) -> Any:
         for statement in statements:
+            self.reader.package.step()
             if isinstance(statement, ast.Return):
                 return self.value(statement.value) if statement.value else None
             self.statement(statement)
@@ -182,6 +168,10 @@ class _Frame:
             value = self.value(statement.value)
             for target in statement.targets:
                 self.assign(target, value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value:
+            self.assign(statement.target, self.value(statement.value))
+        elif isinstance(statement, (ast.With, ast.Try)):
+            self.body(statement.body)
         elif isinstance(statement, ast.AugAssign):
             self.assign(statement.target, self.sum(self.value(statement.target), self.value(statement.value)))
         elif isinstance(statement, ast.Expr):
@@ -203,7 +193,7 @@ class _Frame:
 
     @staticmethod
     def sum(left: Any, right: Any) -> Any:
-        return OPAQUE if left is OPAQUE or right is OPAQUE else left + right
+        return OPAQUE if left is OPAQUE or right is OPAQUE else short(left + right)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -263,7 +253,7 @@ class _Frame:
             if value is OPAQUE:
                 return OPAQUE
             parts.append(str(value))
-        return "".join(parts)
+        return short("".join(parts))
 
     def call(self, node: ast.Call) -> Any:
         function = node.func
@@ -285,7 +275,19 @@ class _Frame:
             return [word for hint in hints for word in hint.values] or OPAQUE
         if isinstance(function, ast.Attribute):
             return self.of_value(node, function)
+        if any(isinstance(argument, ast.Name) and argument.id == PARSER for argument in node.args):
+            return self.helper(node)
         return OPAQUE
+
+    def helper(self, node: ast.Call) -> Any:
+        """Call a function that is given the parser, as forks have to add arguments of their own."""
+        found = self.module.find(node.func.id) if isinstance(node.func, ast.Name) else None
+        if found is None or not isinstance(found[0], ast.FunctionDef):
+            return OPAQUE
+        function, module = found[0], found[1]
+        parameters = [argument.arg for argument in function.args.args]
+        given = {name: self.value(argument) for name, argument in zip(parameters, node.args, strict=False)}
+        return self.reader.run(function, module, None, given)
 
     def of_value(self, node: ast.Call, function: ast.Attribute) -> Any:
         """Call a method of a plain value: ``pop``, ``items``, ``replace``, ``append``, ``remove``."""
@@ -294,12 +296,13 @@ class _Frame:
         if isinstance(owner, dict) and function.attr in ("pop", "items", "get"):
             return getattr(owner, function.attr)(*arguments)
         if isinstance(owner, str) and function.attr == "replace":
-            return owner.replace(*arguments)
+            return OPAQUE if OPAQUE in arguments else short(owner.replace(*arguments))
         if isinstance(owner, list) and function.attr in ("append", "remove", "extend"):
             if OPAQUE in arguments:
                 owner.clear()
             elif function.attr != "remove" or arguments[0] in owner:
                 getattr(owner, function.attr)(*arguments)
+                short(owner)
         return OPAQUE
 
     def method(self, node: ast.Call, name: str) -> Any:
@@ -331,29 +334,4 @@ class _Frame:
         for keyword in node.keywords:
             value = self.value(keyword.value)
             given |= value if keyword.arg is None else {keyword.arg: value}
-        self.reader.flags.append(_flag(names, given))
-
-
-def _flag(names: list[str], given: dict[str, Any]) -> Flag:
-    kind = given.get("type", "str")
-    kind = kind if isinstance(kind, str) else "any"
-    action = given.get("action")
-    optional = kind.endswith("?")
-    kind, _, config = kind.rstrip("?").partition(":")
-    if action == "bool":
-        kind, optional = "bool", False
-    elif action in ("store_true", "store_false"):
-        kind = "switch"
-        given.setdefault("default", action == "store_false")
-    choices = given.get("choices")
-    return Flag(
-        names,
-        kind,
-        given.get("nargs"),
-        choices if isinstance(choices, list) and choices else None,
-        optional,
-        given.get("default"),
-        given.get("bounds", {}),
-        config,
-        action == "append",
-    )
+        self.reader.flags.append(made_flag(names, given))

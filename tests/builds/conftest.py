@@ -1,0 +1,14 @@
+"""Each test has a cache of its own: what another one read does not count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("PD_LAUNCH_CACHE", str(folder))
+    return folder

@@ -1,0 +1,2 @@
+# pd-test: target=0.30.0rc2
+vllm serve /models/m

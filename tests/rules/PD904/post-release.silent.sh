@@ -1,0 +1,2 @@
+# pd-test: target=0.23.0.post1
+vllm serve /models/m
