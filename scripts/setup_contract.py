@@ -22,7 +22,7 @@ BUILD = {"COMPILE_CUSTOM_KERNELS": "0", "SOC_VERSION": "ascend910b1"}
 
 def release(name: str) -> str:
     """Return the vLLM release of an environment's name."""
-    return name.removesuffix(SUFFIX)
+    return name.removesuffix(SUFFIX).removesuffix("-python")
 
 
 def is_contract(name: str) -> bool:

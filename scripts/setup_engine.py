@@ -27,6 +27,7 @@ import time
 from types import FrameType
 
 import setup_contract
+import setup_python
 from setup_tools import SetupError, locked, need_space, run, say
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -54,6 +55,8 @@ def environment_path(version: str) -> pathlib.Path:
     """Return where the environment of vLLM ``version`` lies, named by the hash of what decides its content."""
     python = f"py{sys.version_info.major}.{sys.version_info.minor}"
     extra = setup_contract.ASCEND if setup_contract.is_contract(version) else NIXL
+    if setup_python.is_python(version):
+        extra = environment_path(setup_python.BASE).name
     recipe = "\n".join([LAYOUT, TORCH, extra, version, python, platform.machine(), *TEST_TOOLS])
     digest = hashlib.sha256(recipe.encode() + constraints_file(version).read_bytes()).hexdigest()[:12]
     return cache_root() / "engine" / f"{version}-{python}-{digest}"
@@ -141,6 +144,19 @@ def check_engine(env: pathlib.Path, version: str) -> None:
     run("first import of vLLM", env / "bin" / "python", "-c", code, timeout=600)
 
 
+def build_python(env: pathlib.Path, version: str) -> None:
+    """Make an environment of Python files alone; everything else is that of an older release."""
+    base, packages = site_packages(build(setup_python.BASE)), site_packages(env)
+    packages.mkdir(parents=True)
+    setup_python.install(base, packages, setup_contract.release(version), constraints_file(version))
+
+
+def packages_of(env: pathlib.Path, version: str) -> list[pathlib.Path]:
+    """Return the folders of packages that an engine's environment consists of, those that count first."""
+    own = [site_packages(env)]
+    return [*own, site_packages(environment_path(setup_python.BASE))] if setup_python.is_python(version) else own
+
+
 def build(version: str) -> pathlib.Path:
     """Return the path of the engine's environment for ``version``, building it when it is absent or half-made."""
     env = environment_path(version)
@@ -154,6 +170,10 @@ def build(version: str) -> pathlib.Path:
             shutil.rmtree(env)
         need_space(env.parent, SPACE)
         say(f"building {env} (about 5 minutes, 2 GB)")
+        if setup_python.is_python(version):
+            build_python(env, version)
+            ready.write_text(f"{version}\n")
+            return env
         run("virtual environment", sys.executable, "-m", "venv", env)
         run("pip", *pip(env, "install", "-q", "--upgrade", "pip"))
         install_torch(env)
@@ -180,19 +200,19 @@ if __name__ == "__main__":
 """
 
 
-def link_digest(env: pathlib.Path, extras: str) -> str:
+def link_digest(packages: list[pathlib.Path], extras: str) -> str:
     """Return the hash of what decides the content of a light environment: when it is the same, nothing is to do."""
-    recipe = "\n".join([LAYOUT, str(env), extras, str(ROOT), sys.version, PROGRAM])
+    recipe = "\n".join([LAYOUT, *map(str, packages), extras, str(ROOT), sys.version, PROGRAM])
     return hashlib.sha256(recipe.encode() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
 
 
-def link(env: pathlib.Path, venv: pathlib.Path, extras: str) -> None:
-    """Make ``venv`` see the packages of ``env`` and hold an editable pd-launch with ``extras``; once."""
+def link(packages: list[pathlib.Path], venv: pathlib.Path, extras: str) -> None:
+    """Make ``venv`` see folders of packages and hold an editable pd-launch with ``extras``; once."""
     venv = venv.absolute()
     lock = hashlib.sha256(str(venv).encode()).hexdigest()[:12]
     with locked(cache_root() / "engine" / f"venv-{lock}.lock"):
         stamp = venv / ".pd-launch"
-        digest = link_digest(env, extras)
+        digest = link_digest(packages, extras)
         python = venv / "bin" / "python"
         if python.exists() and stamp.exists() and stamp.read_text() == digest:
             return
@@ -204,7 +224,7 @@ def link(env: pathlib.Path, venv: pathlib.Path, extras: str) -> None:
         stamp.unlink(missing_ok=True)
         if not venv.exists():
             run(f"virtual environment {venv.name}", sys.executable, "-m", "venv", venv)
-        (site_packages(venv) / "_engine.pth").write_text(f"{site_packages(env)}\n")
+        (site_packages(venv) / "_engine.pth").write_text("".join(f"{folder}\n" for folder in packages))
         # `vllm` is looked for beside the running Python first.
         program = venv / "bin" / "vllm"
         program.write_text(PROGRAM.format(python=python))
@@ -255,7 +275,7 @@ def main(argv: list[str] | None = None) -> int:
         if a.freeze:
             freeze(env, a.version)
         if a.venv:
-            link(env, a.venv, a.extras)
+            link(packages_of(env, a.version), a.venv, a.extras)
     except SetupError as error:
         say(str(error))
         return 1

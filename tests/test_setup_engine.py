@@ -133,17 +133,17 @@ def test_link_is_made_once_and_again_when_something_changes(monkeypatch: pytest.
 
     monkeypatch.setattr(setup_engine, "run", run)
     venv, env = tmp_path / "venv", tmp_path / "env"
-    setup_engine.link(env, venv, "dev")
+    setup_engine.link([setup_engine.site_packages(env)], venv, "dev")
     assert ran == ["virtual environment venv", "pd-launch in venv"]
     assert (setup_engine.site_packages(venv) / "_engine.pth").read_text().strip() == str(
         setup_engine.site_packages(env)
     )
-    setup_engine.link(env, venv, "dev")
+    setup_engine.link([setup_engine.site_packages(env)], venv, "dev")
     assert len(ran) == 2
-    setup_engine.link(tmp_path / "newer", venv, "dev")
+    setup_engine.link([tmp_path / "newer"], venv, "dev")
     assert ran[2:] == ["pd-launch in venv"]
     (venv / "bin" / "python").unlink()  # the Python that it was made with is gone
-    setup_engine.link(tmp_path / "newer", venv, "dev")
+    setup_engine.link([tmp_path / "newer"], venv, "dev")
     assert ran[3:] == ["virtual environment venv", "pd-launch in venv"]
 
 
@@ -160,17 +160,17 @@ def test_interrupted_link_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(setup_engine, "run", fail)
     with pytest.raises(KeyboardInterrupt):
-        setup_engine.link(tmp_path / "env", venv, "dev")
+        setup_engine.link([tmp_path / "env"], venv, "dev")
     ran: list[str] = []
     monkeypatch.setattr(setup_engine, "run", lambda what, *a, **k: ran.append(what) or "")
-    setup_engine.link(tmp_path / "env", venv, "dev")
+    setup_engine.link([tmp_path / "env"], venv, "dev")
     assert ran == ["pd-launch in venv"]
 
 
 def test_folder_of_somebody_else_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(SetupError, match="no virtual environment"):
-        setup_engine.link(tmp_path / "env", tmp_path, "dev")
+        setup_engine.link([tmp_path / "env"], tmp_path, "dev")
     assert (tmp_path / "thesis.tex").exists()
 
 

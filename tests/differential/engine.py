@@ -144,6 +144,7 @@ def _offload_spec(extra: dict[str, Any]) -> None:
             extra_config=extra,
             enable_kv_cache_events=False,
             groups=(),
+            model=types.SimpleNamespace(name="m", dtype="bfloat16", max_model_len=64),
             cache=types.SimpleNamespace(tokens_per_hash=16, blocks_per_chunk=1),
             parallel=types.SimpleNamespace(world_size=1),
             worker_kv_bytes_per_block=4096,
