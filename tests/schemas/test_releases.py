@@ -33,7 +33,7 @@ KINDS = {
     "json": ("loads", "_parse_type"),
     "json-or-text": "union_dict_and_str",
     "config": "parse_dataclass",
-    "any": ("<lambda>", "type"),
+    "any": ("<lambda>", "type", "parse_reasoning_parser"),
     "word": "<lambda>",
 }
 
