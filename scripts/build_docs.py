@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from docs_commands import commands_page, man_page  # noqa: E402
+from docs_facts import facts_page  # noqa: E402
 from docs_tables import profile_page, releases_page  # noqa: E402
 
 from pd_launch.launcher.commands.rules import schema_text  # noqa: E402
@@ -54,6 +55,7 @@ def generated() -> dict[pathlib.Path, str]:
     files[ROOT / "docs" / "reference" / "profile.md"] = profile_page()
     files[ROOT / "docs" / "releases.md"] = releases_page("en")
     files[ROOT / "docs" / "zh" / "releases.md"] = releases_page("zh")
+    files[ROOT / "docs" / "facts.md"] = facts_page()
     files[ROOT / "docs" / "man" / "pd-launch.1"] = man_page()
     return files
 

@@ -20,7 +20,7 @@ from release_ranges import Table as Tables
 from pd_launch.launcher.builds.classes import Class
 from pd_launch.launcher.builds.files import Folder
 from pd_launch.launcher.builds.source import Package
-from pd_launch.schemas.releases.facts import Code, Fact, Generated, Inherits, Project, rows
+from pd_launch.schemas.releases.facts import Code, Fact, Generated, Inherits, Project
 from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, DOCUMENTED_ONLY, WRITTEN_AT
 from pd_launch.schemas.releases.registry import all_facts
 from pd_launch.schemas.target import Target, ascend_target, vllm_target
@@ -172,26 +172,24 @@ def wrong_companions(files: Files) -> Iterator[str]:
             yield f"{place} says {name} {there}, the row {row}"
 
 
-def unread_keys(files_of_all: dict[str, set[str]]) -> list[str]:
-    """Return options of connectors that no release reads, as ``Connector.key``; releases → words in their files."""
+def unread_keys(words: dict[str, set[str]]) -> list[str]:
+    """Return options that no release reads, as ``Connector.key`` and ``group.key``; releases → words in their files."""
+    from pd_launch.schemas.releases.additional_keys import BOOLEANS, GROUPS
     from pd_launch.schemas.releases.connector_keys import KEYS, ONCE_READ
 
-    read = set().union(*files_of_all.values())
-    return sorted(
-        f"{name}.{key}" for name, keys in KEYS.items() for key in keys if key not in read and key not in ONCE_READ
-    )
+    read = set().union(*words.values()) | ONCE_READ
+    named = [(name, key) for table in (KEYS, GROUPS) for name, keys in table.items() for key in keys]
+    named += [("additional_config", key) for key in BOOLEANS]
+    return sorted(f"{name}.{key}" for name, key in named if key not in read)
 
 
 def quoted_words(files: Files) -> set[str]:
-    """Return the quoted words in a release's connectors and options."""
-    places = (
-        "vllm/distributed/kv_transfer/**/*.py vllm/v1/kv_offload/**/*.py vllm/v1/simple_kv_offload/**/*.py"
-        if files.project == "vllm"
-        else "vllm_ascend/distributed/**/*.py vllm_ascend/*.py"
-    )
-    return {word for _, text in files.texts(places) for word in re.findall(r"[\"'](\w+)[\"']", text)}
-
-
-def known_rows(project: Project) -> list[str]:
-    """Return the project's rows, oldest first."""
-    return rows(project)
+    """Return the quoted words in a release's connectors and options, and the fields of vllm-ascend's options."""
+    if files.project == "vllm":
+        places = "vllm/distributed/kv_transfer/**/*.py vllm/v1/kv_offload/**/*.py vllm/v1/simple_kv_offload/**/*.py"
+        fields = set()
+    else:
+        places = "vllm_ascend/distributed/**/*.py vllm_ascend/*.py"
+        config = [text for _, text in files.texts("vllm_ascend/ascend_config.py")]
+        fields = {word for text in config for word in re.findall(r"^\s+(\w+): ?\w", text, re.MULTILINE)}
+    return fields | {word for _, text in files.texts(places) for word in re.findall(r"[\"'](\w+)[\"']", text)}

@@ -25,6 +25,7 @@ from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.values import Origin, Splice
 
 SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
+_STATED = re.compile(r"<(?:since|until|last|before|all) ")
 SECTIONS_ZH = ("作用", "为什么重要", "示例", "应当这样写", "适用版本", "来源")
 EXAMPLES = ("Example", "Use instead")
 FAMILIES = {
@@ -113,12 +114,13 @@ class Rule:
     @cached_property
     def page(self) -> dict[str, str]:
         """The rule's English page: ``title`` and one entry for each section."""
-        return _page(inspect.getdoc(self.function) or "", SECTIONS)
+        page = _page(inspect.getdoc(self.function) or "", SECTIONS)
+        return {**page, "Releases": _stated(page["Releases"], "en")}
 
     @cached_property
     def page_zh(self) -> dict[str, str]:
         """The rule's Chinese page, under the English section names; its examples may be the English ones."""
-        found = _page(typeset(inspect.cleandoc(self.zh)), SECTIONS_ZH)
+        found = _page(typeset(_stated(inspect.cleandoc(self.zh), "zh")), SECTIONS_ZH)
         page = {en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}
         examples = {name: page[name] or self.page[name] for name in EXAMPLES}
         return {"title": found["title"], **page, **examples}
@@ -168,6 +170,15 @@ def all_rules() -> dict[str, Rule]:
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_RULES.items()))
+
+
+def _stated(text: str, lang: str) -> str:
+    """Return a text with the releases that the tables say in place of ``<since FACT>`` and its like."""
+    if not _STATED.search(text):
+        return text
+    from pd_launch.schemas.releases.registry import stated
+
+    return stated(text, lang)
 
 
 def _page(text: str, sections: tuple[str, ...]) -> dict[str, str]:

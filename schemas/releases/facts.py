@@ -103,9 +103,10 @@ class Fact:
 
     @property
     def last(self) -> str:
-        """The last row of the first span, the newest where it is still so."""
-        before = [row for row in rows(self.project) if self.until is None or Version(row) < Version(self.until)]
-        return before[-1]
+        """The last row of the first span, the newest where it is still so; a ``.postN`` belongs to its release."""
+        own = [row for row in rows(self.project) if Version(row).post is None]
+        older = [row for row in own if self.until is None or Version(row) < Version(self.until)]
+        return older[-1] if older else own[0]
 
     @property
     def before(self) -> str:
@@ -132,6 +133,8 @@ class Fact:
         """Return the releases in words, such as ``0.23.0rc1 to 0.27.1rc1``."""
         if self.until is None:
             return f"{self.first} and later"
+        if self.until == rows(self.project)[0]:
+            return f"before {self.until}"
         return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
 

@@ -8,6 +8,8 @@ word.
 
 from __future__ import annotations
 
+from pd_launch.schemas.releases.facts import Documented, ascend
+
 RETRIES = {
     "load_balance_proxy_server_example.py": True,
     "load_balance_proxy_layerwise_server_example.py": True,
@@ -19,3 +21,18 @@ RETRIES = {
     "moriio_toy_proxy_server.py": False,
 }
 """Program → whether it retries. A program that is not listed is unknown."""
+
+_PLACE = {
+    "load_balance_proxy_server_example.py": "vllm-ascend/tree/main/examples/disaggregated_prefill_v1",
+    "load_balance_proxy_layerwise_server_example.py": "vllm-ascend/tree/main/examples/disaggregated_prefill_v1",
+    "dp_load_balance_proxy_server.py": "vllm-ascend/tree/main/examples/external_online_dp",
+}
+PROXY_FACTS = {
+    name: ascend(
+        f"proxy-{name.removesuffix('.py')}", None, None,
+        f"{name} {'goes on with' if retries else 'does not go on with'} a request that is handed back",
+        Documented(f"https://github.com/vllm-project/{_PLACE.get(name, 'vllm/tree/main/examples')}"),
+    )
+    for name, retries in RETRIES.items()
+}  # fmt: skip
+"""Program → where it stands; wheels and source packages of vLLM do not have the examples."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
+import re
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
@@ -22,10 +24,40 @@ def all_facts() -> dict[str, Fact]:
     """
     found: dict[str, Fact] = {}
     for module in modules():
-        for fact in _facts(module):
+        for fact in facts_of(module):
             if found.setdefault(fact.name, fact) != fact:
                 raise ValueError(f"two facts are named {fact.name}")
     return found
+
+
+_STATED = re.compile(r"<(since|until|last|before|all) ([\w.-]+)>")
+
+
+def stated(text: str, lang: str = "en") -> str:
+    """Return a text with releases in place of ``<since FACT>``, ``<until …>``, ``<last …>``, ``<before …>``.
+
+    ``<all FACT>`` are all its spans, in words.
+
+    Raises:
+        KeyError: there is no fact of that name.
+    """
+
+    def said(match: re.Match[str]) -> str:
+        fact = all_facts()[match[2]]
+        word = {"since": fact.first, "until": fact.until, "last": fact.last, "before": fact.before}
+        return spans(fact, lang) if match[1] == "all" else str(word[match[1]])
+
+    found = _STATED.sub(said, text)
+    return textwrap.fill(" ".join(found.split()), 120) if lang == "en" else found
+
+
+def spans(fact: Fact, lang: str = "en") -> str:
+    """Return all spans of a fact in words: ``0.23.0, 0.27.1rc1 to 0.29.0rc1``."""
+    parts = [dataclasses.replace(fact, since=since, until=until, again=()) for since, until in fact.spans]
+    said = [part.spoken() for part in parts]
+    if lang == "zh":
+        said = [part.replace(" to ", " 到 ").replace(" and later", " 起") for part in said]
+    return ("、" if lang == "zh" else ", ").join(said)
 
 
 def modules() -> Iterator[ModuleType]:
@@ -35,7 +67,8 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"{releases.__name__}.{info.name}")
 
 
-def _facts(module: ModuleType) -> Iterator[Fact]:
+def facts_of(module: ModuleType) -> Iterator[Fact]:
+    """Give the facts that stand in a module, or that its ``facts()`` returns; one may come twice."""
     for name, value in vars(module).items():
         if not name.startswith("__"):
             yield from inside(value)

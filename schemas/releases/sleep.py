@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pd_launch.schemas.kv_transfer import BUNDLES, Connector
 from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.schemas.releases.facts import Code, vllm
 from pd_launch.schemas.releases.stock import SLEEP_ASKED
 from pd_launch.schemas.target import Target
 
@@ -25,6 +26,37 @@ NOT_WITH: dict[str, tuple[str, ...]] = {
     "MooncakeConnector": ("MC_FORCE_MNNVL", "MC_INTRANODE_NVLINK", "MC_USE_TENT", "MC_USE_TEV1"),
 }
 """Connector → variables of which none may be set, whatever their text."""
+
+
+_V1 = "vllm/distributed/kv_transfer/kv_connector/v1"
+_ANSWER = r"(?s)^class {name}\b(?:(?!\nclass ).)*?def supports_sleep_mode\([^)]*\) -> bool:(?:\s*#[^\n]*)*\s*return "
+_SAID: dict[str, tuple[str, str]] = {
+    "NixlPushConnector": (f"{_V1}/nixl/connector.py", "False"),
+    "MooncakeStoreConnector": (f"{_V1}/mooncake/store/connector.py", "False"),
+    "MoRIIOConnector": (f"{_V1}/moriio/moriio_connector.py", "False"),
+    "NixlPullConnector": (
+        f"{_V1}/nixl/connector.py", r"kv_transfer_config\.get_from_extra_config\(\"backends\", \[\"UCX\"\]\)",
+    ),
+}  # fmt: skip
+_CLASSES = {"NixlPushConnector": "NixlBaseConnector"}
+"""Connector → the class that answers for it, where it is a base."""
+SLEEP_FACTS = {
+    name: vllm(
+        f"sleep-mode-of-{name}", SLEEP_ASKED.since, None,
+        f"{name} takes sleep mode {'never' if name in NEVER else 'with one value of an option only'}",
+        Code(file, _ANSWER.format(name=_CLASSES.get(name, name)) + answer),
+    )
+    for name, (file, answer) in _SAID.items()
+} | {
+    "MooncakeConnector": vllm(
+        "sleep-mode-of-MooncakeConnector", SLEEP_ASKED.since, None,
+        "MooncakeConnector takes sleep mode over RDMA only, and without four variables",
+        Code(f"{_V1}/mooncake/mooncake_connector.py",
+             r"(?s)def supports_sleep_mode.{0,300}MC_FORCE_MNNVL.{0,60}MC_INTRANODE_NVLINK.{0,60}MC_USE_TENT.{0,60}"
+             r"MC_USE_TEV1.{0,300}get\(\"mooncake_protocol\", \"rdma\"\) == \"rdma\""),
+    )
+}  # fmt: skip
+"""Connector → what its class answers, in which releases."""
 
 
 def refuses_sleep(connector: Connector, node: NodeLaunch, target: Target) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.facts import Code, Fact, Run, vllm
+from pd_launch.schemas.releases.facts import Code, Fact, Generated, Run, vllm
 
 _CONFIG = "vllm/config/vllm.py"
 _ARGS = "vllm/engine/arg_utils.py"
@@ -72,4 +72,22 @@ WINDOW_BLOCK = vllm(
     "window-model-keeps-its-block", "0.32.0", None,
     "the block size of a model of windows only is the default; before, the attention backend may choose it",
     Run("tests/size/test_engine_geometry.py::test_blocks_are_the_engines"),
+)  # fmt: skip
+
+DEFAULT_KV_PORT = _code(
+    "default-kv-port", None, "kv_port is 14579 where none is written",
+    "vllm/config/kv_transfer.py", r"^    kv_port: int = 14579$",
+)  # fmt: skip
+DEFAULT_SIDE_CHANNEL = _code(
+    "default-side-channel", None, "NixlConnector's side channel is port 5600 where none is written",
+    "vllm/envs.py", r"\"VLLM_NIXL_SIDE_CHANNEL_PORT\", \"5600\"",
+)  # fmt: skip
+DEFAULT_SUPERVISOR = _code(
+    "default-supervisor-port", "0.22.0", "the supervisor of data-parallel engines listens on port 9256",
+    "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"data_parallel_supervisor_port: int = 9256",
+)  # fmt: skip
+PAIRED_SWITCHES = vllm(
+    "paired-switches", "0.33.0", None, "every --enable-x is paired with --disable-x, and the reverse",
+    Generated("facts", "paired_switches"),
+    Code("vllm/utils/argparse_utils.py", r"class EnableDisableAction"),
 )  # fmt: skip

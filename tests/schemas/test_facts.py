@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from importlib import metadata, util
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 
 from pd_launch.launcher.logs.notices import NOTICES
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.schemas.releases import pairing
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, Inherits, Run, rows
 from pd_launch.schemas.releases.log_lines import ELSEWHERE, LOG_LINES
-from pd_launch.schemas.releases.registry import all_facts
+from pd_launch.schemas.releases.registry import all_facts, stated
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.target import ascend_target, vllm_target
 
@@ -162,3 +164,24 @@ def test_a_broken_fact_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_evidence_kinds_are_all_looked_at() -> None:
     kinds = {type(evidence) for fact in FACTS for evidence in fact.evidence}
     assert kinds == {Code, Generated, Inherits, Documented, Run}
+
+
+def test_pages_say_releases_as_the_tables_do() -> None:
+    """What a rule's page says of releases follows from facts, so that a corrected fact corrects it."""
+    told = {"PD111", "PD213", "PD508"}  # the oldest row, one that is no row, and a report
+    for rule in all_rules().values():
+        raw = inspect.getdoc(rule.function) or ""
+        section = raw.partition("## Releases")[2].partition("## ")[0]
+        assert rule.code in told or not _RELEASE.search(section), rule.code
+        assert "<since" not in rule.page["Releases"] and "<since" not in rule.page_zh["Releases"]
+        numbers = {word.strip(".") for word in _RELEASE.findall(rule.page["Releases"])}
+        assert numbers <= set(_RELEASE.findall(rule.page_zh["Releases"])) | {"0.18.0"}, rule.code
+
+
+def test_releases_in_words() -> None:
+    assert stated("from <since offload-ratio> on, <before offload-ratio> not") == "from 0.28.0rc1 on, 0.27.1rc1 not"
+    assert stated("<all reduce-sample-refusals>") == "0.23.0, 0.27.1rc1 to 0.29.0rc1"
+    assert stated("<all reduce-sample-refusals>", "zh") == "0.23.0、0.27.1rc1 到 0.29.0rc1"
+    assert stated("<last layer-sharding-on-prefill-only> <until kv-field-kv_rank>") == "0.23.0 0.32.0"
+    with pytest.raises(KeyError):
+        stated("<since no-such-fact>")

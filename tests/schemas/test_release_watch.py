@@ -121,3 +121,58 @@ def test_an_extract_of_a_release_that_is_not_there(tmp_path: Path) -> None:
 
     found = extract(Files("vllm", "0.32.0", tmp_path, {}), {}, "0.32.0")
     assert found["logs"] == [] and found["overwritten"] == {} and found["broken"]
+
+
+def test_nothing_new_is_said_and_ends_with_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import release_watch
+
+    monkeypatch.setattr(release_watch, "published", lambda project: known_rows(project, None))
+    monkeypatch.setattr(sys, "argv", ["release_watch.py"])
+    assert release_watch.main() == 0
+    assert capsys.readouterr().out == "nothing is new\n"
+
+
+def test_what_is_new_is_written_and_ends_with_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As of 0.27.1rc1, with the stored extracts in place of the index and the releases."""
+    import release_watch
+
+    found = {one["release"]: one for one in json.loads(DATA.read_text(encoding="utf-8"))}
+    monkeypatch.setattr(release_watch, "published", lambda _: list(RELEASES))
+    monkeypatch.setattr(release_watch, "read", lambda _project, release, _known: found[release])
+    output = tmp_path / "list.md"
+    arguments = ["--as-of", RELEASES[0], "--project", "vllm-ascend", "--no-corpus", "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", ["release_watch.py", *arguments])
+    assert release_watch.main() == 1
+    text = output.read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        f"## vllm-ascend {release}" for release in RELEASES[1:]
+    ]
+
+
+def test_an_index_that_does_not_answer_ends_with_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    import release_watch
+    from release_archives import ReadError
+
+    def fails(_: str) -> list[str]:
+        raise ReadError("pip names no versions: no output")
+
+    monkeypatch.setattr(release_watch, "published", fails)
+    monkeypatch.setattr(sys, "argv", ["release_watch.py", "--project", "vllm"])
+    assert release_watch.main() == 2
+
+
+def test_a_release_of_its_own_tables_judges_our_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a release no longer registers is found in what names it, although the tables' rows lack the release."""
+    import release_corpus
+    from evidence import table_of
+
+    text = "vllm serve /models/m --kv-transfer-config " + json.dumps(
+        {"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}
+    ).join("''")
+    monkeypatch.setattr(release_corpus, "corpus", lambda: iter([("decode.sh", {"decode.sh": text}, None)]))
+    known = release_corpus.ascend_target("0.27.1rc1", "newest")
+    new = release_corpus.built("vllm-ascend", "0.28.0rc1", "0.27.1rc1", table_of("vllm-ascend", "0.28.0rc1"))
+    ((name, fresh, _),) = release_corpus.other_verdicts(known, new)
+    assert name == "decode.sh" and "PD201" in fresh

@@ -28,7 +28,7 @@ vLLM 会拒绝未知字段,引擎在启动时退出。
 
 ## 适用版本
 
-所有版本;四个旧字段从 vLLM 0.32.0 起被拒绝。
+所有版本;四个旧字段从 vLLM <until kv-field-kv_rank> 起被拒绝。
 
 ## 来源
 
@@ -66,7 +66,7 @@ def unknown_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; the four old fields are refused from vLLM 0.32.0.
+    All; the four old fields are refused from vLLM <until kv-field-kv_rank>.
 
     ## Sources
 

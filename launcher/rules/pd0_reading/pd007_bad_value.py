@@ -38,7 +38,7 @@ ZH = r"""
 
 ## 适用版本
 
-所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend 0.26 为止。
+所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend <before typed-options> 为止。
 
 ## 来源
 
@@ -85,7 +85,7 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; text as a boolean of `--additional-config` up to vllm-ascend 0.26.
+    All; text as a boolean of `--additional-config` up to vllm-ascend <before typed-options>.
 
     ## Sources
 

@@ -28,7 +28,7 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受�
 
 ## 适用版本
 
-所有版本;被重置的参数从相应版本起;稀疏 C8 的键从 0.29.0rc1 起。
+所有版本;被重置的参数从相应版本起;稀疏 C8 的键从 <since overwrites-enable_sparse_sfa_c8> 起。
 
 ## 来源
 
@@ -67,7 +67,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; each reset flag from the release that resets it; the keys of the sparse C8 caches from 0.29.0rc1.
+    All; each reset flag from the release that resets it; the keys of the sparse C8 caches from
+    <since overwrites-enable_sparse_sfa_c8>.
 
     ## Sources
 

@@ -33,7 +33,7 @@ ZH = """
 
 ## 适用版本
 
-vllm-ascend 的所有版本;从 0.27.1rc1 起为错误。
+vllm-ascend 的所有版本;从 <since typed-options> 起为错误。
 `eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
 
 ## 来源
@@ -74,8 +74,8 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Releases
 
-    All of vllm-ascend; an error from 0.27.1rc1. Unknown keys of `eplb_config` and `short_request_first_config` are
-    refused by every release.
+    All of vllm-ascend; an error from <since typed-options>. Unknown keys of `eplb_config` and
+    `short_request_first_config` are refused by every release.
 
     ## Sources
 

@@ -25,7 +25,7 @@ ZH = """
 
 ## 适用版本
 
-所有版本;`kv_producer` 从 0.23 起只是警告。
+所有版本;`kv_producer` 从 <since recompute-ignored-on-prefill> 起只是警告。
 
 ## 来源
 
@@ -62,7 +62,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; on `kv_producer` only a warning from 0.23.
+    All of vllm-ascend; on `kv_producer` only a warning from <since recompute-ignored-on-prefill>.
 
     ## Sources
 

@@ -25,7 +25,7 @@ recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
 
 ## 适用版本
 
-0.24 及更早:只读顶层。0.25.1rc1 起:先读嵌套,再读顶层。
+<before nested-scheduler-options> 及更早:只读顶层。<since nested-scheduler-options> 起:先读嵌套,再读顶层。
 
 ## 来源
 
@@ -68,7 +68,7 @@ def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## Releases
 
-    Up to 0.24: flat only. From 0.25.1rc1: nested, then flat.
+    Up to <before nested-scheduler-options>: flat only. From <since nested-scheduler-options>: nested, then flat.
 
     ## Sources
 

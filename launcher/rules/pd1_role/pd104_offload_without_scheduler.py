@@ -26,7 +26,7 @@ ZH = """
 
 ## 适用版本
 
-vllm-ascend 0.23.0rc1 起;更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
+vllm-ascend <since preemption-hook> 起;更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
 
 ## 来源
 
@@ -67,7 +67,7 @@ def offload_without_scheduler(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## Releases
 
-    vllm-ascend from 0.23.0rc1; PD112 speaks of older ones. Stock vLLM needs no recompute scheduler.
+    vllm-ascend from <since preemption-hook>; PD112 speaks of older ones. Stock vLLM needs no recompute scheduler.
 
     ## Sources
 

@@ -23,8 +23,9 @@ ZH = r"""
 
 ## 适用版本
 
-`SLO_limits_for_dynamic_batch`:0.18.0 到 0.23.0;`profiling_chunk_config`:从 0.19.1rc1 起;`batch_job_sched_config`:
-从 0.25.1rc1 起;`--scheduler-cls`:所有版本。
+`SLO_limits_for_dynamic_batch`:<all reads-SLO_limits_for_dynamic_batch>;`profiling_chunk_config`:
+从 <since reads-profiling_chunk_config> 起;`batch_job_sched_config`:
+从 <since reads-batch_job_sched_config> 起;`--scheduler-cls`:所有版本。
 
 ## 来源
 
@@ -66,8 +67,9 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## Releases
 
-    `SLO_limits_for_dynamic_batch`: 0.18.0 to 0.23.0; `profiling_chunk_config`: from 0.19.1rc1;
-    `batch_job_sched_config`: from 0.25.1rc1; `--scheduler-cls`: all.
+    `SLO_limits_for_dynamic_batch`: <all reads-SLO_limits_for_dynamic_batch>; `profiling_chunk_config`: from
+    <since reads-profiling_chunk_config>; `batch_job_sched_config`: from <since reads-batch_job_sched_config>;
+    `--scheduler-cls`: all.
 
     ## Sources
 

@@ -33,8 +33,10 @@ profiling_chunk。
 
 ## 适用版本
 
-均衡调度:所有版本;profiling_chunk:从 0.19.1rc1 起;short_request_first:从 0.25.1rc1 起,
-与 profiling_chunk 同用从 0.28.0rc1 起,再加异步调度从 0.30.0rc1 起,并需要 V2 model runner;DyntraLB:从 0.27.1rc1 起。
+均衡调度:所有版本;profiling_chunk:从 <since reads-profiling_chunk_config> 起;short_request_first:
+从 <since short-first-on-prefill-only> 起,
+与 profiling_chunk 同用从 <since short-first-profiling-synchronous> 起,再加异步调度
+从 <since profiling-async-needs-v2> 起,并需要 V2 model runner;DyntraLB:从 <since reads-dyntra_lb_config> 起。
 
 ## 来源
 
@@ -76,9 +78,10 @@ def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Releases
 
-    Balance scheduling: all; profiling_chunk: from 0.19.1rc1; short_request_first: from 0.25.1rc1, with profiling_chunk
-    from 0.28.0rc1, and with async scheduling too from 0.30.0rc1, which asks for the V2 model runner; DyntraLB: from
-    0.27.1rc1.
+    Balance scheduling: all; profiling_chunk: from <since reads-profiling_chunk_config>; short_request_first: from
+    <since short-first-on-prefill-only>, with profiling_chunk from <since short-first-profiling-synchronous>, and
+    with async scheduling too from <since profiling-async-needs-v2>, which asks for the V2 model runner; DyntraLB:
+    from <since reads-dyntra_lb_config>.
 
     ## Sources
 

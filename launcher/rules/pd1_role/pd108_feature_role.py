@@ -35,8 +35,10 @@ ZH = r"""
 
 ## 适用版本
 
-`layer_sharding`:0.18.0 到 0.23.0。`enable_kv_nz`:所有版本。`enable_reduce_sample`:0.23.0,以及从 0.27.1rc1 起。
-稀疏 KV 卸载:从 0.26.0rc1 起。流水线并行加 MTP:0.22.1rc1 与 0.23。Mamba 解码节点上的前缀缓存:到 0.22.1rc1 为止。
+`layer_sharding`:<all layer-sharding-on-prefill-only>。`enable_kv_nz`:所有版本。`enable_reduce_sample`:
+<all reduce-sample-refusals>。
+稀疏 KV 卸载:从 <since sparse-kv-offload> 起。流水线并行加 MTP:<all mtp-pipeline-on-prefill-only>。
+Mamba 解码节点上的前缀缓存:到 <last mamba-prefix-caching-on-decode> 为止。
 
 ## 来源
 
@@ -80,9 +82,10 @@ def feature_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    `layer_sharding`: 0.18.0 to 0.23.0. `enable_kv_nz`: all. `enable_reduce_sample`: 0.23.0, and from 0.27.1rc1.
-    Sparse KV offload: from 0.26.0rc1. MTP with pipeline parallelism: 0.22.1rc1 and 0.23. Prefix caching on Mamba
-    decode nodes: up to 0.22.1rc1.
+    `layer_sharding`: <all layer-sharding-on-prefill-only>. `enable_kv_nz`: all. `enable_reduce_sample`:
+    <all reduce-sample-refusals>. Sparse KV offload: from <since sparse-kv-offload>. MTP with pipeline parallelism:
+    <all mtp-pipeline-on-prefill-only>. Prefix caching on Mamba decode nodes: up to
+    <last mamba-prefix-caching-on-decode>.
 
     ## Sources
 

@@ -43,8 +43,8 @@ PreemptOffloadConnector 的连接器,
 
 ## 适用版本
 
-vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 0.23.0rc1 起,
-MoE 从 0.21.0rc1 起,`olora` 从 0.20.2rc1 到 0.27;`mlp` 与卸载连接器从 0.30.0rc1 起。
+vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 <since oproj-needs-recompute> 起,
+MoE 从 <since finegrained-needs-moe> 起,`olora` <all olora>;`mlp` 与卸载连接器从 <since oproj-mlp-need-offload> 起。
 
 ## 来源
 
@@ -93,8 +93,9 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Releases
 
-    All of vllm-ascend: the recompute scheduler and tensor-parallel size 1 from 0.23.0rc1, MoE from 0.21.0rc1, `olora`
-    from 0.20.2rc1 to 0.27; `mlp` and the offload connector from 0.30.0rc1.
+    All of vllm-ascend: the recompute scheduler and tensor-parallel size 1 from <since oproj-needs-recompute>, MoE
+    from <since finegrained-needs-moe>, `olora` <all olora>; `mlp` and the offload connector from
+    <since oproj-mlp-need-offload>.
 
     ## Sources
 

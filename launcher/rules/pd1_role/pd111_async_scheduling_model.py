@@ -28,7 +28,7 @@ Qwen3.5 的异步调度与抢占卸载尚未完全支持,恢复的请求可能�
 
 ## 适用版本
 
-vllm-ascend 0.23.0rc1 起;vLLM 从 0.18.0 起的所有版本默认打开异步调度。
+vllm-ascend <since preemption-hook> 起;vLLM 从 0.18.0 起的所有版本默认打开异步调度。
 
 ## 来源
 
@@ -71,7 +71,7 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Releases
 
-    vllm-ascend from 0.23.0rc1; vLLM turns async scheduling on by default in all releases from 0.18.0.
+    vllm-ascend from <since preemption-hook>; vLLM turns async scheduling on by default in all releases from 0.18.0.
 
     ## Sources
 

@@ -23,7 +23,7 @@ ZH = """
 
 ## 适用版本
 
-vllm-ascend 0.22.1rc1 及更早版本。
+vllm-ascend <before preemption-hook> 及更早版本。
 
 ## 来源
 
@@ -64,7 +64,7 @@ def hook_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    vllm-ascend up to 0.22.1rc1.
+    vllm-ascend up to <before preemption-hook>.
 
     ## Sources
 

@@ -27,8 +27,8 @@ ZH = r"""
 
 ## 适用版本
 
-读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 0.23.0 以及 0.27.1rc1 到 0.29.0rc1。
-vLLM 的选项对:从 0.33.0 起。
+读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 <all reduce-sample-refusals>。
+vLLM 的选项对:从 <since float-cache-must-match> 起。
 
 ## 来源
 
@@ -75,8 +75,8 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend that read both options; reduce-sample with lm-head TP in 0.23.0 and 0.27.1rc1 to
-    0.29.0rc1. vLLM's pairs: from 0.33.0.
+    All of vllm-ascend that read both options; reduce-sample with lm-head TP in <all reduce-sample-refusals>. vLLM's
+    pairs: from <since float-cache-must-match>.
 
     ## Sources
 

@@ -23,7 +23,7 @@ vllm-ascend 会在启动时用断言拒绝这个组合,因为混合模型的状�
 
 ## 适用版本
 
-vllm-ascend 0.21.0rc1 起。
+vllm-ascend <since hybrid-refuses-load-recompute> 起。
 
 ## 来源
 
@@ -63,7 +63,7 @@ def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iter
 
     ## Releases
 
-    vllm-ascend from 0.21.0rc1.
+    vllm-ascend from <since hybrid-refuses-load-recompute>.
 
     ## Sources
 

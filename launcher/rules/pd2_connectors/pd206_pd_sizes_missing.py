@@ -24,7 +24,7 @@ P/D 连接器缺少两侧的并行大小
 
 ## 适用版本
 
-vllm-ascend 的所有版本;MooncakeHybridConnector 从 0.20.2rc1 起。
+vllm-ascend 的所有版本;MooncakeHybridConnector 从 <since vllm-ascend-registers-MooncakeHybridConnector> 起。
 
 ## 来源
 
@@ -64,7 +64,7 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; MooncakeHybridConnector from 0.20.2rc1.
+    All of vllm-ascend; MooncakeHybridConnector from <since vllm-ascend-registers-MooncakeHybridConnector>.
 
     ## Sources
 

@@ -46,7 +46,8 @@ vllm serve /models/deepseek-v3.1-w8a8 --tensor-parallel-size 8 --kv-transfer-con
 
 ## 适用版本
 
-vllm-ascend 的所有版本;MooncakeConnectorV1 对 Mamba 层的要求从 0.21.0rc1 起。vLLM 的 NixlConnector 不受限制。
+vllm-ascend 的所有版本;MooncakeConnectorV1 对 Mamba 层的要求从 <since mamba-tp-divides> 起。
+vLLM 的 NixlConnector 不受限制。
 
 ## 来源
 
@@ -91,7 +92,8 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; MooncakeConnectorV1's condition on Mamba layers from 0.21.0rc1. vLLM's NixlConnector has none.
+    All of vllm-ascend; MooncakeConnectorV1's condition on Mamba layers from <since mamba-tp-divides>. vLLM's
+    NixlConnector has none.
 
     ## Sources
 

@@ -34,7 +34,7 @@ vllm serve vllm-ascend/GLM-4.7-W8A8C8 --quantization ascend --kv-transfer-config
 
 ## 适用版本
 
-vllm-ascend 0.23 起。MLA 模型不受影响。
+vllm-ascend <since mooncake-c8-gqa> 起。MLA 模型不受影响。
 
 ## 来源
 
@@ -78,7 +78,7 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Releases
 
-    vllm-ascend from 0.23. Models with MLA are not concerned.
+    vllm-ascend from <since mooncake-c8-gqa>. Models with MLA are not concerned.
 
     ## Sources
 

@@ -38,7 +38,7 @@ kv-transfer-config 的字段没有作用
 
 ## 适用版本
 
-vllm-ascend 的所有版本,以及 vLLM;vLLM 0.32 不再接受其中四个字段(PD006)。
+vllm-ascend 的所有版本,以及 vLLM;vLLM <until kv-field-kv_rank> 不再接受其中四个字段(PD006)。
 
 ## 来源
 
@@ -78,7 +78,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend, and of vLLM; vLLM 0.32 no longer accepts four of them (PD006).
+    All of vllm-ascend, and of vLLM; vLLM <until kv-field-kv_rank> no longer accepts four of them (PD006).
 
     ## Sources
 

@@ -29,7 +29,7 @@ ZH = """
 
 ## 适用版本
 
-所有版本;`offload_host_memory_ratio` 从 0.28.0rc1 起由内置连接器读取。
+所有版本;`offload_host_memory_ratio` 从 <since offload-ratio> 起由内置连接器读取。
 
 ## 来源
 
@@ -71,7 +71,7 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Releases
 
-    All; the built-in connector reads `offload_host_memory_ratio` from 0.28.0rc1.
+    All; the built-in connector reads `offload_host_memory_ratio` from <since offload-ratio>.
 
     ## Sources
 

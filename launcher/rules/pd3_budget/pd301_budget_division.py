@@ -27,7 +27,7 @@ DP2×TP8 写 16 GiB 时,每张卡得到 2 GiB,而不是 8 GiB。
 
 ## 适用版本
 
-所有带卸载连接器的版本(vllm-ascend 0.23 起),以及自带的连接器。
+所有带卸载连接器的版本(vllm-ascend <since offload-builtin> 起),以及自带的连接器。
 
 ## 来源
 
@@ -73,7 +73,7 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All that have the offload connector (vllm-ascend from 0.23), and the bundled connector.
+    All that have the offload connector (vllm-ascend from <since offload-builtin>), and the bundled connector.
 
     ## Sources
 

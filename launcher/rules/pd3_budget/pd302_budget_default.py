@@ -24,7 +24,8 @@ ZH = """
 
 ## 适用版本
 
-vllm-ascend 0.23 至 0.27 以及旧名称:每个引擎 8 GiB。新名称(0.28.0rc1 起):与设备上的 KV cache 相同。
+vllm-ascend <all offload-default-bytes> 以及旧名称:每个引擎 8 GiB。新名称(<since offload-ratio> 起):
+与设备上的 KV cache 相同。
 
 ## 来源
 
@@ -67,8 +68,8 @@ def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    vllm-ascend 0.23 to 0.27, and the old name anywhere: 8 GiB for each engine. The new name, from 0.28.0rc1: the size
-    of the device's KV cache.
+    vllm-ascend <all offload-default-bytes>, and the old name anywhere: 8 GiB for each engine. The new name, from
+    <since offload-ratio>: the size of the device's KV cache.
 
     ## Sources
 

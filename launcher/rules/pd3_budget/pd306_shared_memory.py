@@ -29,7 +29,7 @@ ZH = """
 
 ## 适用版本
 
-所有版本;CPU 层文件从 vLLM 0.27 起。
+所有版本;CPU 层文件从 vLLM <since cpu-tier-is-a-file> 起。
 
 ## 来源
 
@@ -81,7 +81,7 @@ def shared_memory(deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; the CPU tier's file from vLLM 0.27.
+    All; the CPU tier's file from vLLM <since cpu-tier-is-a-file>.
 
     ## Sources
 

@@ -27,7 +27,8 @@ PyTorch 的固定内存分配器把每次分配向上取整到 2 的幂,于是�
 
 ## 适用版本
 
-0.27 之前的 vLLM。从 0.27 起 CPU 层是 /dev/shm 里的一个文件。NPU 上的分配器未核实,因此不报告。
+<since cpu-tier-is-a-file> 之前的 vLLM。从 <since cpu-tier-is-a-file> 起 CPU 层是 /dev/shm 里的一个文件。
+NPU 上的分配器未核实,因此不报告。
 
 ## 来源
 
@@ -65,8 +66,8 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    vLLM before 0.27. From 0.27 on the CPU tier is a file in /dev/shm. The allocator of an NPU was not looked at, so
-    nothing is said there.
+    vLLM before <since cpu-tier-is-a-file>. From <since cpu-tier-is-a-file> on the CPU tier is a file in /dev/shm.
+    The allocator of an NPU was not looked at, so nothing is said there.
 
     ## Sources
 

@@ -33,7 +33,8 @@ MLA 模型由处理器决定:没有 AMX 时写什么都是 16,有 AMX 时必须�
 
 ## 适用版本
 
-vllm-ascend 的所有版本;DeepSeek-V4 的规则自 0.21.0rc1 起。CPU 上的 vLLM 所有版本;MLA 自 0.29.0 起。
+vllm-ascend 的所有版本;DeepSeek-V4 的规则自 <since deepseek-v4-blocks> 起。CPU 上的 vLLM 所有版本;
+MLA 自 <since cpu-mla-amx> 起。
 
 ## 来源
 
@@ -79,7 +80,8 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend; the rule for DeepSeek-V4 from 0.21.0rc1 on. All of vLLM on CPUs; MLA from 0.29.0 on.
+    All of vllm-ascend; the rule for DeepSeek-V4 from <since deepseek-v4-blocks> on. All of vLLM on CPUs; MLA from
+    <since cpu-mla-amx> on.
 
     ## Sources
 

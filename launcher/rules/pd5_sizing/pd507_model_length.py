@@ -28,7 +28,7 @@ max_num_batched_tokens 大于 max_num_seqs × max_model_len;long_prefill_token_t
 
 ## 适用版本
 
-所有版本;草稿占位一项到 vLLM 0.27 为止。
+所有版本;草稿占位一项到 vLLM <before drafts-take-no-tokens> 为止。
 
 ## 来源
 
@@ -68,7 +68,7 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; the part on drafts up to vLLM 0.27.
+    All; the part on drafts up to vLLM <before drafts-take-no-tokens>.
 
     ## Sources
 

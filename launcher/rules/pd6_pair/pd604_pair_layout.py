@@ -32,7 +32,7 @@ NixlConnector 的 `enable_cross_layers_blocks`),还有共用 KV 池时的前缀�
 
 ## 适用版本
 
-所有版本;MooncakeConnectorV1 自 vllm-ascend 0.23.0rc1 起允许互相整除的 block size。
+所有版本;MooncakeConnectorV1 自 vllm-ascend <since blocks-divide> 起允许互相整除的 block size。
 
 ## 来源
 
@@ -87,7 +87,8 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; MooncakeConnectorV1 pairs block sizes of which one divides the other from vllm-ascend 0.23.0rc1 on.
+    All; MooncakeConnectorV1 pairs block sizes of which one divides the other from vllm-ascend <since blocks-divide>
+    on.
 
     ## Sources
 

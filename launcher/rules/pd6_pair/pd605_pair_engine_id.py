@@ -22,7 +22,7 @@ ZH = """
 
 ## 适用版本
 
-所有版本;vllm-ascend 0.12 之前为 error。
+所有版本;vllm-ascend <since engine-id-suffix> 之前为 error。
 
 ## 来源
 
@@ -72,7 +72,7 @@ def pair_engine_id(deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; an error before vllm-ascend 0.12.
+    All; an error before vllm-ascend <since engine-id-suffix>.
 
     ## Sources
 

@@ -39,7 +39,7 @@ ZH = """
 
 ## 适用版本
 
-随版本不同:例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 0.24.0rc1 起被拒绝。
+随版本不同:例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 <since fused-mc2-two-values> 起被拒绝。
 
 ## 来源
 
@@ -82,7 +82,7 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    Differs: `VLLM_ASCEND_ENABLE_FUSED_MC2=2`, for example, is refused from 0.24.0rc1 on.
+    Differs: `VLLM_ASCEND_ENABLE_FUSED_MC2=2`, for example, is refused from <since fused-mc2-two-values> on.
 
     ## Sources
 

@@ -29,7 +29,8 @@ ZH = """
 
 ## 适用版本
 
-可扩展段从 vLLM 0.21.0 起被拒绝(启用 cumem 分配器或睡眠模式除外);其余适用于表中所有 vllm-ascend 版本。
+可扩展段从 vLLM <since expandable-segments-refused> 起被拒绝(启用 cumem 分配器或睡眠模式除外);
+其余适用于表中所有 vllm-ascend 版本。
 没有任何版本还读取 `VLLM_USE_V1`(见 PD705)。
 
 ## 来源
@@ -71,8 +72,9 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    Expandable segments are refused from vLLM 0.21.0 on, unless the cumem allocator or sleep mode is on; the rest holds
-    for every vllm-ascend in the tables. No release in them reads `VLLM_USE_V1` (PD705).
+    Expandable segments are refused from vLLM <since expandable-segments-refused> on, unless the cumem allocator or
+    sleep mode is on; the rest holds for every vllm-ascend in the tables. No release in them reads `VLLM_USE_V1`
+    (PD705).
 
     ## Sources
 
