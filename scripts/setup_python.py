@@ -35,7 +35,17 @@ def install(base: pathlib.Path, packages: pathlib.Path, release: str, pins: path
         SetupError: its wheel cannot be had.
     """
     python = base.parents[2] / "bin" / "python"
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "--target", packages]
+    pip: list[str | pathlib.Path] = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "-q",
+        "--no-deps",
+        "--target",
+        packages,
+    ]
     run(f"what vLLM {release} needs", *pip, "-r", pins)
     scripts = pathlib.Path(__file__).resolve().parent
     fetch = f"import sys; sys.path[:0] = {[str(scripts), str(scripts.parent)]!r}; import release_archives as r; "

@@ -11,7 +11,7 @@ from pathlib import Path
 from pd_launch.launcher.builds.build import Build, BuildError, build_of, read_build
 from pd_launch.launcher.builds.find import PACKAGES
 
-_PYTHON = re.compile(r"(/[^\s\"']*/(?:python|pypy)[\w.]*)")
+_WORD = re.compile(r"[^\s\"'!]+")
 _HEAD = 1024
 
 
@@ -57,8 +57,9 @@ def _python_of(program: str) -> Path | None:
     lines = head.splitlines()[:3]
     if not lines or not lines[0].startswith("#!"):
         return None
-    match = _PYTHON.search("\n".join(lines if lines[0].endswith("/sh") else lines[:1]))
-    return Path(match[1]) if match else None
+    words = _WORD.findall("\n".join(lines if lines[0].endswith("/sh") else lines[:1]))
+    paths = [Path(word) for word in words if word.startswith("/")]
+    return next((path for path in paths if path.name.startswith(("python", "pypy"))), None)
 
 
 def _is_running(python: Path) -> bool:

@@ -68,8 +68,10 @@ class Module:
 
     def _find(self, name: str, depth: int) -> tuple[ast.AST, Module] | None:
         found = self.names.get(name)
-        if found is None or depth > 12:
+        if depth > 12:
             return None
+        if found is None:
+            return self._find_in_stars(name, depth)
         if isinstance(found, ast.Import):
             return None
         if isinstance(found, ast.ImportFrom):
@@ -77,6 +79,16 @@ class Module:
             module = self.package.module(self._absolute(found))
             return module._find(origin, depth + 1) if module else None
         return found, self
+
+    def _find_in_stars(self, name: str, depth: int) -> tuple[ast.AST, Module] | None:
+        """Look for a name in the modules of the package from which everything is imported; the last of them counts."""
+        stars = [s for s in self.tree.body if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+        for statement in reversed(stars if not name.startswith("_") else ()):
+            module = self.package.module(self._absolute(statement))
+            found = module._find(name, depth + 1) if module is not None and module is not self else None
+            if found is not None:
+                return found
+        return None
 
     def _absolute(self, statement: ast.ImportFrom) -> str:
         if not statement.level:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.docker import add_mount
-from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, run_inside
 from pd_launch.launcher.sources.interpolate import split_words, substitute
-from pd_launch.launcher.sources.wrapped import scripts_of
+from pd_launch.launcher.sources.mounted import Around
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
 
@@ -21,10 +21,23 @@ def read_compose(tree: Node, path: str, found: Found) -> None:
     services = tree.get("services")
     for name, service in services.items() if services else ():
         if isinstance(service.value, dict):
-            _service(name, service, path, found)
+            _service(name, service, _configs(tree, service), path, found)
 
 
-def _service(name: str, service: Node, path: str, found: Found) -> None:
+def _configs(tree: Node, service: Node) -> dict[str, Text]:
+    """Return the files that a service gets from ``configs`` whose content stands in the file, by path."""
+    files: dict[str, Text] = {}
+    listed = service.get("configs")
+    for entry in listed.elements() if listed else ():
+        name, target = entry.get("source") or entry, entry.get("target")
+        content = tree.get("configs", name.value, "content") if isinstance(name.value, str) else None
+        text = interpolated(content) if content is not None else None
+        if text is not None:
+            files[str(target.value) if target is not None else f"/{name.value}"] = text
+    return files
+
+
+def _service(name: str, service: Node, files: dict[str, Text], path: str, found: Found) -> None:
     container = _container(name, service)
     env = _environment(service.get("environment"))
     entrypoint = _words(service.get("entrypoint"), found)
@@ -42,8 +55,8 @@ def _service(name: str, service: Node, path: str, found: Found) -> None:
 
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):
-        for script in scripts_of(words):
-            found.nested.append(Nested(script, finish, env))
+        folder = _scalar(service.get("working_dir"))
+        run_inside(words, Around(files, (folder.string() if folder else None) or "/", env), finish, found)
 
 
 def side_of(*names: str) -> Side | None:

@@ -11,10 +11,19 @@ from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.shell import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_words import Scope
-from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, is_remote, scripts_inside, unwrap
+from pd_launch.launcher.sources.wrapped import (
+    SHELLS,
+    carried,
+    engine_words,
+    is_remote,
+    scripts_inside,
+    scripts_of,
+    unwrap,
+)
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
@@ -35,11 +44,18 @@ class Nested(NamedTuple):
     text: Text
     finish: Finish
     env: Mapping[str, EnvVar] = MappingProxyType({})
+    around: Around = NOTHING
+    positional: Mapping[int, Text] = MappingProxyType({})
 
     def scope(self) -> Scope:
         """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
-        hole = self.text.stand_in(HOLE)
-        return Scope(Journal({name: variable.value.text or hole for name, variable in self.env.items()}))
+        return Scope(Journal(texts_of(self.env, self.text)), positional=dict(self.positional))
+
+
+def texts_of(env: Mapping[str, EnvVar], place: Text) -> dict[str, Text | list[Text]]:
+    """Return variables as a script at ``place`` has them."""
+    hole = place.stand_in(HOLE)
+    return {name: variable.value.text or hole for name, variable in env.items()}
 
 
 class Followed(NamedTuple):
@@ -57,6 +73,12 @@ class Found:
     proxies: list[Proxy] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     nested: list[Nested] = field(default_factory=list)
+    maps: dict[str, Node] = field(default_factory=dict)
+    """The data of ConfigMaps by name."""
+    offered: list[Offered] = field(default_factory=list)
+    """Scripts of ConfigMaps, which are read alone where no container runs them."""
+    run: set[Place] = field(default_factory=set)
+    """Where the scripts begin that containers run as files."""
     containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
     idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
     """Containers that are started without an engine, with the scripts that their command names."""
@@ -72,6 +94,15 @@ class Found:
             if fault not in self.said:
                 self.said.add(fault)
                 self.faults.append(fault)
+
+
+def run_inside(words: Sequence[Text], around: Around, finish: Finish, found: Found) -> None:
+    """Add the scripts that a container's command runs, written in it or found there as files, to what is to be read."""
+    run = around.run_by(words)
+    if run is not None:
+        found.run.add(place_of(run.script))
+        found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
+    found.nested += [Nested(script, finish, around.env, around) for script in scripts_of(words)]
 
 
 def keep(_: NodeLaunch) -> None:
@@ -249,6 +280,15 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
         return words
     made = [first.stand_in(word) for word in ("vllm", "serve")]
     return [*made, *words]
+
+
+def as_file(command: Command, run: Run, around: Around) -> Scope:
+    """Return the scope of a script that ``command`` runs as a file of its container."""
+    given = surroundings(command)
+    inherited: Mapping[str, Text | list[Text]] = given.variables if given is not None else {}
+    exported = given.exported if given is not None else Journal()
+    variables = {**texts_of(around.env, run.script), **inherited}
+    return Scope(Journal(variables), exported, positional=dict(run.positional))
 
 
 def surroundings(command: Command) -> Scope | None:

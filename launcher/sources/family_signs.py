@@ -148,8 +148,8 @@ def _words_of(source: SourceFile) -> list[Sign]:
     named = installs(source)
     named = [install for install in named if install.ascend] or named  # it is installed over a vLLM
     for install in named[:1]:
-        text = source.text[install.start : install.end]
-        found.append(Sign(install.ascend, AROUND, text, source.origin(install.start, install.end)))
+        place = source.origin(install.start, install.end)
+        found.append(Sign(install.ascend, AROUND, install.text, place))
     return found
 
 

@@ -38,7 +38,7 @@ def image_name(text: str) -> ImageName:
     if ascend is not None:
         match = _TAG.fullmatch(tag)
         return ImageName(ascend, match["version"] if match else None, True)
-    return ImageName(_family(name, parts))
+    return ImageName(_family(f"{name}:{tag.lower()}", parts))
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -6,8 +6,8 @@ Only an exact pin names a release; a variable does where the file sets it once, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pd_launch.launcher.sources.image_names import image_name
@@ -40,20 +40,33 @@ class Install:
     version: str | None
     start: int
     end: int
+    text: str
     image: bool = False
     """Whether it names an image to run in, not one to build on or a package."""
     own: bool = False
     """Whether it is installed for the one command that it is an option of, as by ``uv run --with``."""
+    line: int = 1
+
+
+class CommandLine(SourceFile):
+    """The command behind ``--``: it has no lines to show, as each word is a text of its own."""
+
+    def __init__(self, path: str, words: Sequence[str]) -> None:
+        super().__init__(path, "")
+        self.words = words
 
 
 @per_file
 def installs(source: SourceFile) -> list[Install]:
     """Return what the lines of a file install, in their order."""
+    if isinstance(source, CommandLine):
+        source = SourceFile(source.path, " ".join(source.words))
     if "vllm" not in source.text:
         return []
     found = [*islice(_packages(source), MAX_INSTALLS), *islice(_images(source, _FROM, False), MAX_INSTALLS)]
     found += islice(_images(source, _RUNS_IMAGE, True), MAX_INSTALLS)
-    return sorted(found, key=lambda install: install.start)
+    ordered = sorted(found, key=lambda install: install.start)
+    return [replace(install, line=source.place(install.start)[0]) for install in ordered]
 
 
 def _packages(source: SourceFile) -> Iterator[Install]:
@@ -66,7 +79,7 @@ def _packages(source: SourceFile) -> Iterator[Install]:
             continue
         version = _version(source, match["version"]) if pinned else None
         own = _is_of_its_command(text, match)
-        yield Install(match["name"] != "vllm", version, match.start(), match.end(), own=own)
+        yield Install(match["name"] != "vllm", version, match.start(), match.end(), match.group(), own=own)
 
 
 def _is_installed(text: str, match: re.Match[str], pinned: bool) -> bool:
@@ -114,4 +127,4 @@ def _images(source: SourceFile, pattern: re.Pattern[str], runs: bool) -> Iterato
             written = written.replace(variable, _version(source, variable) or "$")
         named = image_name(written)
         if named.ascend is not None and not is_comment(source.text, match.start()):
-            yield Install(named.ascend, named.version, match.start("image"), match.end("image"), runs)
+            yield Install(named.ascend, named.version, *match.span("image"), match["image"], runs)

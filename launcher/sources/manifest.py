@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine, keep
+from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, run_inside
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
+from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
@@ -21,6 +21,7 @@ MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+NO_MAPS: Mapping[str, Node] = {}
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
 
@@ -42,11 +43,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         _inference_service(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
         read_booster(tree, path, found, _environment)
-    if kind is not None and kind.value == "ConfigMap":
-        data = tree.get("data")
-        for name, text in data.items() if data else ():
-            if text.text is not None and (name.endswith(".sh") or ("." not in name and STARTS.search(text.text.value))):
-                found.nested.append(Nested(text.text, keep))
+    found.offered += offered(tree)
 
 
 def _inference_service(tree: Node, path: str, found: Found) -> None:
@@ -112,7 +109,7 @@ def _names(node: Node) -> list[str]:
 
 def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
     facts = _facts(pod, container)
-    env = _environment(container)
+    env = _environment(container, found.maps)
 
     def lookup(name: str) -> str | None:
         variable = env.get(name)
@@ -134,8 +131,13 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
 
     words = image_engine(words, facts.image, bool(command))
     if not add_engine(words, "manifest", label, facts.origin, found, finish):
-        for script in scripts_of(words):
-            found.nested.append(Nested(script, finish, {**_injected(container), **env}))
+        folder = container.get("workingDir")
+        around = Around(
+            mounted_files(pod, container, found.maps),
+            folder.value if folder is not None and isinstance(folder.value, str) else "/",
+            {**_injected(container), **env},
+        )
+        run_inside(words, around, finish, found)
 
 
 def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
@@ -188,19 +190,40 @@ def _words(node: Node | None, lookup: object) -> list[Text]:
     return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
 
 
-def _environment(container: Node) -> dict[str, EnvVar]:
-    env: dict[str, EnvVar] = {}
+def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
+    """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
+    env = _from_maps(container, maps)
     for entry in _entries(container):
         name = entry.get("name")
         if name is None or not isinstance(name.value, str):
             continue
-        value = entry.get("value")
+        value = entry.get("value") or _from_key(entry, maps)
         if value is not None and value.text is not None:
             node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
         env[name.value] = EnvVar(name.value, node, "manifest")
     return env
+
+
+def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
+    """Return the variables that ``envFrom`` takes from ConfigMaps that are known."""
+    env: dict[str, EnvVar] = {}
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named, prefix = entry.get("configMapRef", "name"), entry.get("prefix")
+        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+        for key, value in data.items() if data is not None else ():
+            if value.text is not None:
+                name = f"{prefix.value if prefix is not None else ''}{key}"
+                env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
+    return env
+
+
+def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:
+    named, key = entry.get("valueFrom", "configMapKeyRef", "name"), entry.get("valueFrom", "configMapKeyRef", "key")
+    data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+    return data.get(str(key.value)) if data is not None and key is not None else None
 
 
 def _facts(pod: Node, container: Node) -> Container:
@@ -227,8 +250,7 @@ def _facts(pod: Node, container: Node) -> Container:
 
 
 def _mounts(pod: Node, container: Node, facts: Container) -> None:
-    listed = pod.get("volumes")
-    volumes = {v.get("name").value: v for v in (listed.elements() if listed else ()) if v.get("name")}  # type: ignore[union-attr]
+    volumes = named_volumes(pod)
     mounts = container.get("volumeMounts")
     for mount in mounts.elements() if mounts else ():
         target, name = mount.get("mountPath"), mount.get("name")

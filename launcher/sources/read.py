@@ -6,7 +6,7 @@ The reader of a form is imported when the form is met: most calls have one, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -15,17 +15,22 @@ from typing import Any
 from pd_launch.launcher import budget
 from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.sources.elsewhere import Elsewhere
 from pd_launch.launcher.sources.engines import (
     Finish,
     Followed,
     Found,
+    Nested,
+    as_file,
     inside,
     into_containers,
     keep,
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.installs import CommandLine
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
+from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
@@ -117,12 +122,16 @@ class _Call:
         self.deployments: list[Deployment] = []
         self.together = _Group()
         self.effort = Effort()
+        together = [] if inputs.separate else [s for s in inputs.unique() if not self.is_large(s)]
+        self.elsewhere = Elsewhere(together)
         self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
         for source in files if part is None else files[part.start : part.stop]:
             self.within_budget(source)
+        self.together.found.offered += self.elsewhere.left()
+        self.nested(self.together.found)
         if self.inputs.command:
             self.given_command(self.inputs.command)
         self.online_dp()
@@ -150,8 +159,12 @@ class _Call:
         if self.inputs.separate:
             self.deployments.append(self.deployment(group))
 
+    def is_large(self, source: SourceFile) -> bool:
+        """Whether a file is not read as it is too large."""
+        return source.path in self.inputs.large or _is_large(source, self.inputs.max_size)
+
     def file(self, source: SourceFile) -> None:
-        if source.path in self.inputs.large or _is_large(source, self.inputs.max_size):
+        if self.is_large(source):
             size = human_size(self.inputs.max_size)
             limit, limit_zh = f"larger than {size}", f"大于 {size}"
             self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LARGER))
@@ -201,8 +214,11 @@ class _Call:
             return True
         own = _Group(sources={source.path: source})
         own.found.faults += faults
+        self.elsewhere.add_maps(source, own.found)
         whole = self.known_form(documents, source, own.found)
+        self.elsewhere.hold_back(source, own.found)
         self.nested(own.found)
+        own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
         if whole or len(sides) == 2 or self.inputs.separate:
@@ -219,6 +235,7 @@ class _Call:
         from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
 
         whole = False
+        found.maps.update(named for tree in documents for named in config_maps(tree))
         for tree in documents:
             if is_compose(tree):
                 found.forms.add("compose")
@@ -239,17 +256,30 @@ class _Call:
 
     def nested(self, found: Found, depth: int = 1) -> None:
         """Read the scripts that other forms hold; what they start is completed by the form."""
+        self.waiting(found, depth)
+        alone, found.offered = found.offered, []
+        found.nested += [Nested(item.script, keep) for item in alone if place_of(item.script) not in found.run]
+        self.waiting(found, depth)
+
+    def waiting(self, found: Found, depth: int) -> None:
+        """Read the scripts that wait in ``found``, and those that they hold in turn."""
         while found.nested and depth <= MAX_NESTED:
             waiting, found.nested = found.nested, []
             for nested in waiting:
-                self.script(nested.text, found, nested.scope(), nested.finish, depth)
+                self.script(nested.text, found, nested.scope(), nested.finish, depth, nested.around)
             depth += 1
         for nested in found.nested[:1]:
             found.add_faults([_too_deep(nested.text.origin(0, 1))])
         found.nested = []
 
     def script(
-        self, text: Text, found: Found, scope: Scope | None = None, finish: Finish = keep, depth: int = 0
+        self,
+        text: Text,
+        found: Found,
+        scope: Scope | None = None,
+        finish: Finish = keep,
+        depth: int = 0,
+        around: Around = NOTHING,
     ) -> None:
         if self.effort.again(text) and self.effort.repeats >= MAX_STEPS and word_matters(text.value):
             found.add_faults([_read_often(text.origin(0, 1))])
@@ -263,15 +293,24 @@ class _Call:
             if command.body is not None and _opens_like_yaml(command.body.value):
                 self.written_yaml(command.body, found)
                 continue
-            for inner in scripts_inside(command):
+            for inner, given in self.inner(command, around, found):
                 if depth >= MAX_NESTED and word_matters(inner.value):
                     found.add_faults([_too_deep(inner.origin(0, 1))])
                 if depth >= MAX_NESTED:
                     continue
-                self.script(inner, found, surroundings(command), inside(command, finish), depth + 1)
+                self.script(inner, found, given, inside(command, finish), depth + 1, around)
         if depth == 0:
             self.nested(found)
             self.profiles(found)
+
+    def inner(self, command: Command, around: Around, found: Found) -> Iterator[tuple[Text, Scope | None]]:
+        """Iterate over the scripts that a command runs: written in it, or a file of its container."""
+        run = around.run_by(command.words)
+        if run is not None:
+            found.run.add(place_of(run.script))
+            yield run.script, as_file(command, run, around)
+        for script in scripts_inside(command):
+            yield script, surroundings(command)
 
     def written_yaml(self, body: Text, found: Found) -> None:
         """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
@@ -353,7 +392,7 @@ class _Call:
                 self.script(inner, found)
         self.nested(found)
         self.profiles(found)
-        self.together.sources[COMMAND_LINE] = SourceFile(COMMAND_LINE, "")  # no lines to show: each word is its own
+        self.together.sources[COMMAND_LINE] = CommandLine(COMMAND_LINE, words)
 
     def deployment(self, group: _Group) -> Deployment:
         found = group.found

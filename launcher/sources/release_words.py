@@ -1,7 +1,7 @@
 """What an input itself says of an engine's release: comments for pd-launch, the engine's image, lines that install it.
 
-A word holds for its engine: of several in one file, the nearest above the engine counts, and the first of the file
-where none stands above.
+A word holds for its engine: of several in one file, the nearest above the engine counts, and the first where none
+stands above. Of a YAML file that is asked of the engine's own document first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ _TARGET = re.compile(
 )
 _WORDS = ("ignore", "target")
 _EXAMPLE = "# pd-launch: target vllm==0.32.0"
-_YAML_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,9 @@ def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mentio
         sources: the files of its deployment by path.
     """
     at = places(node, sources)
-    found = [_of_comment(place.source, place.last) for place in at]
+    found = [_of_comment(place.source, place.last, place.within) for place in at]
+    if not any(found):
+        found = [_of_comment(place.source, place.last) for place in at]
     found += [_of_container(node), *(_of_text(place, True) for place in at)]
     found += [_of_text(place, False) for place in at]
     return [mention for mention in found if mention is not None]
@@ -148,8 +149,9 @@ def _nearest(found: Sequence[Placed], line_of: Callable[[Placed], int], line: in
     return above[-1] if above else found[0] if found else None
 
 
-def _of_comment(source: SourceFile, line: int) -> Mention | None:
+def _of_comment(source: SourceFile, line: int, within: range | None = None) -> Mention | None:
     read = [comment for comment in _comments(source) if comment.mention is not None]
+    read = read if within is None else [comment for comment in read if comment.line in within]
     found = _nearest(read, lambda comment: comment.line, line)
     return found.mention if found else None
 
@@ -166,32 +168,20 @@ def _of_container(node: NodeLaunch) -> Mention | None:
 def _of_text(place: Place, image: bool) -> Mention | None:
     """Return what the lines of a file install, or which image they run in; vllm-ascend's vLLM is not the release."""
     source = place.source
-    found = [install for install in _of_document(place) if install.image is image and _holds(install, place)]
+    found = [install for install in installs(source) if install.image is image and _holds(install, place)]
     found = [install for install in found if install.ascend] or found
     pinned = [install for install in found if install.version is not None] or found
-    install = _nearest(pinned, lambda install: source.place(install.start)[0], place.last)
+    install = _nearest(pinned, lambda install: install.line, place.last)
     if install is None:
         return None
     by: Literal["image", "requirement"] = "image" if image else "requirement"
-    origin, text = source.origin(install.start, install.end), source.text[install.start : install.end]
-    return Mention(_release(install.ascend, install.version, by), by, origin, text, install.ascend)
+    origin = source.origin(install.start, install.end)
+    return Mention(_release(install.ascend, install.version, by), by, origin, install.text, install.ascend)
 
 
 def _holds(install: Install, place: Place) -> bool:
-    """Whether an install is one for an engine: what one command alone is given is none for others."""
-    return not install.own or place.first <= place.source.place(install.start)[0] <= place.last
-
-
-def _of_document(place: Place) -> list[Install]:
-    """Return the installs of a file, of several documents of YAML those of the engine's."""
-    source, line = place.source, place.last
-    found = installs(source)
-    if not found or not source.path.endswith((".yaml", ".yml")):
-        return found
-    at = source.starts[min(line, len(source.starts)) - 1]
-    start = source.text.rfind("\n---", 0, at) + 1
-    end = _YAML_DOCUMENT.search(source.text, max(at, start + 3))
-    return [install for install in found if start <= install.start < (end.start() if end else len(source.text))]
+    """Whether an install is one for an engine: not another document's, and none that another command alone is given."""
+    return install.line in place.within and (not install.own or place.first <= install.line <= place.last)
 
 
 def _release(ascend: bool | None, version: str | None, by: Literal["image", "requirement"]) -> Target | None:

@@ -142,12 +142,24 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         return [joined(rest[1:])]
     if not rest or rest[0].value.rpartition("/")[2] not in SHELLS:
         return []
+    at, runs = _behind_options(rest)
+    return rest[at : at + 1] if runs else []
+
+
+def shell_operands(words: Sequence[Text]) -> list[Text]:
+    """Return the script file that a shell runs, and its arguments; nothing behind ``-c``."""
+    at, runs = _behind_options(words)
+    return [] if runs else list(words[at:])
+
+
+def _behind_options(words: Sequence[Text]) -> tuple[int, bool]:
+    """Return where the options of a shell end, and whether it takes a script as a word."""
     at, runs = 1, False
-    while at < len(rest) and rest[at].value.startswith(("-", "+")):
-        option = rest[at].value
+    while at < len(words) and words[at].value.startswith(("-", "+")):
+        option = words[at].value
         at += 2 if _WITH_VALUE.fullmatch(option) else 1
         runs = runs or _RUNS.fullmatch(option) is not None
-    return rest[at : at + 1] if runs else []
+    return at, runs
 
 
 def is_remote(values: Sequence[str]) -> bool:

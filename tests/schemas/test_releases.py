@@ -17,6 +17,7 @@ from pd_launch.schemas.releases import vllm_tables
 from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, VLLM_CONNECTORS
 from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.releases.switches import paired
 from pd_launch.schemas.releases.vllm_tables import Spec, Table, ascend_table, vllm_table
 from pd_launch.schemas.target import ascend_target, vllm_target
 
@@ -32,7 +33,7 @@ KINDS = {
     "json": ("loads", "_parse_type"),
     "json-or-text": "union_dict_and_str",
     "config": "parse_dataclass",
-    "any": ("<lambda>", "type"),
+    "any": ("<lambda>", "type", "parse_reasoning_parser"),
     "word": "<lambda>",
 }
 
@@ -193,21 +194,21 @@ def installed() -> Table:
 
 @pytest.fixture(scope="module")
 def actions() -> dict[str, argparse.Action]:
+    from vllm.entrypoints.cli import serve  # the module that makes the parser has moved three times
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    try:
-        from vllm.entrypoints.launchers.cli_args import make_arg_parser
-    except ImportError:
-        from vllm.entrypoints.openai.cli_args import make_arg_parser
-    parser: Any = make_arg_parser(FlexibleArgumentParser())
-    return {name: action for action in parser._actions for name in action.option_strings if action.dest != "help"}
+    parser: Any = serve.make_arg_parser(FlexibleArgumentParser())
+    return {name: action for name, action in parser._option_string_actions.items() if action.dest != "help"}
 
 
 @pytest.mark.engine
 def test_the_parser_has_the_same_names(installed: Table, actions: dict[str, argparse.Action]) -> None:
     flags = installed.flags
     ours = {f"--{name}" for name in flags} | set(installed.shorts)
-    ours |= {f"--no-{name}" for name, spec in flags.items() if spec.kind == "bool"}
+    switches = [name for name, spec in flags.items() if spec.kind == "bool"]
+    ours |= {f"--no-{name}" for name in switches}
+    if installed.pairs_switches:
+        ours |= {f"--{other}" for other in map(paired, switches) if other is not None}
     assert ours == set(actions)
 
 

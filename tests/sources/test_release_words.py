@@ -6,7 +6,7 @@ import pytest
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.image_names import image_name
-from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.release_words import Mention, first_target, mentions, target_comment
 from pd_launch.schemas.target import parse_target
 
@@ -51,6 +51,8 @@ def target_of(text: str, name: str = "a.sh") -> str:
         ("registry/npu/vllm:v0.23.0", True, None),
         ("my.registry/team/vllm-serving:1.4.2", None, None),
         ("aibrix/runtime:v0.4.1", None, None),
+        ("ghcr.io/volcano-sh/kthena-engine:vllm-ascend_v0.10.1rc1_mooncake_v0.3.6", True, None),
+        ("team/engine:1.2-cu128", False, None),
         ("\ue000:v0.32.0", None, None),
         ("", None, None),
     ],
@@ -105,6 +107,31 @@ def test_a_comment_in_a_script_of_a_manifest() -> None:
         "  b.sh: |\n    # pd-launch: target vllm==0.31.0\n    vllm serve b\n"
     )
     assert [str(first_target(found)) for found in said(text, "c.yaml")] == ["vLLM 0.30.0", "vLLM 0.31.0"]
+
+
+def test_a_script_in_one_document_and_its_pod_in_another() -> None:
+    """Its own document counts first, then its pod's, then the rest of the file."""
+    script = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  a.sh: |\n    vllm serve m\n"
+    pod = (
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: a\n    command: [sh, /s/a.sh]\n"
+        "    volumeMounts: [{name: s, mountPath: /s}]\n  volumes: [{name: s, configMap: {name: s}}]\n"
+    )
+    other = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: b\n    command: [vllm, serve, b]\n"
+    first, mine, its = (f"# pd-launch: target vllm==0.{minor}.0\n" for minor in (30, 31, 32))
+    for text, wanted in (
+        (f"{first}{other}---\n{script}---\n{pod}{mine}", ["0.31.0", "0.30.0"]),
+        (f"{first}{other}---\n{script}{its}---\n{pod}{mine}", ["0.32.0", "0.30.0"]),
+        (f"{first}{other}---\n{script}---\n{pod}", ["0.30.0", "0.30.0"]),
+        (f"{first}---\n{script}---\n{pod}---\n{other}", ["0.30.0", "0.30.0"]),
+    ):
+        for name in ("m.yaml", "<stdin>"):
+            found = {
+                node.model.value: first_target(mentions(node, d.sources))
+                for d in read_texts({name: text})
+                for node in d.nodes
+                if node.model is not None
+            }
+            assert [str(found["m"]), str(found["b"])] == [f"vLLM {minor}" for minor in wanted]
 
 
 @pytest.mark.parametrize(
@@ -196,6 +223,22 @@ def test_images_that_slurm_and_apptainer_run() -> None:
     """The image stands on the line that starts the engine."""
     assert target_of("srun --container-image=vllm/vllm-openai:v0.32.0 vllm serve m\n") == "vLLM 0.32.0"
     assert target_of("apptainer exec --nv docker://vllm/vllm-openai:v0.31.0 vllm serve m\n") == "vLLM 0.31.0"
+
+
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("uv run --with vllm==0.31.0 vllm serve m", "vLLM 0.31.0"),
+        ("srun --container-image=quay.io/ascend/vllm-ascend:v0.23.0 vllm serve m", "vllm-ascend 0.23.0"),
+        ("docker run vllm/vllm-openai:v0.30.0 --model m", "vLLM 0.30.0"),
+    ],
+)
+def test_the_command_behind_two_dashes(command: str, target: str) -> None:
+    """Its words count, although they stand in no file."""
+    (found,) = read(Inputs([], command=command.split()))
+    words = mentions(found.nodes[0], found.sources)
+    assert str(first_target(words)) == target
+    assert all(mention.text in command for mention in words)
 
 
 def test_comments_go_before_images_and_images_before_what_is_installed() -> None:

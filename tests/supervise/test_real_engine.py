@@ -113,17 +113,12 @@ def test_two_ranks_on_one_node(tmp_path: Path) -> None:
 
 
 READ = """
-import importlib, json, sys
-for name in ("vllm.entrypoints.launchers.cli_args", "vllm.entrypoints.openai.cli_args"):
-    try:
-        module = importlib.import_module(name)
-        break
-    except ModuleNotFoundError:
-        continue
+import json, sys
+from vllm.entrypoints.cli import serve
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 for words in json.load(sys.stdin):
-    args = module.make_arg_parser(FlexibleArgumentParser()).parse_args(words)
-    module.validate_parsed_serve_args(args)
+    args = serve.make_arg_parser(FlexibleArgumentParser()).parse_args(words)
+    serve.validate_parsed_serve_args(args)
     print(args.data_parallel_size, args.data_parallel_rank, args.data_parallel_multi_port_external_lb, args.port)
 """
 

@@ -1,0 +1,2 @@
+# pd-launch: see the guide
+vllm serve /models/m --port 8100

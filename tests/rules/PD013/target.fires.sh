@@ -1,0 +1,3 @@
+# pd-test: line=2
+# pd-launch: target vllm==latest
+vllm serve /models/m --port 8100
