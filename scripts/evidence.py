@@ -61,7 +61,7 @@ class Files:
     def target(self) -> Target:
         """The release as a target."""
         make = vllm_target if self.project == "vllm" else ascend_target
-        return make(self.release, "newest")
+        return make(self.release, "unknown")
 
 
 @contextmanager
@@ -111,8 +111,8 @@ def contradicted(files: Files, known: str) -> dict[str, str]:
     Facts that began after that row are passed over; what ended after it counts as going on.
     """
     make = vllm_target if files.project == "vllm" else ascend_target
-    row = make(known, "newest")
-    found = {}
+    row = make(known, "unknown")
+    found: dict[str, str] = {}
     for fact in all_facts().values():
         began = fact.since is None or fact.holds(row) or Version(fact.since) <= Version(known)
         if fact.project == files.project and began:

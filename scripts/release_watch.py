@@ -51,7 +51,7 @@ def main() -> int:
     projects = [options.project] if options.project else list(get_args(Project))
     try:
         lines = (
-            list(between(options.project, *options.between, not options.no_corpus))
+            list(between(options.project, options.between[0], options.between[1], not options.no_corpus))
             if options.between
             else [line for project in projects for line in watch(project, options.as_of, not options.no_corpus)]
         )
@@ -120,7 +120,7 @@ def _verdicts(
     """Give our own inputs whose verdict differs between two releases; facts are those of the newest row for both."""
     old = built(project, before["release"], known, before["tables"], _under(project, before))
     if before["release"] == known:
-        old = vllm_target(known, "newest") if project == "vllm" else ascend_target(known, "newest")
+        old = vllm_target(known, "unknown") if project == "vllm" else ascend_target(known, "unknown")
     new = built(project, after["release"], known, after["tables"], _under(project, after))
     return other_verdicts(old, new)
 

@@ -33,7 +33,7 @@ EXAMPLES = {"launcher/sources/profile_reasons.py": 2}
 
 
 def target(fact: Fact, release: str):  # type: ignore[no-untyped-def]
-    return (vllm_target if fact.project == "vllm" else ascend_target)(release, "newest")
+    return (vllm_target if fact.project == "vllm" else ascend_target)(release, "unknown")
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.name)

@@ -173,7 +173,7 @@ def test_a_release_of_its_own_tables_judges_our_inputs(monkeypatch: pytest.Monke
     ).join("''")
     release_corpus._verdicts.cache_clear()
     monkeypatch.setattr(release_corpus, "corpus", lambda: iter([("decode.sh", {"decode.sh": text}, None)]))
-    known = release_corpus.ascend_target("0.27.1rc1", "newest")
+    known = release_corpus.ascend_target("0.27.1rc1", "unknown")
     new = release_corpus.built("vllm-ascend", "0.28.0rc1", "0.27.1rc1", table_of("vllm-ascend", "0.28.0rc1"))
     ((name, fresh, _),) = release_corpus.other_verdicts(known, new)
     assert name == "decode.sh" and "PD201" in fresh
