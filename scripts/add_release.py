@@ -88,7 +88,8 @@ def _inserted(text: str, table: str, release: str, line: str) -> str:
 def _review(project: Project, release: str, before: str) -> int:
     """Print what the release changed, by a Python that has the new row; return 1 where facts no longer hold."""
     here = Path(__file__).parent
-    watch: list[str | Path] = [sys.executable, here / "release_watch.py", "--project", project, "--between", before, release]
+    words = ["--project", project, "--between", before, release]
+    watch: list[str | Path] = [sys.executable, here / "release_watch.py", *words]
     subprocess.run(watch, check=False)
     return subprocess.run([sys.executable, here / "reread_evidence.py", project, release], check=False).returncode
 
