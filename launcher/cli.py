@@ -437,7 +437,7 @@ def logs(context: click.Context, /, **options: Any) -> None:
     "--from", "sources", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
 )
 @click.argument("more", nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
-@_option("--output", "-o", metavar="FILE", help="Write the profile there; an existing file is never overwritten.")
+@_option("--output", "-o", metavar="FILE", help="Write the profile there, never over a file; - is standard output.")
 @_option("--name", metavar="NAME", help="Name of the deployment.")
 @_target_option
 @_lang_option
