@@ -9,7 +9,7 @@ from dataclasses import replace
 from pd_launch.launcher.sources.engines import Found, Nested, read_command, with_variables
 from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.python_texts import made
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 

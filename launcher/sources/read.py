@@ -28,8 +28,8 @@ from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
+from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
-from pd_launch.launcher.sources.shell_words import Effort, Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.wrapped import scripts_inside

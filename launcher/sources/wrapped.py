@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.values import HOLE, Text
 

@@ -12,7 +12,8 @@ from pd_launch.launcher.check import Selection, check, run_checks
 from pd_launch.launcher.sources.limits import NOT_FOLLOWED
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell import MAX_COMMANDS, MAX_EXPORTED
-from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_MADE, MAX_TEXT
+from pd_launch.launcher.sources.shell_state import MAX_ITEMS, MAX_MADE
+from pd_launch.launcher.sources.weave import MAX_TEXT
 from pd_launch.launcher.sources.yaml_tree import MAX_NODES
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.values import SourceFile
