@@ -5,7 +5,7 @@ from __future__ import annotations
 from pd_launch.launcher.sources.docker import add_mount
 from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
 from pd_launch.launcher.sources.interpolate import split_words, substitute
-from pd_launch.launcher.sources.wrapped import scripts_of
+from pd_launch.launcher.sources.scripts_given import scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
 

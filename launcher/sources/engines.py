@@ -11,10 +11,11 @@ from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_state import Scope
-from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, is_remote, scripts_inside, unwrap
+from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import HOLE, Node, Origin, Text

@@ -10,7 +10,8 @@ from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
 from pd_launch.launcher.sources.engines import Finish, Found, Nested, add_engine, image_engine, keep
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.launcher.sources.wrapped import STARTS, scripts_of
+from pd_launch.launcher.sources.scripts_given import scripts_of
+from pd_launch.launcher.sources.wrapped import STARTS
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 

@@ -27,12 +27,13 @@ from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
-from pd_launch.launcher.sources.wrapped import scripts_inside
+from pd_launch.launcher.sources.unfollowed import held_back, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
@@ -242,21 +243,44 @@ class _Call:
         script = read_shell(text, scope, self.effort)
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
+        before = len(found.nodes)
+        run = files_run(commands)
         for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
-            if command.body is not None and _opens_like_yaml(command.body.value):
-                self.written_yaml(command.body, found)
+            if self.written(command, found):
                 continue
-            for inner in scripts_inside(command):
+            found.add_faults(list(started_otherwise(command)))
+            for inner in scripts_inside(command, run):
                 if depth >= MAX_NESTED and word_matters(inner.value):
                     found.add_faults([_too_deep(inner.origin(0, 1))])
                 if depth >= MAX_NESTED:
                     continue
                 self.script(inner, found, surroundings(command), inside(command, finish), depth + 1)
+        found.add_faults(list(held_back(script.held, commands, found.nodes[before:])))
         if depth == 0:
             self.nested(found)
             self.profiles(found)
+
+    def written(self, command: Command, found: Found) -> bool:
+        """Read a manifest, a unit or a Python program that a script writes or runs; return whether it was one."""
+        body = command.body
+        if body is None or not word_matters(body.value):
+            return False
+        if _opens_like_yaml(body.value):
+            self.written_yaml(body, found)
+            return True
+        if is_unit(SourceFile("", body.value)):
+            if (source := _in_place(body)) is not None:
+                read_unit(source, found)
+            return True
+        if runs_python(command):
+            from pd_launch.launcher.sources.python_file import read_python
+
+            if (source := _in_place(body)) is not None:
+                read_python(source, found)
+            return source is not None
+        return False
 
     def written_yaml(self, body: Text, found: Found) -> None:
         """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
@@ -414,6 +438,15 @@ def _too_many(node: NodeLaunch) -> Fault:
 def _read_often(origin: Origin) -> Fault:
     limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
     return not_followed(origin, limit, limit_zh, "this script is not read again", "这个脚本不再重复读取")
+
+
+def _in_place(body: Text) -> SourceFile | None:
+    """Return the file with nothing but a here-document in it, at its place; None where the document is not verbatim."""
+    start, end = body.spots[0], body.spots[-1]
+    text = body.source.text
+    if text[start:end] != body.value:
+        return None
+    return SourceFile(body.source.path, re.sub(r"[^\n]", " ", text[:start]) + body.value)
 
 
 def _too_deep(origin: Origin) -> Fault:

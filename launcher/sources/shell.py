@@ -11,7 +11,7 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.limits import not_followed
-from pd_launch.launcher.sources.shell_commands import Commands
+from pd_launch.launcher.sources.shell_feeds import Feeds
 from pd_launch.launcher.sources.shell_model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
 from pd_launch.launcher.sources.shell_parser import ShellUnavailable, held, masked, parser_of_scripts, unread
 from pd_launch.launcher.sources.shell_scan import scan
@@ -40,18 +40,21 @@ def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = N
     script = Script(faults=scan(text))
     runner = Runner(text, script, effort or Effort())
     try:
-        runner.statement(tree.root_node, scope or Scope())
+        scope = scope or Scope()
+        runner.statement(tree.root_node, scope)
+        runner.follow_uncalled(scope)
     except RecursionError:
         runner.cut(runner.place, "nested too deep", "嵌套过深")
     except budget.Spent as spent:
         runner.cut(runner.place or tree.root_node, spent.limit, spent.limit_zh)
+    script.commands += runner.asides
     script.faults += runner.words.cuts
     if tree.root_node.has_error:
         runner.look_behind_errors(tree.root_node)
     return script
 
 
-class Runner(Commands):
+class Runner(Feeds):
     """Follows one script, and looks at what the parser could not read."""
 
     def look_behind_errors(self, root: Any) -> None:

@@ -109,6 +109,8 @@ class Commands(Loops):
                 words += self.words.expand(child, scope)
         if not words:
             return
+        if words[0].value in scope.aliases:  # what it stands for is a piece of a script, with the words behind it
+            words = [words[0].stand_in("eval"), scope.aliases[words[0].value], *words[1:]]
         if words[0].value in scope.functions:
             outer, self.background = self.background, self.background or in_background(node)
             self._call(words, scope, node)

@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.shell_model import (
     MAX_STEPS,
     NO_FLOW,
     Called,
+    Command,
     Script,
     Value,
     same,
@@ -28,7 +29,7 @@ from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.values import HOLE, Text
 
 _SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
-ENGINE = re.compile(r"\bvllm serve\b|entrypoints\.openai\.api_server")
+ENGINE = re.compile(r"\bvllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server")
 _LEAVES = re.compile(r"\b(?:exit|return|die|usage)\b")
 
 
@@ -59,6 +60,9 @@ class Flow:
         self.place: Any = None
         """Where following is, for what ends it from far below."""
         self.cut_at: set[str] = set()
+        self.held_at: set[int] = set()
+        self.asides: list[Command] = []
+        """What is started inside of words and redirections: ``$(…)``, ``<(…)``."""
 
     @property
     def full(self) -> bool:
@@ -81,6 +85,12 @@ class Flow:
         """Say that a loop or a function is not followed again."""
         limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
         self.cut(node, limit, limit_zh, "they are not followed again from here on", "从这里起不再重复跟踪")
+
+    def _hold(self, start: int, end: int) -> None:
+        """Take in a value that speaks of an engine."""
+        if self.engines.within(start, end) and start not in self.held_at:
+            self.held_at.add(start)
+            self.script.held.append(self.base.part(start, end))
 
     def matters(self, node: Any) -> bool:
         """Whether a part of the script can start an engine or set a variable."""

@@ -39,6 +39,10 @@ class Command:
     """The here-document that it is given."""
     target: str = ""
     """The file that its output goes to."""
+    prints: Text | None = None
+    """What it prints, where that is known and speaks of an engine."""
+    unread: Text | None = None
+    """What it is given to read, where that speaks of an engine and is not known as it will be read."""
     branches: tuple[tuple[int, int], ...] = ()
     """The branches of conditions that lead to it: where the condition stands, and which branch."""
     foreground: bool = False
@@ -52,6 +56,8 @@ class Script:
     """What a script would run, in order, and what is wrong with its text."""
 
     commands: list[Command] = field(default_factory=list)
+    held: list[Text] = field(default_factory=list)
+    """Values and here-documents that speak of an engine: the script may run them in ways that are not followed."""
     faults: list[Fault] = field(default_factory=list)
 
 

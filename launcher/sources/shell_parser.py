@@ -12,6 +12,8 @@ from pd_launch.schemas.values import Origin, SourceFile
 
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
+_MOST_WORDS = 50
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
@@ -38,13 +40,35 @@ def parser_of_scripts() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+def _without_false_ends(text: str) -> str:
+    """Mask lines of here-documents that only begin with the word at their end: the parser would end them there."""
+    words = {match["word"] for match in _HEREDOC.finditer(text)}
+    if not words or len(words) > _MOST_WORDS:
+        return text
+    begins = re.compile(rf"(?m)^(\t*)({'|'.join(map(re.escape, words))})(?=[^\n])")
+    if not begins.search(text):
+        return text
+    lines = {word: [m.start() for m in re.finditer(rf"(?m)^\t*{re.escape(word)}$", text)] for word in words}
+    parts, at = [], 0
+    for start in _HEREDOC.finditer(text):
+        ends = lines[start["word"]]
+        first, next_end = text.find("\n", start.end()), bisect_right(ends, start.end())
+        if start.start() < at or first < 0 or next_end == len(ends):
+            continue  # inside the one before, or without an end
+        end = ends[next_end]
+        body = begins.sub(lambda match: match[1] + "~" * len(match[2]), text[first:end])
+        parts += [text[at:first], body]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
 def masked(text: str) -> str:
     """Return a text of the same length with plain words where the parser would see something else.
 
     The words' own characters are taken from the file.
     """
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
-    text = _STUCK.sub("::", text)
+    text = _STUCK.sub("::", _without_false_ends(text))
     return _TORN.sub(lambda match: match[1] + "__", text)
 
 

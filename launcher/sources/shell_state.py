@@ -23,6 +23,7 @@ class Scope:
     exported: Journal[bool] = field(default_factory=Journal)
     positional: dict[int, Text] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[str, Text] = field(default_factory=dict)
     names: dict[str, Text] = field(default_factory=dict)
     """Where a variable was assigned last: its name there."""
     export_all: bool = False

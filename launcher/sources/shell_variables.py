@@ -59,11 +59,13 @@ class Variables(Flow):
     def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
         target = node.children[0] if node.children else None
         if target is None or target.type != "variable_name":
+            self._hold(*self.words.span(node))
             return "", None
         name = self.words.raw(target)
         written = self.base.part(*self.words.span(target))
         scope.names[name] = written.quoted("word", written.spots[0])
         append = any(child.type == "+=" for child in node.children)
+        self._hold(*self.words.span(node))
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
         if right is not None and right.type == "array":
@@ -126,13 +128,32 @@ class Variables(Flow):
             for word in rest[1:2] if name == "printf" else rest:
                 if word.isidentifier():
                     scope.variables[word] = self._hole(node)
-            array = self._read_array(words, scope, node, inline)
-            if array is not None:
-                scope.variables[rest[-1]] = array
+            given = self._read_array(words, scope, node, inline) or self._read_line(words, scope, node)
+            if given is not None:
+                scope.variables[rest[-1]] = given
+        if name == "set" and "--" in rest:
+            own = scope.positional.get(0)
+            operands = dict(enumerate(words[rest.index("--") + 2 :], 1))
+            scope.positional = operands if own is None else {0: own, **operands}
+        elif name == "alias":
+            for given in words[1:]:
+                alias, sign, _ = given.value.partition("=")
+                if sign:
+                    scope.aliases[alias] = given.part(len(alias) + 1, len(given.value))
         elif name == "shift":
             shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
+
+    def _read_line(self, words: list[Text], scope: Scope, node: Any) -> Text | None:
+        """Return the line that ``read -r NAME <<< "$LINE"`` takes, or None where it is not known."""
+        name, *rest = [word.value for word in words]
+        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        if given is None or name != "read" or rest[:-1] not in ([], ["-r"]) or not rest[-1].isidentifier():
+            return None
+        text = self.words.single(given.children[-1], scope)
+        end = text.value.find("\n")
+        return text if end < 0 else text.part(0, end)
 
     def _read_array(
         self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]

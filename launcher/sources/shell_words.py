@@ -19,6 +19,7 @@ from pd_launch.schemas.values import HOLE, Text
 _HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
+_FILES = re.compile(r"[*?~[]")
 _MOST_CALLS = 10
 _MOST_PRINTED = 2_000
 """Functions whose output is followed, in one script."""
@@ -34,7 +35,7 @@ class Words(Expansions):
         """Follow ``$(seq …)``, ``$(cat <<EOF …)``, ``$(printf …)``, functions of those; the rest would have to run."""
         start, end = self.span(node)
         inner = [child for child in node.children if child.is_named]
-        text = self._printed(inner[0], scope) if len(inner) == 1 else None
+        text = self.printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:
             return [Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
         commands = inner[0].children if inner and inner[0].type == "pipeline" else inner
@@ -50,7 +51,7 @@ class Words(Expansions):
             return [Piece(self.spread(between.join(map(str, values)), start, end), quoted)]
         return [Piece(self.spread(HOLE, start, end), quoted)]
 
-    def _printed(self, node: Any, scope: Scope) -> Text | None:
+    def printed(self, node: Any, scope: Scope) -> Text | None:
         """Return what ``echo``, ``printf``, ``cat`` of a here-document, or a function of one of them prints."""
         if node.type == "redirected_statement":
             named = [child for child in node.children if child.is_named]
@@ -65,9 +66,20 @@ class Words(Expansions):
         if name == "printf" and len(words) > 1:
             return self._formatted(words[1], words[2:])
         if name == "echo":
-            said = [word for word in words[1:] if word.value not in ("-n", "-e")]
-            return said[0] if len(said) == 1 else None
+            return self._said([word for word in words[1:] if word.value not in ("-n", "-e")])
+        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        if name == "cat" and len(words) == 1 and given is not None:
+            return self.single(given.children[-1], scope)
         return None
+
+    def _said(self, words: list[Text]) -> Text | None:
+        """Return what ``echo`` makes of its words; of several, none may be a pattern that names files."""
+        if len(words) < 2:
+            return words[0] if words else None
+        if any(_FILES.search(word.value) for word in words):
+            return None
+        parts = [part for word in words for part in (word.stand_in(" "), word)]
+        return concat(parts[1:], self.source, words[0].spots[0])
 
     def _function(self, words: list[Text], scope: Scope) -> Text | None:
         """Return what a function prints that only names its parameters before it prints."""
@@ -90,7 +102,7 @@ class Words(Expansions):
             named = [part for part in assigned if part.type == "variable_assignment"]
             if child.type == "comment" or (child.type == "declaration_command" and not named):
                 continue
-            if printed is not None or (not named and (printed := self._printed(child, inner)) is None):
+            if printed is not None or (not named and (printed := self.printed(child, inner)) is None):
                 return None
             for part in named:
                 value = part.children[-1]
@@ -116,11 +128,14 @@ class Words(Expansions):
         parts.append(form.part(at, len(form.value)))
         return None if rest else concat(parts, self.source, form.spots[0])
 
-    def heredoc(self, redirect: Any, scope: Scope) -> Text | None:
-        """Return a here-document's text, expanded unless its delimiter is quoted; None if a filter reads it."""
+    def heredoc(self, redirect: Any, scope: Scope, filtered: bool = False) -> Text | None:
+        """Return a here-document's text, expanded unless its delimiter is quoted.
+
+        None if a pipe stands behind it, unless ``filtered``: then it is what goes into the pipe that is asked for.
+        """
         parts = {child.type: child for child in redirect.children}
         stretch = Stretch("heredoc", self.base.spots[self.span(redirect)[0]])
-        if not {"heredoc_start", "heredoc_end"} <= parts.keys() or "pipeline" in parts:
+        if not {"heredoc_start", "heredoc_end"} <= parts.keys() or ("pipeline" in parts and not filtered):
             return None
         begin, finish = self.span(parts["heredoc_start"])[1], self.span(parts["heredoc_end"])[0]
         at = self.base.value.find("\n", begin) + 1

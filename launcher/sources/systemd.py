@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engines import Found, Nested, keep, read_command, with_variables
 from pd_launch.launcher.sources.interpolate import split_words
+from pd_launch.launcher.sources.scripts_given import scripts_inside
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.weave import Stretch, Weaver
-from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
