@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.docker import add_mount
-from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine
+from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.interpolate import split_words, substitute
-from pd_launch.launcher.sources.scripts_given import scripts_of
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
 
@@ -42,8 +41,7 @@ def _service(name: str, service: Node, path: str, found: Found) -> None:
 
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):
-        for script in scripts_of(words):
-            found.nested.append(Nested(script, finish, env))
+        nest_scripts(words, origin, found, finish, env)
 
 
 def side_of(*names: str) -> Side | None:

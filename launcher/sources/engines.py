@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_state import Scope
+from pd_launch.launcher.sources.unfollowed import started_otherwise
 from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.sides import spoken_side
@@ -154,6 +155,15 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     finish(node)
     found.nodes.append(node)
     return True
+
+
+def nest_scripts(
+    words: Sequence[Text], origin: Origin, found: Found, finish: Finish, env: Mapping[str, EnvVar]
+) -> None:
+    """Add the scripts that the words of another form run, and what is said of the engines that are not followed."""
+    command = Command(list(words), {}, origin)
+    found.nested += [Nested(script, finish, env) for script in scripts_inside(command)]
+    found.add_faults(list(started_otherwise(command)))
 
 
 def own_worker(node: NodeLaunch) -> None:

@@ -464,3 +464,38 @@ def test_a_line_that_begins_like_the_end_of_a_here_document_does_not_end_it(end:
 )
 def test_a_unit_or_manifest_that_a_script_writes_has_its_own_places(file: str, text: str) -> None:
     assert found(f"{RIGHT}sudo tee /x/{file} <<'E'\n{text}E\n") == [("PD004", 5)]
+
+
+POD = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: a, image: i, command: [vllm, serve, ok]}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.service", f"[Service]\nExecStart=vllm serve ok\nExecStartPost={ENGINE} --port 8001\n"),
+        ("a.service", f"[Service]\nExecStartPre=-/bin/sh -c '{ENGINE} --port 8001 &'\nExecStart=vllm serve ok\n"),
+        ("a.service", f"[Service]\nExecStart=su - x -c '{ENGINE}'\n"),
+        ("a.yaml", f"{POD}  initContainers:\n  - {{name: b, image: i, command: [sh, -c, '{ENGINE} --port 8001']}}\n"),
+        ("a.yaml", f"{POD}    lifecycle: {{postStart: {{exec: {{command: [sh, -c, '{ENGINE} --port 8001']}}}}}}\n"),
+        ("a.yaml", f"{POD}  - {{name: b, image: i, command: [su, x, -c, '{ENGINE}']}}\n"),
+        ("a.yaml", f"{POD}  - {{name: b, image: i, command: [bash, -c], args: [\"echo '{ENGINE}' | bash\"]}}\n"),
+        ("a.yaml", f"services:\n  a: {{image: i, command: su x -c '{ENGINE}'}}\n"),
+        ("a.yaml", f"services:\n  a: {{image: i, entrypoint: [flock, /l, -c], command: ['{ENGINE}']}}\n"),
+    ],
+)
+def test_other_forms_start_engines_in_the_same_ways(name: str, text: str) -> None:
+    if "lifecycle" in text:
+        text = text.replace(
+            "  - {name: a, image: i, command: [vllm, serve, ok]}", "  - name: a\n    command: [vllm, serve, ok]"
+        )
+    assert [code for code, _ in found(text, name)] == ["PD004"]
+
+
+def test_the_variables_of_a_unit_count_wherever_they_stand() -> None:
+    unit = "[Service]\nExecStart=vllm serve ok\nEnvironment=A=1\nEnvironment=VLLM_PORT=x\n"
+    assert "VLLM_PORT" in str(read_texts({"a.service": unit})[0].nodes[0].env)
+    assert "VLLM_PORT" not in str(read_texts({"a.service": f"{unit}Environment=\n"})[0].nodes[0].env)
+
+
+def test_a_command_of_a_unit_that_is_taken_back_does_not_count() -> None:
+    assert found(f"[Service]\nExecStart={ENGINE}\nExecStart=\nExecStart=vllm serve ok\n", "a.service") == []
