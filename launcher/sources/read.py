@@ -122,7 +122,8 @@ class _Call:
         self.effort = Effort()
         try:
             budget.look()
-            self.file(source)
+            with budget.interruptible():
+                self.file(source)
         except budget.Spent as spent:
             limit, limit_zh = spent.limit, spent.limit_zh
             self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LESS))

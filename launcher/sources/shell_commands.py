@@ -129,7 +129,7 @@ class Commands(Loops):
                 inline, scope.names
             )
             command.foreground = not self.background and not in_background(node)
-        else:
+        elif not self.engines.within(start, end):
             del self.words.cuts[cuts:]
         if not self.full:
             self.script.commands.append(command)

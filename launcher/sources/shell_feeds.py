@@ -22,6 +22,8 @@ _PARTS = frozenset(
 _ASSIGNS = ("command", "declaration_command", "variable_assignments")
 _PIPED = ("pipeline", "list")
 _SPEAKERS = ("echo", "printf")
+_HANDS_ON = re.compile(r"cat|(?:sudo\s+)?tee(?:\s+(?:-a\s+)?[\w./$-]{1,200})?")
+"""Commands that print what they read."""
 _SHOWS = re.compile(r"(?:sudo\s+)?(?:cat|tee|:|grep|less)(?![\w-])")
 """Programs that do nothing with a here-document but to show it, or to write it to a file."""
 _UNCALLED = -2
@@ -62,17 +64,18 @@ class Feeds(Commands):
         self._pipe([child for child in node.children if child.is_named], None, scope)
 
     def _pipe(self, stages: list[Any], before: Any, scope: Scope) -> None:
+        start = self.words.span(stages[0] if before is None else before)[0]
+        text = None
         for stage in stages:
             mark = len(self.script.commands)
             self.statement(stage, scope)
             if before is not None:
-                self._feed(self.script.commands[mark:], before, scope)
+                text = text if _HANDS_ON.fullmatch(self.words.raw(before)) else self._printed(before, scope)
+                self._feed(self.script.commands[mark:], text, start, self.words.span(before)[1])
             before = stage
 
-    def _feed(self, commands: list[Command], before: Any, scope: Scope) -> None:
-        """Give a command what the stage before it prints."""
-        start, end = self.words.span(before)
-        text = self._printed(before, scope)
+    def _feed(self, commands: list[Command], text: Text | None, start: int, end: int) -> None:
+        """Give a command what the stages before it, at ``[start, end)``, print."""
         if len(commands) != 1:
             self._hold(start, end)
         elif text is not None:

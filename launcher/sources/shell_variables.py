@@ -132,9 +132,7 @@ class Variables(Flow):
             if given is not None:
                 scope.variables[rest[-1]] = given
         if name == "set" and "--" in rest:
-            own = scope.positional.get(0)
-            operands = dict(enumerate(words[rest.index("--") + 2 :], 1))
-            scope.positional = operands if own is None else {0: own, **operands}
+            self._set_positional(words[rest.index("--") + 2 :], scope, node)
         elif name == "alias":
             for given in words[1:]:
                 alias, sign, _ = given.value.partition("=")
@@ -144,6 +142,14 @@ class Variables(Flow):
             shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
         elif name == "let":
             self._forget(" ".join(rest), scope, node)
+
+    def _set_positional(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Follow ``set -- WORD…``."""
+        if len(words) > MAX_ITEMS:
+            self.words.too_many(node)
+            words = []
+        own = scope.positional.get(0)
+        scope.positional = dict(enumerate(words, 1)) if own is None else {0: own, **dict(enumerate(words, 1))}
 
     def _read_line(self, words: list[Text], scope: Scope, node: Any) -> Text | None:
         """Return the line that ``read -r NAME <<< "$LINE"`` takes, or None where it is not known."""

@@ -19,6 +19,7 @@ from pd_launch.schemas.values import HOLE, Text
 _HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
+_PRINT = ("echo", "printf", "cat")
 _FILES = re.compile(r"[*?~[]")
 _MOST_CALLS = 10
 _MOST_PRINTED = 2_000
@@ -40,7 +41,8 @@ class Words(Expansions):
             return [Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
         commands = inner[0].children if inner and inner[0].type == "pipeline" else inner
         commands = [child for child in commands if child.type == "command"]
-        written = [" ".join(w.value for part in c.children for w in self.expand(part, scope)) for c in commands[:2]]
+        counts = bool(commands) and self.raw(commands[0]).startswith("seq")  # else nothing inside is expanded again
+        written = [self._written(command, scope) for command in commands[: 2 if counts else 0]]
         joins = _PASTE.fullmatch(written[1]) if len(written) == 2 else None
         counted = _SEQ.fullmatch(written[0]) if written and (joins or len(commands) == 1) else None
         values = counted_up([int(number) for number in counted["numbers"].split()]) if counted else None
@@ -59,8 +61,10 @@ class Words(Expansions):
                 return self.heredoc(named[1], scope)
         if node.type != "command":
             return None
+        name = self.raw(node.children[0]).strip("'\"\\")
+        if name not in _PRINT and name not in scope.functions:
+            return None  # what its words stand for is of no use, and may be long to find out
         words = [word for part in node.children for word in self.expand(part, scope)]
-        name = words[0].value if words else ""
         if name in scope.functions:
             return self._function(words, scope)
         if name == "printf" and len(words) > 1:
@@ -80,6 +84,9 @@ class Words(Expansions):
             return None
         parts = [part for word in words for part in (word.stand_in(" "), word)]
         return concat(parts[1:], self.source, words[0].spots[0])
+
+    def _written(self, node: Any, scope: Scope) -> str:
+        return " ".join(word.value for part in node.children for word in self.expand(part, scope))
 
     def _function(self, words: list[Text], scope: Scope) -> Text | None:
         """Return what a function prints that only names its parameters before it prints."""

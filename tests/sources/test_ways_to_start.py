@@ -17,6 +17,9 @@ ARGUMENTS = "X --tensor-parallel-sizee 8"
 ENGINE = f"vllm serve {ARGUMENTS}"
 
 FOLLOWED = (
+    "echo '@E' | cat | bash\n",
+    "echo '@E' | tee run.log | bash\n",
+    'set -- @E\nexec "$@"\n',
     "bash <<< '@E'\n",
     'bash -s <<< "@E"\n',
     "cat <<E | bash\n@E\nE\n",
@@ -260,6 +263,8 @@ FOLLOWED = (
     "$(which python) -m vllm.entrypoints.openai.api_server --model @A\n",
 )
 SAID = (
+    "echo '@E' | sed s,x,y, | cat | bash\n",
+    "echo '@E' | while read -r l; do eval \"$l\"; done\n",
     "expect -c 'spawn @E'\n",
     "echo '@reboot @E' | crontab -\n",
     "awk 'BEGIN{system(\"@E\")}'\n",
