@@ -138,6 +138,13 @@ def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
         raise click.ClickException(f"{clean(log.name)}: the archive is damaged ({error})") from None
     for _ in log.collector.close():
         pass
+    _say_limits(log)
+
+
+def _say_limits(log: _Log) -> None:
+    """Say what of a log was not kept."""
+    for told in log.collector.not_kept():
+        click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
     if log.collector.crowded:
         told = f"more than {MAX_ENGINES} engines: those from there on count as one; give the logs one by one"
         click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)

@@ -7,20 +7,24 @@ condition are followed; loops over known values are unrolled, others are followe
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.shell_feeds import Feeds
 from pd_launch.launcher.sources.shell_model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
-from pd_launch.launcher.sources.shell_parser import ShellUnavailable, held, masked, parser_of_scripts, unread
+from pd_launch.launcher.sources.shell_parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell_scan import scan
 from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.weave import without_returns
+from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Text
 
 __all__ = ["MAX_COMMANDS", "MAX_EXPORTED", "MAX_STEPS", "Command", "Script", "ShellUnavailable", "read_shell"]
 
+MAX_UNCLOSED = 3
+"""Of what a script never closes; one is enough for the shell to refuse it."""
 MAX_HEREDOCS = 3000
 """Here-documents of a script: the parser's time grows with the square of their number."""
 
@@ -51,7 +55,22 @@ def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = N
     script.faults += runner.words.cuts
     if tree.root_node.has_error:
         runner.look_behind_errors(tree.root_node)
+        script.faults += [
+            _unclosed(runner, node, word) for node, word in islice(unclosed(tree.root_node), MAX_UNCLOSED)
+        ]
     return script
+
+
+def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
+    start = runner.words.span(node)[0]
+    return Fault(
+        "shell",
+        runner.base.origin(start, start + 1),
+        f"what begins here is never closed by {word}: the shell refuses the whole script, and no engine of it starts",
+        f"从这里开始的结构没有用 {word} 结束:shell 会拒绝整个脚本,其中的引擎都不会启动",
+        help=f"write {word} where it ends",
+        help_zh=f"在它结束的地方写 {word}",
+    )
 
 
 class Runner(Feeds):

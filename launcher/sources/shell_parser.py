@@ -14,6 +14,7 @@ _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
 _MOST_WORDS = 50
+_CLOSING = ("fi", "done", "esac", "}", ")")
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
@@ -70,6 +71,17 @@ def masked(text: str) -> str:
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
     text = _STUCK.sub("::", _without_false_ends(text))
     return _TORN.sub(lambda match: match[1] + "__", text)
+
+
+def unclosed(root: Any) -> Iterator[tuple[Any, str]]:
+    """Iterate over what a script never closes, with the word that is missing: the shell refuses all of it."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_missing and node.type in _CLOSING:
+            yield node.parent, node.type
+        elif node.has_error:
+            waiting += reversed(node.children)
 
 
 def unread(root: Any) -> Iterator[Any]:

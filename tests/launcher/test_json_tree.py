@@ -280,3 +280,31 @@ def test_places_inside_yaml_scalars(text: str, place: tuple[int, int] | None) ->
     assert [(f.origin.line, f.origin.column) for f in faults] == ([place] if place else [])
     if place:
         assert text[SourceFile("f", text).offset(*place)] == ","
+
+
+@pytest.mark.parametrize("value", ["{it's: 1}", "{'a': 'it's'}", "{a: it's}", "{'it's': 1}", '{"a": b"c"}'])
+@pytest.mark.parametrize("quote", ["yaml", "shell"])
+def test_a_word_that_goes_on_behind_a_quote_is_not_quoted_in_part(value: str, quote: str) -> None:
+    import json
+
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    word = json.dumps(value)
+    if quote == "yaml":
+        files = {"a.yaml": f"services: {{a: {{image: i, command: [vllm, serve, m, --kv-transfer-config, {word}]}}}}\n"}
+    else:
+        files = {"a.sh": f"vllm serve m --kv-transfer-config {word}\n"}
+    found = [f for f in check(read_texts(files)) if f.code == "PD001"]
+    assert found
+    for finding in found:
+        for edit in finding.fix.edits if finding.fix else ():
+            assert "it" not in edit.text and edit.text not in ('"', ","), edit
+
+
+def test_a_script_with_an_open_quote_gets_no_json_fix() -> None:
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    found = check(read_texts({"a.sh": "vllm serve m --kv-transfer-config '{it\\'s: 1}'\n"}))
+    assert {f.code for f in found} >= {"PD001", "PD003"} and not any(f.fix for f in found if f.code == "PD001")
