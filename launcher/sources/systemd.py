@@ -35,7 +35,9 @@ def read_unit(source: SourceFile, found: Found) -> None:
             if not words:  # what was set before is taken back
                 env, names = {}, {}
             for word in words:
-                name, _, _ = word.value.partition("=")
+                name, sign, _ = word.value.partition("=")
+                if not sign:
+                    continue  # systemd passes it over
                 env[name] = (_plain(word.part(len(name) + 1, len(word.value))), "export")
                 names[name] = _plain(word.part(0, len(name)))
         elif _COMMAND.fullmatch(key):

@@ -504,3 +504,7 @@ def test_the_variables_of_a_unit_count_wherever_they_stand() -> None:
 
 def test_a_command_of_a_unit_that_is_taken_back_does_not_count() -> None:
     assert found(f"[Service]\nExecStart={ENGINE}\nExecStart=\nExecStart=vllm serve ok\n", "a.service") == []
+
+
+def test_a_variable_of_a_unit_without_a_value_is_passed_over() -> None:
+    assert found(f"[Service]\nEnvironment=A B=1 =\nExecStart={ENGINE}\n", "a.service") == [("PD004", 3)]
