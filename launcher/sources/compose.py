@@ -8,6 +8,8 @@ from pd_launch.launcher.sources.interpolate import split_words, substitute
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
 
+HOOKS = ("post_start", "pre_stop")
+
 
 def is_compose(tree: Node) -> bool:
     """Whether a document is a compose file."""
@@ -42,6 +44,10 @@ def _service(name: str, service: Node, path: str, found: Found) -> None:
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):
         nest_scripts(words, origin, found, finish, env)
+    for hook in (entry for key in HOOKS if (node := service.get(key)) for entry in node.elements()):
+        words = _words(hook.get("command"), found)
+        if words and not add_engine(words, "compose", name, origin, found, finish):
+            nest_scripts(words, origin, found, finish, env)
 
 
 def side_of(*names: str) -> Side | None:

@@ -94,7 +94,7 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
 
 def _containers(pod: Node) -> list[Node]:
     """Return the containers of a pod template, or the one that a service of Dynamo adds to its pods."""
-    lists = [pod.get(key) for key in ("containers", "initContainers")]
+    lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
     found = [part for listed in lists if listed is not None for part in listed.elements()]
     return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
 

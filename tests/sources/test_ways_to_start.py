@@ -485,6 +485,7 @@ POD = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: a, image: i, 
         ("a.yaml", f"{POD}  - {{name: b, image: i, command: [su, x, -c, '{ENGINE}']}}\n"),
         ("a.yaml", f"{POD}  - {{name: b, image: i, command: [bash, -c], args: [\"echo '{ENGINE}' | bash\"]}}\n"),
         ("a.yaml", f"services:\n  a: {{image: i, command: su x -c '{ENGINE}'}}\n"),
+        ("a.yaml", f"services:\n  a: {{image: i, command: vllm serve ok, post_start: [{{command: {ENGINE}}}]}}\n"),
         ("a.yaml", f"services:\n  a: {{image: i, entrypoint: [flock, /l, -c], command: ['{ENGINE}']}}\n"),
     ],
 )
@@ -508,3 +509,28 @@ def test_a_command_of_a_unit_that_is_taken_back_does_not_count() -> None:
 
 def test_a_variable_of_a_unit_without_a_value_is_passed_over() -> None:
     assert found(f"[Service]\nEnvironment=A B=1 =\nExecStart={ENGINE}\n", "a.service") == [("PD004", 3)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"subprocess.run(['bash', '-c', '{ENGINE}'])",
+        f"subprocess.run(['su', '-c', '{ENGINE}', 'x'])",
+        f"subprocess.run(\"echo '{ENGINE}' | bash\", shell=True)",
+        f"os.popen('{ENGINE}')",
+        "os.execlp('vllm', 'vllm', 'serve', 'X', '--tensor-parallel-sizee', '8')",
+        "os.spawnvp(os.P_WAIT, 'vllm', ['vllm', 'serve', 'X', '--tensor-parallel-sizee', '8'])",
+        f"asyncio.create_subprocess_shell('{ENGINE}')",
+        f"pexpect.spawn('{ENGINE}')",
+    ],
+)
+def test_python_starts_engines_in_the_same_ways(call: str) -> None:
+    assert found(f"import os, subprocess\nos.system('vllm serve ok --port 8123')\n{call}\n", "a.py") == [("PD004", 3)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_python_warns_of_nothing_on_standard_error() -> None:
+    assert [
+        code
+        for code, _ in found("import os\nx = '\\\x1b\\d' + str(1if 1 else 2)\nos.system('vllm serve ok')\n", "a.py")
+    ] == []
