@@ -452,13 +452,15 @@ def _lost(message: str) -> tuple[str, str]:
 
 
 def _rest(reader: _Reader) -> None:
+    """Say that there is more; what stands behind an object or a list alone is surely too much."""
     end = len(reader.value.rstrip())
+    whole = reader.value[: reader.at].rstrip()
     reader.fault(
         reader.at,
         end,
         "there is text after the end of the JSON value",
         "JSON 值结束之后还有内容",
-        [(len(reader.value[: reader.at].rstrip()), end, "")],
+        [(len(whole), end, "")] if whole.endswith(("}", "]")) else None,
         safe=False,
     )
 

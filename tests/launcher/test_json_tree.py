@@ -308,3 +308,13 @@ def test_a_script_with_an_open_quote_gets_no_json_fix() -> None:
 
     found = check(read_texts({"a.sh": "vllm serve m --kv-transfer-config '{it\\'s: 1}'\n"}))
     assert {f.code for f in found} >= {"PD001", "PD003"} and not any(f.fix for f in found if f.code == "PD001")
+
+
+def test_what_stands_behind_a_text_is_not_taken_away() -> None:
+    """A shell makes three words of an object without quotes around it: the first is a text, with the rest behind it."""
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    value = r"{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",}"
+    found = check(read_texts({"a.sh": f"vllm serve m --kv-transfer-config {value}\n"}))
+    assert [f.fix for f in found if "text after the end" in f.message] == [None]
