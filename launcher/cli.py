@@ -600,7 +600,8 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         _drop(sys.stdout)
-        what = "the output could not be written" if error.filename is None else ascii(error.filename)
+        unnamed = "the working folder" if isinstance(error, FileNotFoundError) else "the output could not be written"
+        what = unnamed if error.filename is None else ascii(error.filename)
         with contextlib.suppress(OSError):
             click.echo(f"Error: {what}: {error.strerror}", err=True)
         _drop(sys.stderr)

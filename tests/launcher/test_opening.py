@@ -107,3 +107,9 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(folder: Path, m
     monkeypatch.setattr(Path, "stat", lambda self, **_: regular)
     with pytest.raises(NoRegularFile):
         open_input(str(folder / "pipe"))
+
+
+def test_a_working_folder_that_is_gone_is_named(folder: Path) -> None:
+    command = f"mkdir gone; cd gone; rmdir ../gone; {PD} check -- vllm serve m --fooo 1"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode in (1, 2) and "output could not" not in done.stderr, done
