@@ -33,7 +33,7 @@ from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
-from pd_launch.launcher.sources.unfollowed import held_back, started_otherwise
+from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import decide, is_ascend
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
@@ -43,6 +43,8 @@ from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 MAX_NESTED = 4
+_VALUE = -3
+"""Stands among the branches of engines in values of which a script runs one."""
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 MAX_ENGINES = 384
@@ -258,10 +260,26 @@ class _Call:
                 if depth >= MAX_NESTED:
                     continue
                 self.script(inner, found, surroundings(command), inside(command, finish), depth + 1)
-        found.add_faults(list(held_back(script.held, commands, found.nodes[before:])))
+        for number, value in enumerate(held_back(script.held, commands, found.nodes[before:])):
+            if depth >= MAX_NESTED or not self.value(value, number, found, finish, depth + 1):
+                found.add_faults(list(not_started(value)))
         if depth == 0:
             self.nested(found)
             self.profiles(found)
+
+    def value(self, assigned: Text, number: int, found: Found, finish: Finish, depth: int) -> bool:
+        """Read the value of an assignment as a script; of several values, one is run. Return whether it has engines."""
+
+        def one_of_them(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_VALUE, number))
+
+        before, scope = len(found.nodes), Scope()
+        read_shell(assigned, scope, self.effort)
+        for value in list(scope.variables.values()):
+            if isinstance(value, Text):
+                self.script(value, found, None, one_of_them, depth)
+        return len(found.nodes) > before
 
     def written(self, command: Command, found: Found) -> bool:
         """Read a manifest, a unit or a Python program that a script writes or runs; return whether it was one."""

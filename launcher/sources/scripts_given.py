@@ -19,7 +19,7 @@ _TAKES_SCRIPTS = frozenset(
     | {"ssh", "sshpass", "pdsh", "clush", "pssh", "parallel-ssh", "dsh", "rsh", "sbatch", "salloc", "ansible", "gcloud"}
 )
 """Programs that give a word to a shell."""
-_READS = frozenset({"at", "batch", "ssh", "sshpass", "pdsh", "rsh", "sbatch"})
+_READS = frozenset({"at", "batch", "ssh", "sshpass", "pdsh", "rsh", "sbatch", "qsub", "bsub", "su"})
 """Programs that run what they read from standard input, as a shell does."""
 _STARTED_WITH = re.compile(r"\s--?[A-Za-z]")
 _SHEBANG = re.compile(r"#!.{0,80}\b(?:ba|z|da|k)?sh\b")

@@ -125,6 +125,8 @@ class Variables(Flow):
                 if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
                     scope.export_all = on
         elif name in _READS or (name == "printf" and rest[:1] == ["-v"]):
+            if name == "printf":
+                self._hold(*self.words.span(node))
             for word in rest[1:2] if name == "printf" else rest:
                 if word.isidentifier():
                     scope.variables[word] = self._hole(node)

@@ -43,8 +43,8 @@ def _said(text: Text) -> Iterator[Fault]:
         yield _fault(text.part(*start.span()))
 
 
-def held_back(held: Sequence[Text], commands: Sequence[Command], nodes: Iterable[NodeLaunch]) -> Iterator[Fault]:
-    """Iterate over what is said of engines in values and here-documents, where a command runs what is not known.
+def held_back(held: Sequence[Text], commands: Sequence[Command], nodes: Iterable[NodeLaunch]) -> Iterator[Text]:
+    """Iterate over values and here-documents that name an engine, where a command runs what is not known.
 
     Args:
         held: the values and here-documents that speak of an engine.
@@ -59,7 +59,12 @@ def held_back(held: Sequence[Text], commands: Sequence[Command], nodes: Iterable
         if start is None or not _has_options(text.value, start.end() - 1):
             continue
         if not any(text.spots[0] <= place <= text.spots[-1] for place in places):
-            yield _fault(text.part(*start.span()))
+            yield text
+
+
+def not_started(text: Text) -> Iterator[Fault]:
+    """Iterate over what is said of an engine in a value that is run in a way that is not followed."""
+    return _said(text)
 
 
 def _has_options(text: str, at: int) -> bool:

@@ -17,6 +17,10 @@ ARGUMENTS = "X --tensor-parallel-sizee 8"
 ENGINE = f"vllm serve {ARGUMENTS}"
 
 FOLLOWED = (
+    "C='@E'\nn=C\n${!n}\n",
+    "case $1 in p) C='@E';; d) C='vllm serve Y --seed 8';; esac\n$C\n",
+    "if [ x ]; then C='@E'; else C='vllm serve Y --seed 8'; fi\nbash -c \"$C\"\n",
+    "su - x <<E\n@E\nE\n",
     "echo '@E' | cat | bash\n",
     "echo '@E' | tee run.log | bash\n",
     'set -- @E\nexec "$@"\n',
@@ -263,6 +267,7 @@ FOLLOWED = (
     "$(which python) -m vllm.entrypoints.openai.api_server --model @A\n",
 )
 SAID = (
+    "printf -v C '@E --seed %s' 1\n$C\n",
     "echo '@E' | sed s,x,y, | cat | bash\n",
     "echo '@E' | while read -r l; do eval \"$l\"; done\n",
     "expect -c 'spawn @E'\n",
@@ -272,7 +277,6 @@ SAID = (
     "python -c 'import os; os.system(\"@E\")'\n",
     "declare -A C=([a]='@E')\neval \"${C[a]}\"\n",
     "declare -A C\nC[a]='@E'\n${C[a]}\n",
-    "C='@E'\nn=C\n${!n}\n",
     "mapfile -t L <<'E'\n@E\nE\n${L[0]}\n",
     "while read -r l; do eval \"$l\"; done <<'E'\n@E\nE\n",
 )
@@ -534,3 +538,8 @@ def test_python_warns_of_nothing_on_standard_error() -> None:
         code
         for code, _ in found("import os\nx = '\\\x1b\\d' + str(1if 1 else 2)\nos.system('vllm serve ok')\n", "a.py")
     ] == []
+
+
+def test_of_values_that_are_run_in_turns_only_one_runs() -> None:
+    values = "case $1 in p) C='vllm serve X --port 1';; d) C='vllm serve Y --port 1';; esac\n$C &\n"
+    assert found(RIGHT + values) == []
