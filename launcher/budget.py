@@ -1,15 +1,18 @@
 """How much processor time and memory a check may take: it ends with a clear message instead of taking a machine.
 
-The budget is asked at each step of reading and of the rules. What was left out is said as PD014.
+The budget is asked at each step of reading and before each rule, and a timer asks in the middle of what has no steps:
+one rule, one expression. What was left out is said as PD014.
 """
 
 from __future__ import annotations
 
 import resource
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 SECONDS = 60.0
@@ -17,6 +20,8 @@ SECONDS = 60.0
 MEMORY = 2 << 30
 """Bytes that the process may grow by."""
 _EVERY = 32
+_BETWEEN = 0.25
+"""Seconds of processor time between two looks of the timer."""
 _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -47,6 +52,8 @@ class _Budget:
 
 
 _current: list[_Budget] = []
+_interruptible = [0]
+"""How many contexts are open that take up :class:`Spent` from anywhere inside."""
 
 
 @contextmanager
@@ -54,9 +61,46 @@ def limited(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
     """Give what is done inside a budget of its own."""
     _current.append(_Budget(seconds, memory, time.process_time(), _held()))
     try:
-        yield
+        with _timer() if len(_current) == 1 and _has_signals() else nullcontext():
+            yield
     finally:
         _current.pop()
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let what is done inside be ended in the middle of a step, where the budget is used up there.
+
+    Raises:
+        Spent: it is used up. What was being changed may be half done.
+    """
+    _interruptible[0] += 1
+    try:
+        yield
+    finally:
+        _interruptible[0] -= 1
+
+
+@contextmanager
+def _timer() -> Iterator[None]:
+    """Look at the budget now and then, in processor time."""
+    before = signal.signal(signal.SIGPROF, _on_timer)
+    signal.setitimer(signal.ITIMER_PROF, _BETWEEN, _BETWEEN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _on_timer(*_: object) -> None:
+    if _interruptible[0]:
+        look()
+
+
+def _has_signals() -> bool:
+    """Whether a timer can interrupt this thread: not where others use this as a library in one of their own."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 def step() -> None:

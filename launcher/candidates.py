@@ -79,24 +79,33 @@ class _Asked:
     depends: bool = False
     """Whether it asked for the release."""
 
-    def under(self, target: Target) -> dict[Origin, list[Hit]]:
-        """Return what the rule finds for a release, by place."""
+    def run(self, target: Target) -> Iterator[Hit]:
+        """Run the rule for a release; a hit is there as soon as it is found, whatever ends the rule behind it."""
         budget.look()
         same = target == self.deployment.target
         watched = _Watched(self.deployment if same else self.deployment.under(target))
-        found: dict[Origin, list[Hit]] = {}
         for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
-            found.setdefault(hit.origin, []).append(hit)
+            self.depends = self.depends or watched.asked
+            yield hit
         self.depends = self.depends or watched.asked
+
+    def under(self, target: Target) -> dict[Origin, list[Hit]]:
+        """Return what the rule finds for a release, by place."""
+        found: dict[Origin, list[Hit]] = {}
+        for hit in self.run(target):
+            found.setdefault(hit.origin, []).append(hit)
         return found
 
     def hits(self) -> Iterator[Hit]:
         """Iterate over what is found for the releases that are possible, each place once."""
         leads = self.choice.leads
+        if len(self.choice.rows) == 1:
+            name = (str(leads[0]),)
+            yield from (replace(hit, releases=name) if self.depends else hit for hit in self.run(leads[0]))
+            return
         first = self.under(leads[0])
-        if not self.depends or len(self.choice.rows) == 1:
-            names = (str(leads[0]),) if self.depends else ()
-            yield from (replace(hit, releases=names) if names else hit for many in first.values() for hit in many)
+        if not self.depends:
+            yield from (hit for many in first.values() for hit in many)
             return
         by_release = {leads[0]: first, **{target: self.under(target) for target in leads[1:]}}
         places = dict.fromkeys(origin for found in by_release.values() for origin in found)

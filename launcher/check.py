@@ -155,7 +155,7 @@ def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule,
     try:
         for rule in (rule for rule in rules if rule.code != LIMITS):
             budget.look()
-            yield from ((rule, hit) for hit in hits_of(rule, deployment))
+            yield from _hits_in_time(rule, deployment)
     except budget.Spent as spent:
         code = rule.code if rule else ""
         place = next((source.origin(0, 0) for source in deployment.sources.values()), None)
@@ -164,6 +164,18 @@ def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule,
             left, left_zh = f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行"
             deployment.faults.append(not_followed(place, spent.limit, spent.limit_zh, left, left_zh))
     yield from ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
+
+
+def _hits_in_time(rule: Rule, deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:
+    """Iterate over what one rule finds; where the budget ends in the middle of it, over what it found till then."""
+    found: list[tuple[Rule, Hit]] = []
+    try:
+        with budget.interruptible():
+            found.extend((rule, hit) for hit in hits_of(rule, deployment))
+    except budget.Spent:
+        yield from found
+        raise
+    yield from found
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:

@@ -439,7 +439,7 @@ def logs(context: click.Context, /, **options: Any) -> None:
     "--from", "sources", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
 )
 @click.argument("more", nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
-@_option("--output", "-o", metavar="FILE", help="Write the profile there; an existing file is never overwritten.")
+@_option("--output", "-o", metavar="FILE", help="Write the profile there, never over a file; - is standard output.")
 @_option("--name", metavar="NAME", help="Name of the deployment.")
 @_target_option
 @_lang_option
@@ -602,7 +602,8 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         _drop(sys.stdout)
-        what = "the output could not be written" if error.filename is None else ascii(error.filename)
+        unnamed = "the working folder" if isinstance(error, FileNotFoundError) else "the output could not be written"
+        what = unnamed if error.filename is None else ascii(error.filename)
         with contextlib.suppress(OSError):
             click.echo(f"Error: {what}: {error.strerror}", err=True)
         _drop(sys.stderr)

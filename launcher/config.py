@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pd_launch.launcher.opening import open_input
 from pd_launch.schemas.finding import RANK, Severity
 from pd_launch.schemas.names import nearest
 
@@ -72,7 +74,7 @@ def find_config(start: Path) -> Config:
     folder = start if start.is_dir() else start.parent
     for place in (folder, *folder.absolute().parents):
         own = place / FILE
-        if _is_there(own):
+        if _is_there(own) or os.path.lexists(own):  # what is no file is refused: to pass it over would look obeyed
             return _config(own, _load(own))
         project = place / "pyproject.toml"
         if _is_there(project):
@@ -89,7 +91,7 @@ def _load(path: Path) -> dict[str, Any]:
         import tomli as tomllib
 
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             data = file.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise ConfigError(f"{path} is larger than 1 MiB: this is no configuration")

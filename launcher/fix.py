@@ -7,6 +7,7 @@ does not pass is refused with the reason. Several fixes are tried together, and 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,6 +161,7 @@ class _Trial:
         self.inputs = inputs
         self.lang = lang
         self.checks = 0
+        self.began = time.process_time()
         self.texts = {source.path: source.text for source in inputs.files}
         self.state = self._look(self.texts)
         self.accepted: list[Finding] = []
@@ -210,7 +212,7 @@ class _Trial:
         possible = {path: changed for path, changed in changes.items() if changed is not None}
         if len(possible) < len(changes):
             return Msg("its edits overlap", "它的几处修改互相重叠")
-        if self.checks >= MAX_CHECKS:
+        if self.checks >= MAX_CHECKS or time.process_time() - self.began > budget.SECONDS:
             return Msg("too many fixes were tried before it", "在它之前已经试过太多修复")
         texts = {path: changed.text for path, changed in possible.items()}
         after = self._look(texts)

@@ -31,6 +31,8 @@ class Ignore:
     first: int
     last: int
     used: set[str] = field(default_factory=set)
+    beyond: bool = False
+    """Whether it stands where no more comments are read: it suppresses nothing."""
 
     def covers(self, finding: Finding) -> bool:
         """Whether ``finding`` stands on the comment's lines and has one of its codes."""
@@ -55,7 +57,8 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         ends[first] = max(ends.get(first, 0), last)
     found: list[Ignore] = []
     after = 0
-    for match in islice(_COMMENT.finditer(source.text), MAX_COMMENTS):
+    matches = _COMMENT.finditer(source.text)
+    for match in islice(matches, MAX_COMMENTS):
         line, column = source.place(match.start())
         before = source.line(line)[: column - 1]
         codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
@@ -67,6 +70,9 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         first = after
         last = _block_end(source, first) if source.path.endswith((".yaml", ".yml")) else first
         found.append(Ignore(origin, codes, first, max(last, ends.get(first, first))))
+    further = next(matches, None)
+    if further is not None:
+        found.append(Ignore(source.origin(*further.span()), (), 0, -1, beyond=True))
     return found
 
 
@@ -138,6 +144,15 @@ def apply_ignores(
 def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str], Iterable[Origin]]) -> list[Fault]:
     faults = []
     for ignore in ignores:
+        if ignore.beyond:
+            en = f"more than {MAX_COMMENTS} ignore comments in one file: from here on none is obeyed"
+            zh = f"一个文件里的 ignore 注释超过 {MAX_COMMENTS} 处:从这里起不再生效"
+            help_, help_zh = (
+                "ignore the rule for the file, in pd-launch.toml",
+                "请在 pd-launch.toml 里对整个文件忽略这条规则",
+            )
+            faults.append(Fault("ignore", ignore.origin, en, zh, help=help_, help_zh=help_zh))
+            continue
         wrong = [code for code in ignore.codes if code not in all_rules()]
         idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
         idle = [code for code in idle if not any(ignore.spans(place.file, place.line) for place in elsewhere(code))]

@@ -8,7 +8,7 @@ from typing import Any
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check import Selection, check
-from pd_launch.launcher.commands.common import host_option, installed_option, read_source
+from pd_launch.launcher.commands.common import host_option, installed_option, read_profile
 from pd_launch.launcher.fix import vetted_profile
 from pd_launch.launcher.plan import make_plan
 from pd_launch.launcher.render import ProfileSide, replace_arguments
@@ -78,7 +78,7 @@ def prepare(options: LaunchOptions) -> Launch:
         SettingError: a ``--set`` cannot be applied.
         Refused: the profile has no such side, or this node's rank is not known.
     """
-    source = read_source(str(find_profile(options.profile)))
+    source = read_profile(str(find_profile(options.profile)))
     loaded = load_profile(source, options.settings)
     use_host = (not options.dry_run) if options.host is None else options.host
     facts = host_option(use_host, options.host_facts)

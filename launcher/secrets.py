@@ -12,9 +12,10 @@ import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
+from pd_launch.launcher.copies import Copies, Quoted
 from pd_launch.launcher.secret_names import is_secret, is_secret_flag
 from pd_launch.launcher.written import Span, has_login, written_spans
 from pd_launch.schemas.finding import Finding
@@ -24,7 +25,6 @@ from pd_launch.schemas.values import Node, SourceFile, Text
 __all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_lines"]
 
 MASK = "***"
-_CUT = "…"
 _SHORTEST = 8
 _LONGEST_ESCAPE = 10
 _LONGEST_WORD = 16
@@ -61,25 +61,20 @@ class Secrets:
         return _joined([*own, *self.copies(line)])
 
     def copies(self, text: str) -> Iterator[Span]:
-        """Iterate over where the values stand in any text."""
-        for value in self.values:
-            at = text.find(value)
-            while at >= 0:
-                yield at, at + len(value)
-                at = text.find(value, at + len(value))
-        yield from self._beginnings(text)
+        """Iterate over where the values stand in any text, also where it shows one's beginning before an ellipsis."""
+        return self._copies.spans(text)
 
-    def _beginnings(self, text: str) -> Iterator[Span]:
-        """Iterate over where a text shows the beginning of a value that it cuts short."""
-        end = text.find(_CUT)
-        while end >= 0:
-            for value in self.values:
-                at = text.find(value[:_SHORTEST], max(0, end - len(value)), end)
-                while at >= 0 and not value.startswith(text[at:end]):
-                    at = text.find(value[:_SHORTEST], at + 1, end)
-                if at >= 0:
-                    yield at, end
-            end = text.find(_CUT, end + 1)
+    @cached_property
+    def _copies(self) -> Copies:
+        return Copies(self.values)
+
+    def quoted(self, text: str) -> Iterator[Span]:
+        """Iterate over where a message quotes one of the ordinary words."""
+        return self._quoted.spans(text)
+
+    @cached_property
+    def _quoted(self) -> Quoted:
+        return Quoted(self.words)
 
     def _between(self, path: str, first: int, last: int) -> list[Span]:
         spans = self.places.get(path, [])
@@ -272,13 +267,11 @@ def hide(findings: Iterable[Finding], secrets: Secrets) -> list[Finding]:
 
 
 def _hidden(finding: Finding, secrets: Secrets) -> Finding:
-    words = _longest_first(secrets.words) if secrets.words and secrets.touch(finding) else []
+    touched = bool(secrets.words) and secrets.touch(finding)
 
     def said(text: str) -> str:
         text = mask(text, secrets)
-        for word in words:
-            text = re.sub(rf"(?<=['\"`=]){re.escape(word)}(?=['\"`]|\s|$)", MASK, text)
-        return text
+        return _without(text, _joined(secrets.quoted(text))) if touched else text
 
     fix = finding.fix
     if fix is not None and any(mask_lines(edit.text, secrets) != edit.text for edit in fix.edits):
@@ -305,7 +298,7 @@ class Held:
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds a secret that its name does not tell."""
-        return has_login(text) or any(value in text for value in self.secrets.values)
+        return has_login(text) or any(True for _ in self.secrets.copies(text))
 
     def variable(self, name: str, value: str) -> bool:
         """Whether a variable's value is not to be shown."""

@@ -177,7 +177,7 @@ def test_broken_profiles(run: Run, data: bytes, words: str, dry: bool) -> None:
 def test_an_unreadable_and_a_huge_profile(run: Run) -> None:
     Path("huge.yaml").write_bytes(b"#" * (33 * 1024 * 1024))
     result = run("decode", "--profile", "huge.yaml", "--dry-run")
-    assert result.code == 2 and "larger than 32 MiB" in result.err
+    assert result.code == 2 and "larger than 2 MiB" in result.err
     Path("locked.yaml").write_text(GOOD)
     Path("locked.yaml").chmod(0)
     if os.geteuid() != 0:

@@ -128,10 +128,8 @@ def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
     seen: set[Path] = set()
     for path in paths:
         try:
-            real = Path(path).resolve()
-            if path != "-" and real in seen:
+            if path != "-" and _is_seen(path, seen):
                 continue  # one file under two names
-            seen.add(real)
             source = read_source(path, max(MAX_FILE, inputs.max_size))
         except TooLarge:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
@@ -143,6 +141,17 @@ def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
         inputs.files.append(source)
     inputs.large = frozenset(large)
     return missing
+
+
+def _is_seen(path: str, seen: set[Path]) -> bool:
+    """Whether a file was given before, under this or another name; ``seen`` takes it in."""
+    try:
+        real = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL: opening it says so
+        return False
+    before = len(seen)
+    seen.add(real)
+    return len(seen) == before
 
 
 def _known_codes(where: str, words: Iterable[str]) -> None:

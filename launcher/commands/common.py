@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from pd_launch.launcher.config import Config
+from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.sources.limits import MAX_SIZE
 from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.values import SourceFile
 
 USAGE = 2
 STDIN = "<stdin>"
 MAX_FILE = 32 * 1024 * 1024
+MAX_SIZE_OPTION = 1 << 30
+"""More than ``--max-size`` takes, no machine's memory would hold with what is made of it."""
 
 
 class TooLarge(click.ClickException):
@@ -33,10 +38,10 @@ def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
     """
     try:
         if path == "-":
-            data, name = sys.stdin.buffer.read(most + 1), STDIN
+            data, name = standard_input().read(most + 1), STDIN
         else:
             name = path
-            with Path(path).open("rb") as file:
+            with open_input(path) as file:
                 data = file.read(most + 1)
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror}") from None
@@ -46,6 +51,16 @@ def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
         raise TooLarge(f"{clean(path)} is larger than {most >> 20} MiB: this is no configuration")
     text = data.decode("utf-8", "replace")
     return SourceFile(as_text(name), text, exact=text.encode("utf-8") == data)
+
+
+def read_profile(path: str) -> SourceFile:
+    """Return the text of a profile that is to be rendered; no larger than ``check`` takes it by itself."""
+    return read_source(path, MAX_SIZE)
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input as bytes; it is empty where who called closed it."""
+    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
 def split_command(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -188,10 +203,13 @@ def size_option(text: str | None, default: int) -> int:
     """Return ``--max-size`` in bytes; nonsense is a usage error."""
     if text is None:
         return default
-    from pd_launch.schemas.units import SizeError, parse_size
+    from pd_launch.schemas.units import SizeError, human_size, parse_size
 
     try:
-        return parse_size(text)
+        size = parse_size(text)
+        if size > MAX_SIZE_OPTION:
+            raise SizeError(f"at most {human_size(MAX_SIZE_OPTION)}", f"最多 {human_size(MAX_SIZE_OPTION)}")
+        return size
     except SizeError as error:
         raise click.BadParameter(str(error), param_hint="--max-size") from None
 

@@ -15,7 +15,7 @@ from pd_launch.launcher.commands.common import (
     load_facts,
     locale_language,
     parse_target_option,
-    read_source,
+    read_profile,
     use_colour,
     write,
 )
@@ -58,7 +58,7 @@ def doctor_command(options: DoctorOptions) -> int:
         examination = examine_host(facts, target, lang, installed)
     else:
         try:
-            loaded = load_profile(read_source(str(find_profile(options.profile))), options.settings)
+            loaded = load_profile(read_profile(str(find_profile(options.profile))), options.settings)
             subject = Subject(options.side, options.node_rank)
             here = options.host_facts is None
             examination = examine_profile(loaded, facts, target, subject, lang, here, installed)

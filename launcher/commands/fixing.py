@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.check import Selection
+from pd_launch.launcher import budget
+from pd_launch.launcher.check import Selection, run_checks
 from pd_launch.launcher.commands.common import STDIN, write
 from pd_launch.launcher.files import NotRewritten, rewrite
-from pd_launch.launcher.fix import Refusal, fix_inputs
+from pd_launch.launcher.fix import Fixed, Refusal, fix_inputs
 from pd_launch.launcher.report.text import clean
 from pd_launch.launcher.secrets import Secrets, all_secrets, mask, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
@@ -32,7 +33,25 @@ def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | 
     text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
     write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
     _say_refused(fixed.refused, secrets, lang)
+    _say_left(fixed, replace(inputs, files=after), selection, lang)
     return bool(fixed.changed)
+
+
+def _say_left(fixed: Fixed, inputs: Inputs, selection: Selection, lang: str) -> None:
+    """Say how much would be fixed, and what would be left: a diff alone looks as if that was all."""
+    with budget.limited():
+        deployments = read(inputs)
+    with budget.limited():
+        left = Counter(finding.severity for finding in run_checks(deployments, selection).findings)
+    done = len(fixed.done)
+    if lang == "zh":
+        names = (left["error"], "个错误"), (left["warning"], "个警告"), (left["info"], "条提示")
+        rest = "、".join(f"{count} {name}" for count, name in names if count)
+        click.echo(f"pd-launch: 会修复 {done} 处{f'；还剩 {rest}' if rest else ''}", err=True)
+        return
+    rest = ", ".join(f"{left[kind]} {kind}{'s' * (left[kind] > 1)}" for kind in ("error", "warning") if left[kind])
+    rest += f"{', ' if rest else ''}{left['info']} info" if left["info"] else ""
+    click.echo(f"pd-launch: would fix {done}{f'; would remain: {rest}' if rest else ''}", err=True)
 
 
 def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -> list[SourceFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.profile import is_line
 
 MOST_SHOWN = 100
+STDOUT = "-"
+"""The output file that is standard output."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class InitOptions:
 def init_command(options: InitOptions) -> int:
     """Write a profile; 1 where something of the input could not be carried over."""
     lang = options.lang or locale_language()
-    if options.output is not None and Path(options.output).exists():
-        raise click.ClickException(f"{clean(options.output)} is there already; name another file")
+    if options.output not in (None, STDOUT) and os.path.lexists(str(options.output)):
+        raise click.ClickException(f"{clean(str(options.output))} is there already; name another file")
     if not is_line(_name(options)):
         raise click.ClickException(f"{clean(_name(options))}: a name must not hold control characters")
     if options.sources:
@@ -50,7 +52,8 @@ def init_command(options: InitOptions) -> int:
 
 
 def _name(options: InitOptions) -> str:
-    return as_text(options.name or Path(options.output or "converted").stem)
+    file = None if options.output == STDOUT else options.output
+    return as_text(options.name or Path(file or "converted").stem)
 
 
 def _from_files(options: InitOptions, lang: str) -> int:
@@ -95,14 +98,14 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
 
 
 def _deliver(text: str, output: str | None, lang: str) -> None:
-    if output is None:
+    if output in (None, STDOUT):
         write(text)
         return
     try:
-        write_atomically(Path(output), text)
+        write_atomically(Path(str(output)), text)
     except OSError as error:
-        raise click.ClickException(f"{clean(output)}: {error.strerror}") from None
-    name = clean(output)
+        raise click.ClickException(f"{clean(str(output))}: {error.strerror}") from None
+    name = clean(str(output))
     message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name};下一步:pd-launch check {name}")
     click.echo(f"pd-launch: {message.text(lang)}", err=True)
 
@@ -110,7 +113,7 @@ def _deliver(text: str, output: str | None, lang: str) -> None:
 def _from_answers(options: InitOptions, lang: str) -> int:
     answers = ask(lang)
     output = options.output or _free_name()
-    text = profile_text(options.name or Path(output).stem, answers)
+    text = profile_text(_name(replace(options, output=output)), answers)
     _deliver(text, output, lang)
     findings = [f for f in check(read_texts({output: text}, options.target), lang=lang) if f.severity != "info"]
     for finding in findings:

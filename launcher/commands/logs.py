@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.commands.common import STDIN, USAGE, as_text, locale_language, use_colour, write
+from pd_launch.launcher.commands.common import STDIN, USAGE, as_text, locale_language, standard_input, use_colour, write
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
 from pd_launch.launcher.logs.collect import MAX_ENGINES, Collector
@@ -20,6 +20,7 @@ from pd_launch.launcher.logs.contract import LogsReport
 from pd_launch.launcher.logs.reader import CHUNK, Hit, Noticed, read_chunks
 from pd_launch.launcher.logs.report import LogsText
 from pd_launch.launcher.logs.story import TITLES
+from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.report.text import clean
 
 PROGRESS_FROM = 64 * 1024 * 1024
@@ -93,7 +94,7 @@ def _print(report: LogsReport, options: LogsOptions, lang: str) -> None:
 
 def _open(path: str) -> IO[bytes]:
     try:
-        return Path(path).open("rb")
+        return open_input(path)
     except OSError as error:
         raise click.ClickException(f"{clean(as_text(path))}: {error.strerror}") from None
     except ValueError:
@@ -112,7 +113,7 @@ def _was_read(log: _Log, progress: bool | None) -> bool:
 
 def _read(log: _Log, progress: bool | None) -> None:
     if log.path == "-":
-        _feed(log, read_chunks(sys.stdin.buffer))
+        _feed(log, read_chunks(standard_input()))
         return
     with _open(log.path) as file:
         size = Path(log.path).stat().st_size
@@ -137,6 +138,13 @@ def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
         raise click.ClickException(f"{clean(log.name)}: the archive is damaged ({error})") from None
     for _ in log.collector.close():
         pass
+    _say_limits(log)
+
+
+def _say_limits(log: _Log) -> None:
+    """Say what of a log was not kept."""
+    for told in log.collector.not_kept():
+        click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
     if log.collector.crowded:
         told = f"more than {MAX_ENGINES} engines: those from there on count as one; give the logs one by one"
         click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
@@ -162,7 +170,8 @@ def _follow(logs: list[_Log], lang: str) -> None:
     """Show what happens as it happens, until interrupted or, on standard input, until its end."""
     if [log.path for log in logs] == ["-"]:
         log = logs[0]
-        for raw in iter(lambda: sys.stdin.buffer.readline(CHUNK), b""):
+        stream = standard_input()
+        for raw in iter(lambda: stream.readline(CHUNK), b""):
             _show(log, log.collector.feed(raw), False)
         _show(log, log.collector.close(), False)
         return
@@ -184,7 +193,7 @@ def _follow(logs: list[_Log], lang: str) -> None:
 def _grown(log: _Log, many: bool) -> bool:
     """Read what was added to a file; one that was replaced or cut is read from its beginning."""
     try:
-        with Path(log.path).open("rb") as file:
+        with open_input(log.path) as file:
             state = Path(log.path).stat()
             identity = (state.st_dev, state.st_ino)
             if log.identity not in (None, identity) or state.st_size < log.position:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pd_launch.launcher.logs.notices import Notice
-from pd_launch.launcher.logs.reader import Hit, Noticed, Scanner
-from pd_launch.launcher.logs.story import Book
+from pd_launch.launcher.logs.reader import MAX_LINE, Hit, Noticed, Scanner
+from pd_launch.launcher.logs.story import MAX_EVENTS, MAX_REQUESTS, Book
 from pd_launch.schemas.budget import OFFLOAD_NAMES
 
 MAX_ENGINES = 256
@@ -86,6 +86,7 @@ class EngineFacts:
     book: Book = field(default_factory=Book)
     notices: dict[str, Seen] = field(default_factory=dict)
     exceptions: list[tuple[int, str]] = field(default_factory=list)
+    more_exceptions: bool = False
 
     @property
     def recompute_scheduler(self) -> bool:
@@ -118,6 +119,19 @@ class Collector:
     def is_engine_log(self) -> bool:
         """Whether anything in it comes from an engine."""
         return self.scanner.engine_seen or any(e.args or e.engine or e.notices for e in self.engines)
+
+    def not_kept(self) -> Iterator[str]:
+        """Iterate over what is not told of the log because there is too much of it."""
+        if self.scanner.cut:
+            yield f"of {_lines(self.scanner.cut)} only the first {MAX_LINE >> 10} KiB are read"
+        forgotten = sum(engine.book.forgotten for engine in self.engines)
+        if forgotten:
+            yield f"more than {MAX_REQUESTS} requests: {forgotten} are counted, but not told one by one"
+        if any(engine.more_exceptions for engine in self.engines):
+            yield f"more than {MAX_EXCEPTIONS} different errors of one engine: the first ones are told"
+        cut = sum(1 for engine in self.engines for story in engine.book.stories.values() if story.left_out)
+        if cut:
+            yield f"of {cut} request{'s' * (cut > 1)} only the first {MAX_EVENTS} lines are kept for --timeline"
 
     def feed(self, data: bytes) -> Iterator[Hit | Noticed]:
         """Take in a piece and give what was found in it."""
@@ -152,6 +166,10 @@ class Collector:
             engine = EngineFacts(stream, engine.starts, item.line.number, ascend=engine.ascend)
             self._engines[stream] = engine
         return engine
+
+
+def _lines(count: int) -> str:
+    return f"{count} longer lines" if count > 1 else "a longer line"
 
 
 def _was_running(engine: EngineFacts) -> bool:
@@ -259,6 +277,8 @@ def _exception(engine: EngineFacts, hit: Hit) -> None:
         text = line.text[line.start or 0 :].strip()[:300]
         if all(text != old for _, old in engine.exceptions):
             engine.exceptions.append((line.number, text))
+    else:
+        engine.more_exceptions = True
 
 
 def _died(engine: EngineFacts, hit: Hit) -> None:

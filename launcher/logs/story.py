@@ -58,6 +58,7 @@ class Story:
     handed_back: bool = False
     aborted: bool = False
     last: Episode | None = None
+    left_out: int = 0
 
     def told(self, hit: Hit) -> None:
         """Keep a line."""
@@ -65,6 +66,8 @@ class Story:
             line = hit.line
             text = line.text[line.start or 0 :]
             self.moments.append(Moment(line.number, line.time, hit.pattern.event, text[:400]))
+        else:
+            self.left_out += 1
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pd_launch.launcher.commands.common import read_source
+from pd_launch.launcher.commands.common import read_profile, read_source
 from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.profile import LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.read import target_of
@@ -130,7 +130,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
 
 def _profile(asked: Asked) -> LoadedProfile:
     if asked.profile is not None:
-        source = read_source(str(find_profile(asked.profile)))
+        source = read_profile(str(find_profile(asked.profile)))
     else:
         source = SourceFile("<command line>", json.dumps(_fresh(asked)))
     settings = [f"{KEYS[name]}={value}" for name, value in asked.keys.items()]

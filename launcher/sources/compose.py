@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.docker import add_mount
-from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, run_inside
+from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.interpolate import split_words, substitute
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
+
+HOOKS = ("post_start", "pre_stop")
 
 
 def is_compose(tree: Node) -> bool:
@@ -56,7 +58,12 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     words = image_engine(words, container.image, bool(entrypoint))
     if not add_engine(words, "compose", name, origin, found, finish):
         folder = _scalar(service.get("working_dir"))
-        run_inside(words, Around(files, (folder.string() if folder else None) or "/", env), finish, found)
+        around = Around(files, (folder.string() if folder else None) or "/", env)
+        nest_scripts(words, origin, found, finish, around)
+    for hook in (entry for key in HOOKS if (node := service.get(key)) for entry in node.elements()):
+        words = _words(hook.get("command"), found)
+        if words and not add_engine(words, "compose", name, origin, found, finish):
+            nest_scripts(words, origin, found, finish, Around(env=env))
 
 
 def side_of(*names: str) -> Side | None:

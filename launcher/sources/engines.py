@@ -12,18 +12,12 @@ from typing import Literal, NamedTuple
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.mounted import NOTHING, Around, Offered, Place, Run, place_of
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
-from pd_launch.launcher.sources.shell_words import Scope
-from pd_launch.launcher.sources.wrapped import (
-    SHELLS,
-    carried,
-    engine_words,
-    is_remote,
-    scripts_inside,
-    scripts_of,
-    unwrap,
-)
+from pd_launch.launcher.sources.shell_state import Scope
+from pd_launch.launcher.sources.unfollowed import started_otherwise
+from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
@@ -94,15 +88,6 @@ class Found:
             if fault not in self.said:
                 self.said.add(fault)
                 self.faults.append(fault)
-
-
-def run_inside(words: Sequence[Text], around: Around, finish: Finish, found: Found) -> None:
-    """Add the scripts that a container's command runs, written in it or found there as files, to what is to be read."""
-    run = around.run_by(words)
-    if run is not None:
-        found.run.add(place_of(run.script))
-        found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
-    found.nested += [Nested(script, finish, around.env, around) for script in scripts_of(words)]
 
 
 def keep(_: NodeLaunch) -> None:
@@ -191,6 +176,20 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     finish(node)
     found.nodes.append(node)
     return True
+
+
+def nest_scripts(words: Sequence[Text], origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+    """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
+
+    A script is written in the words, or is a file that the container finds.
+    """
+    command = Command(list(words), {}, origin)
+    run = around.run_by(words)
+    if run is not None:
+        found.run.add(place_of(run.script))
+        found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
+    found.nested += [Nested(script, finish, around.env, around) for script in scripts_inside(command)]
+    found.add_faults(list(started_otherwise(command)))
 
 
 def own_worker(node: NodeLaunch) -> None:

@@ -27,6 +27,7 @@ _ESCAPED = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{
 _SINGLE = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
 _WIDE = {"\uff1a": ":", "\uff0c": ",", "\uff5b": "{", "\uff5d": "}", "\uff3b": "[", "\uff3d": "]"}
 _BARE = re.compile(rf"[^\s,:\[\]{{}}\"'`\\{''.join(_WIDE)}]+|{HOLE}")
+_ENDS_WORD = f",:[]{{}}{''.join(_WIDE)}"
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CURLY = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
@@ -210,7 +211,7 @@ class _Reader:
                     self.at + 1,
                     "a comma is missing before this",
                     "这里前面缺少逗号",
-                    [(behind, behind, ",")],
+                    [(behind, behind, ",")] if behind < self.at or self.value[behind - 1] in "}]" else None,
                     safe=False,
                 )
             need_comma, last_comma = True, -1
@@ -258,9 +259,13 @@ class _Reader:
                 end,
                 f"the key {match.group()} has no quotes",
                 f"键 {match.group()} 没有加引号",
-                [(start, end, f'"{match.group()}"')],
+                [(start, end, f'"{match.group()}"')] if self.stands_alone(end) else None,
             )
         return match.group(), self.text.origin(start, end)
+
+    def stands_alone(self, end: int) -> bool:
+        """Whether a word or string ends at ``end``: what goes on, as ``it's`` does, is not to be quoted in part."""
+        return end >= len(self.value) or self.value[end].isspace() or self.value[end] in _ENDS_WORD
 
     def string(self) -> tuple[Any, Origin]:
         start = self.at
@@ -296,7 +301,9 @@ class _Reader:
             self.at,
             "single quotes, as in a Python dict: JSON strings need double quotes",
             "用了单引号(像 Python 字典):JSON 字符串需要双引号",
-            [(start, start + 1, '"'), (self.at - 1, self.at, '"')] if '"' not in inner and "\\" not in inner else None,
+            [(start, start + 1, '"'), (self.at - 1, self.at, '"')]
+            if '"' not in inner and "\\" not in inner and self.stands_alone(self.at)
+            else None,
         )
         return inner, self.text.origin(start, self.at)
 
@@ -362,7 +369,7 @@ class _Reader:
             end,
             f"{word!r} is no JSON value: a text needs double quotes",
             f"{word!r} 不是 JSON 值:文本要加双引号",
-            [(start, end, json.dumps(word))],
+            [(start, end, json.dumps(word))] if self.stands_alone(end) else None,
             safe=False,
         )
         return Node(word, origin)
@@ -445,13 +452,15 @@ def _lost(message: str) -> tuple[str, str]:
 
 
 def _rest(reader: _Reader) -> None:
+    """Say that there is more; what stands behind an object or a list alone is surely too much."""
     end = len(reader.value.rstrip())
+    whole = reader.value[: reader.at].rstrip()
     reader.fault(
         reader.at,
         end,
         "there is text after the end of the JSON value",
         "JSON 值结束之后还有内容",
-        [(len(reader.value[: reader.at].rstrip()), end, "")],
+        [(len(whole), end, "")] if whole.endswith(("}", "]")) else None,
         safe=False,
     )
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine, with_variables
 from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.wrapped import STARTS, joined
+from pd_launch.launcher.sources.scripts_given import joined
+from pd_launch.launcher.sources.wrapped import STARTS
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
-from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, run_inside
+from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
@@ -17,6 +17,7 @@ from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+HOOKS = ("postStart", "preStop")
 MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
@@ -90,8 +91,8 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
 
 def _containers(pod: Node) -> list[Node]:
     """Return the containers of a pod template, or the one that a service of Dynamo adds to its pods."""
-    listed = pod.get("containers")
-    found = list(listed.elements()) if listed is not None else []
+    lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
+    found = [part for listed in lists if listed is not None for part in listed.elements()]
     return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
 
 
@@ -129,15 +130,19 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
         node.env = {**env, **node.env}
         node.side = node.side or side
 
+    folder = container.get("workingDir")
+    around = Around(
+        mounted_files(pod, container, found.maps),
+        folder.value if folder is not None and isinstance(folder.value, str) else "/",
+        {**_injected(container), **env},
+    )
     words = image_engine(words, facts.image, bool(command))
     if not add_engine(words, "manifest", label, facts.origin, found, finish):
-        folder = container.get("workingDir")
-        around = Around(
-            mounted_files(pod, container, found.maps),
-            folder.value if folder is not None and isinstance(folder.value, str) else "/",
-            {**_injected(container), **env},
-        )
-        run_inside(words, around, finish, found)
+        nest_scripts(words, facts.origin, found, finish, around)
+    for hook in HOOKS:  # what runs beside the container's own command
+        words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
+        if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
+            nest_scripts(words, facts.origin, found, finish, around)
 
 
 def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:

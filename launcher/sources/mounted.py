@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.wrapped import SHELLS, STARTS, shell_operands, unwrap
+from pd_launch.launcher.sources.scripts_given import shell_operands
+from pd_launch.launcher.sources.wrapped import SHELLS, STARTS, unwrap
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import HOLE, Node, Text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from pd_launch.launcher.sources.e2e import too_many_ranks
-from pd_launch.launcher.sources.shell_words import Scope
+from pd_launch.launcher.sources.shell_state import Scope
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, SourceFile, Text, as_integer
 

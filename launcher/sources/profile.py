@@ -148,6 +148,7 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
     return loaded
 
 
+MAX_KEYS = 50
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -184,6 +185,8 @@ def _apply(tree: Node, setting: str) -> None:
     value.key = line.origin(0, len(key), "--set")
     node = tree
     *steps, last = key.strip().split(".")
+    if len(steps) >= MAX_KEYS:
+        raise SettingError(f"--set: a key of more than {MAX_KEYS} parts: no profile has one")
     for step in [*steps, None]:
         if not isinstance(node.value, dict):
             raise SettingError(f"--set {key}: {step or last!r} lies below something that is no mapping")

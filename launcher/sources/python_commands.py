@@ -6,16 +6,23 @@ import ast
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engines import Found, Nested, read_command, with_variables
+from pd_launch.launcher.sources.engines import Found, Nested, nest_scripts, read_command, with_variables
 from pd_launch.launcher.sources.limits import not_followed
+from pd_launch.launcher.sources.mounted import Around
 from pd_launch.launcher.sources.python_texts import made
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
-RUNNERS = frozenset({"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec"})
-EXECS = frozenset({"execv", "execve", "execvp", "execvpe"})
-"""Functions that become the program of their second argument."""
+RUNNERS = frozenset(
+    {"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec", "popen", "getoutput"}
+    | {"create_subprocess_shell", "getstatusoutput", "spawn", "execv", "execve", "execvp", "execvpe", "execl", "execlp"}
+    | {"spawnv", "spawnvp", "spawnve", "spawnvpe", "spawnl", "spawnlp"}
+)
+EXECS = {"execv": 1, "execve": 1, "execvp": 1, "execvpe": 1, "spawnv": 2, "spawnvp": 2, "spawnve": 2, "spawnvpe": 2}
+"""Functions that start a program, and which of their arguments is the list of its words."""
+LISTED = {"execl": 1, "execlp": 1, "spawnl": 2, "spawnlp": 2}
+"""Functions that start a program, and from which argument on its words stand."""
 SERVERS = frozenset({"RemoteOpenAIServer", "RemoteVLLMServer"})
 """Classes of test suites that start ``vllm serve`` with a model and a list of arguments."""
 JOINED = ("' '.join", "shlex.join")
@@ -57,8 +64,11 @@ class Commands:
             listed = self.only(call.args[0])
             for side in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
                 self._run([*serve, *self._words(side)], origin, env)
-        elif name in EXECS and len(call.args) > 1:
-            self._run(self._words(call.args[1]), origin, env)
+        elif name in EXECS:
+            for part in call.args[EXECS[name] : EXECS[name] + 1]:
+                self._run(self._words(part), origin, env)
+        elif name in LISTED:
+            self._run([word for part in call.args[LISTED[name] :] for word in self._words_of(part)], origin, env)
         elif name in RUNNERS:
             given = self.only(call.args[0])
             first = self._split(given)
@@ -103,7 +113,9 @@ class Commands:
                 limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
             command = Command(words[:MAX_WORDS], {}, origin)
-            read_command(command, "python", self.source.path, self.found, with_variables(env))
+            finish = with_variables(env)
+            if not read_command(command, "python", self.source.path, self.found, finish):
+                nest_scripts(words[:MAX_WORDS], origin, self.found, finish, Around(env=env))
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""

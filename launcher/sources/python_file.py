@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,9 @@ _GROWS = ("append", "extend", "insert", "remove", "pop")
 def read_python(source: SourceFile, found: Found) -> None:
     """Add the engines that a Python file builds to ``found``."""
     try:
-        tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
+        with warnings.catch_warnings():  # they quote the file, raw, on standard error
+            warnings.simplefilter("ignore")
+            tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         line = min(line, len(source.starts))

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tokenize
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
@@ -126,7 +127,9 @@ def _literal(source: SourceFile, start: int, end: int, stretch: Stretch) -> Text
 
 def _escaped(written: str) -> str:
     try:
-        return str(ast.literal_eval(f"'''{written}'''"))
+        with warnings.catch_warnings():  # they quote the file, raw, on standard error
+            warnings.simplefilter("ignore")
+            return str(ast.literal_eval(f"'''{written}'''"))
     except (SyntaxError, ValueError):
         return written
 

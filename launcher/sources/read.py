@@ -6,7 +6,7 @@ The reader of a form is imported when the form is met: most calls have one, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -37,12 +37,13 @@ from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.release_words import comment_above, comment_faults
+from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
+from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
-from pd_launch.launcher.sources.shell_words import Effort, Scope
 from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
-from pd_launch.launcher.sources.wrapped import scripts_inside
+from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
 from pd_launch.launcher.targets import NOTHING_GIVEN, Given, assumed, choice_of, choose, decided, in_profile
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
@@ -52,6 +53,8 @@ from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
 
 MAX_NESTED = 4
+_VALUE = -3
+"""Stands among the branches of engines in values of which a script runs one."""
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 MAX_ENGINES = 384
@@ -146,7 +149,8 @@ class _Call:
         self.effort = Effort()
         try:
             budget.look()
-            self.file(source)
+            with budget.interruptible():
+                self.file(source)
         except budget.Spent as spent:
             limit, limit_zh = spent.limit, spent.limit_zh
             self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LESS))
@@ -287,30 +291,71 @@ class _Call:
         script = read_shell(text, scope, self.effort)
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
+        before = len(found.nodes)
+        run = files_run(commands)
         for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
-            if command.body is not None and _opens_like_yaml(command.body.value):
-                self.written_yaml(command.body, found)
+            if self.written(command, found):
                 continue
-            for inner, given in self.inner(command, around, found):
+            found.add_faults(list(started_otherwise(command)))
+            for inner, given in self.inner(command, around, found, run):
                 if depth >= MAX_NESTED and word_matters(inner.value):
                     found.add_faults([_too_deep(inner.origin(0, 1))])
                 if depth >= MAX_NESTED:
                     continue
                 self.script(inner, found, given, inside(command, finish), depth + 1, around)
+        for number, value in enumerate(held_back(script.held, commands, found.nodes[before:])):
+            if depth >= MAX_NESTED or not self.value(value, number, found, finish, depth + 1):
+                found.add_faults(list(not_started(value)))
         if depth == 0:
             self.nested(found)
             self.profiles(found)
 
-    def inner(self, command: Command, around: Around, found: Found) -> Iterator[tuple[Text, Scope | None]]:
+    def inner(
+        self, command: Command, around: Around, found: Found, run: Collection[str]
+    ) -> Iterator[tuple[Text, Scope | None]]:
         """Iterate over the scripts that a command runs: written in it, or a file of its container."""
-        run = around.run_by(command.words)
-        if run is not None:
-            found.run.add(place_of(run.script))
-            yield run.script, as_file(command, run, around)
-        for script in scripts_inside(command):
+        mounted = around.run_by(command.words)
+        if mounted is not None:
+            found.run.add(place_of(mounted.script))
+            yield mounted.script, as_file(command, mounted, around)
+        for script in scripts_inside(command, run):
             yield script, surroundings(command)
+
+    def value(self, assigned: Text, number: int, found: Found, finish: Finish, depth: int) -> bool:
+        """Read the value of an assignment as a script; of several values, one is run. Return whether it has engines."""
+
+        def one_of_them(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_VALUE, number))
+
+        before, scope = len(found.nodes), Scope()
+        read_shell(assigned, scope, self.effort)
+        for value in list(scope.variables.values()):
+            if isinstance(value, Text):
+                self.script(value, found, None, one_of_them, depth)
+        return len(found.nodes) > before
+
+    def written(self, command: Command, found: Found) -> bool:
+        """Read a manifest, a unit or a Python program that a script writes or runs; return whether it was one."""
+        body = command.body
+        if body is None or not word_matters(body.value):
+            return False
+        if _opens_like_yaml(body.value):
+            self.written_yaml(body, found)
+            return True
+        if is_unit(SourceFile("", body.value)):
+            if (source := _in_place(body)) is not None:
+                read_unit(source, found)
+            return True
+        if runs_python(command):
+            from pd_launch.launcher.sources.python_file import read_python
+
+            if (source := _in_place(body)) is not None:
+                read_python(source, found)
+            return source is not None
+        return False
 
     def written_yaml(self, body: Text, found: Found) -> None:
         """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
@@ -499,6 +544,15 @@ def _too_many(node: NodeLaunch) -> Fault:
 def _read_often(origin: Origin) -> Fault:
     limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
     return not_followed(origin, limit, limit_zh, "this script is not read again", "这个脚本不再重复读取")
+
+
+def _in_place(body: Text) -> SourceFile | None:
+    """Return the file with nothing but a here-document in it, at its place; None where the document is not verbatim."""
+    start, end = body.spots[0], body.spots[-1]
+    text = body.source.text
+    if text[start:end] != body.value:
+        return None
+    return SourceFile(body.source.path, re.sub(r"[^\n]", " ", text[:start]) + body.value)
 
 
 def _too_deep(origin: Origin) -> Fault:

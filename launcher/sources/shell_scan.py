@@ -19,6 +19,7 @@ _TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
 _ARGUMENTS = re.compile(r"\n[ \t]{0,200}(?:-|['\"]?[{\[])")
 """A line that begins like arguments. With any other one it is not certain that it belongs to the command before it."""
 _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
+OPEN = "is never closed"
 _DASHES = "–—−"
 
 
@@ -89,7 +90,7 @@ class _Scanner:
         self.fault(
             start,
             start + 1,
-            f"this quote ({quote}) is never closed",
+            f"this quote ({quote}) {OPEN}",
             f"这个引号({quote})没有闭合",
             "close it where the value ends",
             "在值的结尾加上配对的引号",

@@ -1,21 +1,22 @@
-"""systemd units: what ``ExecStart`` starts, with the unit's ``Environment``."""
+"""systemd units: what ``ExecStart`` and its like start, with the unit's ``Environment``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Found, Nested, keep, read_command, with_variables
+from pd_launch.launcher.sources.engines import Found, keep, nest_scripts, read_command, with_variables
 from pd_launch.launcher.sources.interpolate import split_words
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.mounted import Around
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.weave import Stretch, Weaver
-from pd_launch.launcher.sources.wrapped import scripts_inside
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
 _SECTION = re.compile(r"(?:[ \t]*(?:[#;](?!!)[^\n]*)?\n)*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE)
 """The first section of a unit, behind comments."""
 _DOUBLED = re.compile(r"%%|\$\$")
+_COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
 
@@ -26,24 +27,42 @@ def is_unit(source: SourceFile) -> bool:
 
 
 def read_unit(source: SourceFile, found: Found) -> None:
-    """Add what a unit starts to ``found``."""
+    """Add what a unit starts to ``found``. Its variables count for all of its commands, wherever they stand."""
     env: dict[str, tuple[Text, str]] = {}
     names: dict[str, Text] = {}
+    commands: list[tuple[str, Text]] = []
     for key, value in _settings(source):
         if key == "Environment":
-            for word in split_words(value, "systemd")[0]:
-                name, _, _ = word.value.partition("=")
+            words = split_words(value, "systemd")[0]
+            if not words:  # what was set before is taken back
+                env, names = {}, {}
+            for word in words:
+                name, sign, _ = word.value.partition("=")
+                if not sign:
+                    continue  # systemd passes it over
                 env[name] = (_plain(word.part(len(name) + 1, len(word.value))), "export")
                 names[name] = _plain(word.part(0, len(name)))
-        elif key == "ExecStart":
-            words = [_plain(word) for word in split_words(value, "systemd")[0]]
-            if words:
-                start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
-                words[0] = words[0].part(start, len(words[0].value))
-                command = Command(words, dict(env), value.origin(), None, names=dict(names))
-                if not read_command(command, "shell", source.path, found, keep):
-                    given = {name: EnvVar.of(name, text, "export", names[name]) for name, (text, _) in env.items()}
-                    found.nested += [Nested(script, with_variables(given), given) for script in scripts_inside(command)]
+        elif _COMMAND.fullmatch(key):
+            if not value.value.strip():
+                commands = [entry for entry in commands if entry[0] != key]
+            commands.append((key, value))
+    for _, value in commands:
+        _start(value, env, names, source, found)
+
+
+def _start(
+    value: Text, env: dict[str, tuple[Text, str]], names: dict[str, Text], source: SourceFile, found: Found
+) -> None:
+    """Add what one command of a unit starts."""
+    words = [_plain(word) for word in split_words(value, "systemd")[0]]
+    if not words:
+        return
+    start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
+    words[0] = words[0].part(start, len(words[0].value))
+    command = Command(words, dict(env), value.origin(), None, names=dict(names))
+    if not read_command(command, "shell", source.path, found, keep):
+        given = {name: EnvVar.of(name, text, "export", names[name]) for name, (text, _) in env.items()}
+        nest_scripts(words, value.origin(), found, with_variables(given), Around(env=given))
 
 
 def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import Origin
 

@@ -1,4 +1,4 @@
-"""Which program a command really starts: behind wrappers, inside strings for other shells, on other machines."""
+"""Which program a command really starts: behind wrappers, launchers and interpreters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from pd_launch.launcher.sources.shell import Command
+from pd_launch.launcher.sources.interpolate import split_words
 from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.values import HOLE, Text
 
@@ -17,28 +17,38 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
-_ENDS = ("vllm", "python", "python3", *(f"python3.{minor}" for minor in range(100)))
+_ENDS = (
+    *("vllm", "python", "python3", *(f"python3.{minor}" for minor in range(100))),
+    *("/api_server.py", "/main.py"),
+)
 """How the name of a program that starts an engine may end."""
+_MAIN = "vllm/entrypoints/cli/main.py"
+_SERVER = re.compile(r"(?:^|/)vllm/entrypoints/openai/api_server\.py$")
+_NAMES_VLLM = re.compile(r"vllm", re.IGNORECASE)
+_PYTHON_VALUED = ("-X", "-W", "--check-hash-based-pycs")
+_MOST_OPTIONS = 16
+"""Words that are looked at for the engine behind an interpreter."""
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
-_RUNS = re.compile(r"-\w{0,20}c\w{0,20}")
-_WITH_VALUE = re.compile(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
-"""Options of a shell that take the next word: ``-euo pipefail``."""
-_BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da)?sh(?: -[sleux]+)*")
-SHELLS = ("bash", "sh", "zsh", "dash")
+SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mksh", "ash", "fish")
 _WRAPPERS = {
     "nohup": 0, "exec": 0, "sudo": 0, "time": 0, "setsid": 0, "stdbuf": 0, "command": 0, "taskset": 1, "timeout": 1,
     "numactl": 0, "nice": 0, "env": 0, "srun": 0, "catchsegv": 0, "ionice": 0, "tini": 0, "dumb-init": 0, "chrt": 1,
+    "builtin": 0,
 }  # fmt: skip
 """Programs that run the command behind them, and how many operands of their own come first."""
 _VALUED_OPTIONS = {
-    "numactl": ("-N", "-m", "-C", "-i", "-p"),
-    "sudo": ("-u", "-g"),
-    "env": ("-u", "-C"),
+    "numactl": (
+        *("-N", "-m", "-C", "-i", "-p", "-P", "-w", "--cpunodebind", "--membind", "--physcpubind", "--interleave"),
+        *("--preferred", "--preferred-many", "--weighted-interleave"),
+    ),
+    "sudo": ("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "--user", "--group", "--host", "--chdir"),
+    "env": ("-u", "-C", "--unset", "--chdir", "-a", "--argv0"),
     "taskset": (),
-    "timeout": ("-k", "-s"),
-    "nice": ("-n",),
+    "timeout": ("-k", "-s", "--kill-after", "--signal"),
+    "nice": ("-n", "--adjustment"),
+    "exec": ("-a",),
     "ionice": ("-c", "-n"),
-    "stdbuf": ("-i", "-o", "-e"),
+    "stdbuf": ("-i", "-o", "-e", "--input", "--output", "--error"),
     "srun": (
         *("-n", "-N", "-w", "-p", "-c", "-J", "-x", "-r", "-A", "-G", "-t", "-o", "-e", "--nodelist", "--nodes"),
         *("--ntasks", "--ntasks-per-node", "--gres", "--gpus", "--gpus-per-node", "--gpus-per-task", "--partition"),
@@ -49,14 +59,21 @@ _VALUED_OPTIONS = {
 }
 
 
-_TALKS = frozenset(
-    {"echo", "printf", "pgrep", "pkill", "kill", "killall", "grep", "egrep", "ps", "sed", "awk", "curl", "man", "cat"}
-    | {"log", "info", "warn", "warning", "error", "die", "trap", "alias", "test", "[", "eval"}
+_SPLIT = re.compile(r"-[iv0]{0,3}S|--split-string(?:=|$)")
+STARTS = re.compile(rf"\bvllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
+"""Where a text speaks of the start of an engine."""
+
+
+FILLS = ("xargs", "find", "parallel")
+"""Programs that write something for ``{}`` into the words behind them."""
+_GAP = re.compile(r"\{(?:\d{1,3}|[./#%]{1,2})?\}")
+TALKS = frozenset(
+    {"echo", "printf", "pgrep", "pkill", "kill", "killall", "grep", "egrep", "fgrep", "ps", "sed", "curl", "man", "cat"}
+    | {"log", "info", "warn", "warning", "error", "die", "trap", "alias", "test", "[", "eval", "tee", "read", "logger"}
+    | {"git", "mail", "wall", "notify-send", "jq", "whiptail", "dialog", "zenity", "figlet", "export", ":", "which"}
+    | {"rg", "ag", "ack", "pidof", "less", "head", "tail", "wget", "gh", "say", "title", "usage", "fail", "abort"}
 )
 """Programs that speak of a command without starting it."""
-_TAKES_SCRIPTS = frozenset({"tmux", "screen", "parallel", "su", "runuser", "script", "flock"})
-"""Programs that give a word to a shell."""
-STARTS = re.compile(rf"\bvllm serve\s|{re.escape(API_SERVER)}")
 
 
 def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Text]]]:
@@ -87,102 +104,105 @@ def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Tex
             option = rest.pop(0)
             if option.value == "--":
                 break
-            if option.value in valued and rest:
+            given = _split_by_env(option, rest) if inside_env else None
+            if given is not None:
+                rest = given
+            elif option.value in valued and rest:
                 rest.pop(0)
         del rest[: _WRAPPERS[name]]
     return rest, inline
+
+
+def _split_by_env(option: Text, behind: Sequence[Text]) -> list[Text] | None:
+    """Return the words that ``env -S 'A=1 vllm serve m'`` makes of its text and what stands behind; else None."""
+    match = _SPLIT.match(option.value)
+    if match is None:
+        return None
+    rest = list(behind)
+    text = option.part(match.end(), len(option.value)) if match.end() < len(option.value) else None
+    if text is None:
+        if not rest:
+            return []
+        text = rest.pop(0)
+    return [*split_words(text)[0], *rest]
 
 
 def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     """Return the program and the words behind it if ``words`` start a vLLM server, else None."""
     if not words:
         return None
-    values = [word.value for word in words[:6]]
-    if values[0].rpartition("/")[2] == "vllm" and values[1:2] == ["serve"]:
+    values = [word.value for word in words[:_MOST_OPTIONS]]
+    if _is_vllm(words[0]) and values[1:2] == ["serve"]:
         return "serve", list(words[2:])
+    if values[0].endswith(_MAIN) and values[1:2] == ["serve"]:
+        return "serve", list(words[2:])
+    if _SERVER.search(values[0]):
+        return "api_server", list(words[1:])
+    if values[0] == "-m":
+        return _module(words[1:])
     if not _PYTHON.fullmatch(values[0]):
         return None
     at = 1
-    while at < len(values) and values[at] in ("-u", "-O", "-B", "-I", "-s"):
-        at += 1
-    if values[at : at + 2] == ["-m", API_SERVER]:
-        return "api_server", list(words[at + 2 :])
-    if values[at : at + 2] == ["-m", DYNAMO]:
-        return "dynamo", list(words[at + 2 :])
-    if values[at : at + 1] == ["-m"] and values[at + 1 : at + 2] and values[at + 1] in _SERVE_MODULES:
-        return ("serve", list(words[at + 3 :])) if values[at + 2 : at + 3] == ["serve"] else None
-    if values[at : at + 1] and values[at].endswith("vllm/entrypoints/openai/api_server.py"):
-        return "api_server", list(words[at + 1 :])
+    while at < len(values) and values[at].startswith("-") and values[at] != "-m":
+        at += 2 if values[at] in _PYTHON_VALUED else 1
+    return engine_words(words[at:]) if values[at : at + 1] and not _PYTHON.fullmatch(values[at]) else None
+
+
+def _module(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
+    """Return the program and its words behind ``-m``."""
+    values = [word.value for word in words[:2]]
+    if values[:1] == [API_SERVER]:
+        return "api_server", list(words[1:])
+    if values[:1] == [DYNAMO]:
+        return "dynamo", list(words[1:])
+    if len(values) == 2 and values[0] in _SERVE_MODULES and values[1] == "serve":
+        return "serve", list(words[2:])
     return None
+
+
+def _is_vllm(word: Text) -> bool:
+    """Whether a word is the program vllm, also where only a variable or a search for it names it: ``$VLLM_BIN``."""
+    if word.value.rpartition("/")[2] == "vllm":
+        return True
+    if word.value != HOLE:
+        return False
+    return _NAMES_VLLM.search(word.source.text, word.spots[0], word.spots[-1]) is not None
 
 
 def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """As :func:`engine_words`, of an engine behind a program that is not known: ``conda run … vllm serve m``."""
-    if not words or words[0].value.rpartition("/")[2] in _TALKS:
+    """As :func:`engine_words`, of an engine behind a program that is not known: ``conda run … vllm serve m``.
+
+    Also behind one that runs Python itself: ``torchrun … -m vllm.entrypoints.openai.api_server``.
+    """
+    name = words[0].value.rpartition("/")[2] if words else ""
+    if not words or name in TALKS:
         return None
+    found = _behind_any(words)
+    if found is None or name not in FILLS:
+        return found
+    end = next((at for at, word in enumerate(found[1]) if word.value in (";", ":::", "::::")), len(found[1]))
+    filled = [unfilled(word) for word in found[1][:end]]
+    if name == "xargs" and not any(word.value.startswith(("-I", "-i", "--replace")) for word in words):
+        filled.append(words[-1].stand_in(HOLE * 2))  # any number of words
+    return found[0], filled
+
+
+def unfilled(text: Text) -> Text:
+    """Return a text in which ``{}``, for which ``xargs``, ``find`` or ``parallel`` put something, is unknown."""
+    parts, at = [], 0
+    for match in _GAP.finditer(text.value):
+        parts += [text.part(at, match.start()), text.part(*match.span()).stand_in(HOLE)]
+        at = match.end()
+    return concat([*parts, text.part(at, len(text.value))], text.source, text.spots[0]) if at else text
+
+
+def _behind_any(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     for index in range(1, len(words)):
-        if words[index].value.endswith(_ENDS) and engine_words(words[index : index + 6]) is not None:
-            return engine_words(words[index:])
+        value = words[index].value
+        if [word.value for word in words[index + 1 : index + 3]] == ["--", "serve"] and _is_vllm(words[index]):
+            return "serve", list(words[index + 3 :])  # start-stop-daemon --exec vllm -- serve m
+        if value == "-m" or value.endswith(_ENDS):
+            found = engine_words(words[index : index + _MOST_OPTIONS])
+            if found is not None:
+                return engine_words(words[index:])
     return None
-
-
-def joined(words: Sequence[Text], between: str = " ") -> Text:
-    """Return the words as one text, with a blank, or whatever ``between`` is, between each two."""
-    first = words[0]
-    parts = [first]
-    for word in words[1:]:
-        parts += [word.stand_in(between), word]
-    return concat(parts, first.source, first.spots[0])
-
-
-def scripts_of(words: Sequence[Text]) -> list[Text]:
-    """Return the script texts that ``bash -c '…'``, ``eval "…"`` and their like run."""
-    rest, _ = unwrap(words)
-    if len(rest) > 1 and rest[0].value == "eval":
-        return [joined(rest[1:])]
-    if not rest or rest[0].value.rpartition("/")[2] not in SHELLS:
-        return []
-    at, runs = _behind_options(rest)
-    return rest[at : at + 1] if runs else []
-
-
-def shell_operands(words: Sequence[Text]) -> list[Text]:
-    """Return the script file that a shell runs, and its arguments; nothing behind ``-c``."""
-    at, runs = _behind_options(words)
-    return [] if runs else list(words[at:])
-
-
-def _behind_options(words: Sequence[Text]) -> tuple[int, bool]:
-    """Return where the options of a shell end, and whether it takes a script as a word."""
-    at, runs = 1, False
-    while at < len(words) and words[at].value.startswith(("-", "+")):
-        option = words[at].value
-        at += 2 if _WITH_VALUE.fullmatch(option) else 1
-        runs = runs or _RUNS.fullmatch(option) is not None
-    return at, runs
-
-
-def is_remote(values: Sequence[str]) -> bool:
-    """Whether a command runs what stands behind it on another machine."""
-    return values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
-
-
-def scripts_inside(command: Command) -> list[Text]:
-    """Return the scripts that a command runs or writes: ``bash -c``, ``ssh``, here-documents for a shell."""
-    words, _ = unwrap(command.words)
-    values = [word.value for word in words]
-    texts = scripts_of(words)
-    name = values[0].rpartition("/")[2] if values else ""
-    for index, value in enumerate(values[1:] if name not in _TALKS and not texts else ()):
-        if value.rpartition("/")[2] in SHELLS:
-            texts += scripts_of(words[index + 1 :])
-    if name in _TAKES_SCRIPTS and not texts:
-        texts = [word for word in words[1:] if " " in word.value and STARTS.search(word.value)]
-    if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
-        texts.append(words[-1])
-    if values[:1] == ["ssh"] and command.body is not None and _BARE_SHELL.fullmatch(values[-1]):
-        texts = []  # ssh HOST 'bash -s': the shell over there reads the here-document
-    shell_reads = bool(values) and (values[0].rpartition("/")[2] in SHELLS or values[0] == "ssh") and not texts
-    if command.body is not None and (shell_reads or command.target.endswith(".sh")):
-        texts.append(command.body)
-    return texts

@@ -30,6 +30,17 @@ WORDS = (
     "<model>",
     "your_ip_here", "全角", "$(hostname)", "`id`", "*", "x=y", "\u00e9", "'", "9" * 30,
 )  # fmt: skip
+STARTED = (
+    "bash <<< '@'", "echo '@' | bash", "cat <<E | bash\n@\nE\n", "echo '@' | sed s,a,b, | sh", "trap '@' EXIT",
+    "alias s='@'\ns", "x=$(@)", "cat <(@)", "bash <(echo '@')", "pdsh -w n '@'", "sbatch --wrap='@'", "env -S '@'",
+    "ls | xargs -I{} @ {}", "find . -exec @ \\;", "parallel '@' ::: 1 2", "su -c '@' x", "sudo -u x bash -c '@'",
+    "tmux new -d '@'", "coproc @", "eval \"$(cat <<E\n@\nE\n)\"", "never() {\n@\n}",
+    "while read -r l; do eval \"$l\"; done <<E\n@\nE\n",
+    "C[a]='@'\n${C[a]}", "set -- @\n\"$@\"", "echo '@' > run.sh",
+    "tee x.service <<'E'\n[Service]\nExecStart=@\nE\n",
+    "python3 <<'E'\nimport os\nos.system(\"@\")\nE\n", "perl -e 'system(\"@\")'", "read -r c <<< '@'\n$c",
+)  # fmt: skip
+"""Ways to start an engine; ``@`` is its command."""
 DEPTH = 4
 
 
@@ -103,8 +114,16 @@ class Grammar:
             words.append(f"{flag}{between}{self.word(depth)}" if self.random.random() < 0.8 else flag)
         return between.join(words) + self.one("", "", " &", " > log 2>&1 &")
 
+    def started(self, depth: int) -> str:
+        """Return an engine that is started by something else than a plain command."""
+        engine = self.engine(depth).replace("'", "")
+        way = self.one(*STARTED)
+        return way.replace("@", engine if self.random.random() < 0.7 else self.statements(depth).replace("'", ""))
+
     def command(self, depth: int) -> str:
-        pick = self.random.randrange(12)
+        pick = self.random.randrange(13)
+        if pick == 12 and depth > 0:
+            return self.started(depth - 1)
         if pick < 4:
             return self.engine(depth)
         if pick == 4 and self.functions:

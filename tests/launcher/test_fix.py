@@ -148,6 +148,24 @@ def test_diff_shows_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     assert path.read_text() == FAULTY
 
 
+@pytest.mark.parametrize(
+    ("text", "lang", "said"),
+    [
+        (FAULTY, "en", "would fix 1\n"),
+        (f"{FAULTY.rstrip()} --fooo 1\n", "en", "would fix 1; would remain: 1 error\n"),
+        ("vllm serve m --fooo 1\n", "en", "would fix 0; would remain: 1 error\n"),
+        ("vllm serve m --fooo 1\n", "zh", "会修复 0 处；还剩 1 个错误\n"),
+    ],
+)
+def test_diff_says_what_would_remain(
+    text: str, lang: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.sh"
+    path.write_text(text)
+    result = run(monkeypatch, str(path), "--diff", "--target", "0.25.1rc1", "--lang", lang)
+    assert said in result.stderr and result.exit_code == 1
+
+
 def test_standard_input_is_printed_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(monkeypatch, "-", "--fix", "--target", "0.25.1rc1", text=FAULTY)
     assert result.stdout == MENDED

@@ -280,3 +280,41 @@ def test_places_inside_yaml_scalars(text: str, place: tuple[int, int] | None) ->
     assert [(f.origin.line, f.origin.column) for f in faults] == ([place] if place else [])
     if place:
         assert text[SourceFile("f", text).offset(*place)] == ","
+
+
+@pytest.mark.parametrize("value", ["{it's: 1}", "{'a': 'it's'}", "{a: it's}", "{'it's': 1}", '{"a": b"c"}'])
+@pytest.mark.parametrize("quote", ["yaml", "shell"])
+def test_a_word_that_goes_on_behind_a_quote_is_not_quoted_in_part(value: str, quote: str) -> None:
+    import json
+
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    word = json.dumps(value)
+    if quote == "yaml":
+        files = {"a.yaml": f"services: {{a: {{image: i, command: [vllm, serve, m, --kv-transfer-config, {word}]}}}}\n"}
+    else:
+        files = {"a.sh": f"vllm serve m --kv-transfer-config {word}\n"}
+    found = [f for f in check(read_texts(files)) if f.code == "PD001"]
+    assert found
+    for finding in found:
+        for edit in finding.fix.edits if finding.fix else ():
+            assert "it" not in edit.text and edit.text not in ('"', ","), edit
+
+
+def test_a_script_with_an_open_quote_gets_no_json_fix() -> None:
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    found = check(read_texts({"a.sh": "vllm serve m --kv-transfer-config '{it\\'s: 1}'\n"}))
+    assert {f.code for f in found} >= {"PD001", "PD003"} and not any(f.fix for f in found if f.code == "PD001")
+
+
+def test_what_stands_behind_a_text_is_not_taken_away() -> None:
+    """A shell makes three words of an object without quotes around it: the first is a text, with the rest behind it."""
+    from pd_launch.launcher.check import check
+    from pd_launch.launcher.sources.read import read_texts
+
+    value = r"{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",}"
+    found = check(read_texts({"a.sh": f"vllm serve m --kv-transfer-config {value}\n"}))
+    assert [f.fix for f in found if "text after the end" in f.message] == [None]

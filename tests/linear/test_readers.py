@@ -9,7 +9,9 @@ from growth import MOST, ratio
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.logs.collect import Collector
+from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.schemas.finding import Finding
 
 SERVE = "vllm serve m --port 8000"
 KV = SERVE + " --kv-transfer-config "
@@ -45,6 +47,19 @@ SHELL: dict[str, Text] = {
     "heredocs": lambda n: "cat <<E\nx\nE\n" * n + SERVE,
     "scripts-inside": lambda n: "bash -c 'vllm serve m'\n" * n,
     "remote": lambda n: "ssh h 'vllm serve m'\n" * n,
+    "pipes-into-shells": lambda n: "echo 'vllm serve m' | bash\n" * n,
+    "one-long-pipe": lambda n: "echo vllm serve m" + " | bash" * n,
+    "here-strings": lambda n: "bash <<< 'vllm serve m'\n" * n,
+    "substituted-engines": lambda n: "x=$(vllm serve m &)\n" * n,
+    "substitutions-inside": lambda n: "x=" + "$(" * n + SERVE + ")" * n,
+    "processes": lambda n: "cat " + "<(vllm serve m) " * n,
+    "traps": lambda n: "trap 'vllm serve m' EXIT\n" * n,
+    "aliases": lambda n: "".join(f"alias a{i}='vllm serve'\na{i} m\n" for i in range(n)),
+    "functions-never-called": lambda n: "".join(f"f{i}() {{ vllm serve m; }}\n" for i in range(n)),
+    "values-that-are-held": lambda n: "".join(f"A{i}[x]='vllm serve m --a 1'\n" for i in range(n)) + "eval $X\n",
+    "false-ends": lambda n: "cat <<E\n" + "Ex\n" * n + "E\n" + SERVE,
+    "here-documents-without-end": lambda n: "cat <<E\nEx\n" * min(n, 2900) + "#\n" * n + SERVE,
+    "gaps": lambda n: "xargs " + SERVE + " {}" * n,
     "typographic": lambda n: "“x” " * n + "\n" + SERVE,
     "torn-off": lambda n: SERVE + "\n" + "  --seed 1\n" * n,
     "let": lambda n: "let " + "a" * n + "\n" + SERVE,
@@ -95,7 +110,7 @@ LOGS: dict[str, Text] = {
     "versions": lambda n: "INFO 01-01 00:00:00 [x] Initializing a V1 LLM engine (v" + "(v1" * n,
     "lines": lambda n: "INFO 01-01 00:00:00 [x] Created recompute offload state for request r\n" * n,
 }
-STARTS = {"exports-and-engines": 400, "cases": 400}
+STARTS = {"exports-and-engines": 400, "cases": 400, "functions-never-called": 400}
 """What each engine has with each variable, or with each other engine, stops to grow where no more are checked."""
 CASES = [
     *(("a.sh", name, text) for name, text in SHELL.items()),
@@ -119,6 +134,28 @@ def test_a_log_is_read_in_linear_time(name: str) -> None:
 
     growth, size = ratio(work, 500, 0.01, 60_000)
     assert growth <= MOST, f"{growth:.1f} times as long for 4 times as much, at {size}"
+
+
+@pytest.mark.parametrize("form", ["hfx_Secret{:06d}zQ", "p{:d}", "{:08d}aQhfx_S1", "x1{:0>40d}y"])
+def test_many_secrets_and_many_findings_are_linear(form: str) -> None:
+    def work(size: int) -> None:
+        values = [form.format(number) for number in range(size)]
+        deployments = read_texts({"a.sh": "".join(f"export A{n}_TOKEN={v}\n" for n, v in enumerate(values)) + SERVE})
+        secrets = all_secrets(deployments)
+        findings = [_finding(number + 1, f"one of '{value}' and {value[:9]}…") for number, value in enumerate(values)]
+        assert not any(
+            f"'{value}'" in found.message for value, found in zip(values, hide(findings, secrets), strict=True)
+        )
+
+    growth, size = ratio(work, 50, 0.04, 8_000)
+    assert growth <= MOST, f"{growth:.1f} times as long for 4 times as many, at {size}"
+
+
+def _finding(line: int, message: str) -> Finding:
+    return Finding(
+        code="PD004", name="x", severity="error", confidence="high", message=message, why="", help="",
+        file="a.sh", line=line, column=1, end_line=line, end_column=2, related=[], fix=None,
+    )  # fmt: skip
 
 
 def test_many_files_are_linear() -> None:

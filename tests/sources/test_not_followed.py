@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import re
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.check import Selection, check, run_checks
+from pd_launch.launcher.rules.registry import Hit, Msg, all_rules
 from pd_launch.launcher.sources.limits import NOT_FOLLOWED
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell import MAX_COMMANDS, MAX_EXPORTED
-from pd_launch.launcher.sources.shell_words import MAX_ITEMS, MAX_MADE, MAX_TEXT
+from pd_launch.launcher.sources.shell_state import MAX_ITEMS, MAX_MADE
+from pd_launch.launcher.sources.weave import MAX_TEXT
 from pd_launch.launcher.sources.yaml_tree import MAX_NODES
 from pd_launch.schemas.finding import Finding
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.values import Origin, SourceFile
 
 WRONG = "vllm serve m --tensor-parallel-sizee 8\n"
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "decode.sh"
@@ -152,6 +157,50 @@ def test_a_budget_may_end_in_the_middle_of_a_file(text: str, monkeypatch: pytest
         deployments = read_texts({"a.yaml" if "services" in text else "a.sh": text})
     faults = [fault for d in deployments for fault in d.faults if fault.kind == NOT_FOLLOWED]
     assert len(faults) == 1 and faults[0].detail.startswith("the time is used up")
+
+
+def _without_end(*_: object) -> Iterator[Hit]:
+    yield Hit(Origin("0.sh", 1, 1, 1, 2), Msg("found before", "之前"), Msg("", ""))
+    while True:
+        pass
+
+
+def _one_expression(*_: object) -> Iterator[Hit]:
+    re.fullmatch("(x+x+)+y", "x" * 60)
+    yield from ()
+
+
+@pytest.mark.parametrize("body", [_without_end, _one_expression])
+def test_one_rule_on_one_engine_is_interrupted(
+    body: Callable[..., Iterator[Hit]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = dataclasses.replace(all_rules()["PD004"], function=body)
+    monkeypatch.setitem(all_rules(), "PD004", rule)
+    deployments = read_texts({"0.sh": WRONG}, target="vllm:0.32.0")
+    with budget.limited(seconds=0.1):
+        findings = check(deployments)
+    assert any(f.code == "PD014" and "PD004 on were not applied" in f.message for f in findings)
+    assert (body is _without_end) == any(f.message == "found before" for f in findings)
+
+
+def test_one_step_of_reading_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pd_launch.launcher.sources.read.read_shell", lambda *_: re.fullmatch("(x+x+)+y", "x" * 60))
+    with budget.limited(seconds=0.1):
+        deployments = read_texts({"0.sh": WRONG, "1.sh": WRONG})
+    assert [fault.kind for fault in deployments[0].faults] == [NOT_FOLLOWED] * 2
+
+
+def test_a_budget_in_a_thread_does_without_a_timer() -> None:
+    found_: list[Finding] = []
+
+    def work() -> None:
+        with budget.limited():
+            found_.extend(found(WRONG))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [f.code for f in found_] == ["PD004"]
 
 
 def test_nothing_to_report_is_only_said_of_what_was_followed(run_check: Callable[..., str]) -> None:

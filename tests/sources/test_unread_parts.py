@@ -91,3 +91,15 @@ def test_an_apostrophe_in_a_here_document_opens_no_quote(text: str) -> None:
 
 def test_a_shift_is_no_here_document() -> None:
     assert codes("X=$((1<<FOO))\nvllm serve m \\ \n  --port 1\n")[:1] == ["PD003"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("if a; then\n  b\n", "fi"), ("for x in a; do\n  b\n", "done"), ("(b\n", ")"), ("A=(x\n", ")")],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_script_that_the_shell_refuses_is_no_clean_one(text: str, word: str, first: bool) -> None:
+    engine = "vllm serve ok --port 1\n"
+    found = check(read_texts({"s.sh": engine + text if first else text + engine}, "vllm==0.32.0"))
+    told = [f for f in found if f.code == "PD003" and f"never closed by {word}" in f.message]
+    assert told and told[0].line == (2 if first else 1)

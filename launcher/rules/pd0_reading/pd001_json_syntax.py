@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import Edits, fix
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.sources.shell_scan import OPEN
 from pd_launch.schemas.launch import Deployment
 
 ZH = r"""
@@ -66,9 +67,11 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
 
     vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0.
     """
+    torn = {fault.origin.file for fault in deployment.faults_of("shell") if fault.detail.endswith(OPEN)}
     for fault in deployment.faults_of("json"):
         message = Msg(fault.detail, fault.detail_zh)
-        yield Hit(fault.origin, message, _help(fault.fix), fix=fix(message, fault.fix, fault.fix_is_safe))
+        edits = () if fault.origin.file in torn else fault.fix  # which quotes belong together, nobody knows
+        yield Hit(fault.origin, message, _help(edits), fix=fix(message, edits, fault.fix_is_safe))
 
 
 def _help(edits: Edits) -> Msg:

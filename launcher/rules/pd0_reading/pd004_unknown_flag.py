@@ -83,7 +83,15 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     The argument parsers in the CPU wheels of vLLM 0.18.0 to 0.32.0, read statically by scripts/read_release.py; the
     tables of 0.27.1 and 0.32.0 are compared with the real parser.
     """
-    yield from islice(_unknown_flags(node, deployment), MOST)
+    hits = _unknown_flags(node, deployment)
+    yield from islice(hits, MOST)
+    further = next(hits, None)
+    if further is not None:
+        message = Msg(
+            f"more than {MOST} of one command: those from here on are not listed",
+            f"一条命令超过 {MOST} 处:从这里起不再列出",
+        )
+        yield Hit(further.origin, message, Msg("look at what the command is made of", "看看这条命令是怎样拼成的"))
 
 
 def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
