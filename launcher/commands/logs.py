@@ -50,6 +50,8 @@ class _Log:
     collector: Collector = field(default_factory=Collector)
     position: int = 0
     identity: tuple[int, int] | None = None
+    told: bool = False
+    """Whether its requests are told one by one."""
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ def logs_command(options: LogsOptions) -> int:
             "  pd-launch logs decode.log\n  kubectl logs decode-0 | pd-launch logs -"
         )
     lang = options.lang or locale_language()
-    logs = [_Log(path) for path in dict.fromkeys(options.files)]
+    logs = [_Log(path, told=options.timeline or bool(options.request)) for path in dict.fromkeys(options.files)]
     wanted = len(logs)
     if options.follow:
         _follow(logs, lang)
@@ -143,7 +145,7 @@ def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
 
 def _say_limits(log: _Log) -> None:
     """Say what of a log was not kept."""
-    for told in log.collector.not_kept():
+    for told in log.collector.not_kept(log.told):
         click.echo(f"pd-launch: {clean(log.name)}: {told}", err=True)
     if log.collector.crowded:
         told = f"more than {MAX_ENGINES} engines: those from there on count as one; give the logs one by one"

@@ -120,17 +120,17 @@ class Collector:
         """Whether anything in it comes from an engine."""
         return self.scanner.engine_seen or any(e.args or e.engine or e.notices for e in self.engines)
 
-    def not_kept(self) -> Iterator[str]:
-        """Iterate over what is not told of the log because there is too much of it."""
+    def not_kept(self, each: bool = True) -> Iterator[str]:
+        """Iterate over what is not told of the log because there is too much of it; ``each``: requests are told."""
         if self.scanner.cut:
             yield f"of {_lines(self.scanner.cut)} only the first {MAX_LINE >> 10} KiB are read"
         forgotten = sum(engine.book.forgotten for engine in self.engines)
-        if forgotten:
+        if forgotten and each:
             yield f"more than {MAX_REQUESTS} requests: {forgotten} are counted, but not told one by one"
         if any(engine.more_exceptions for engine in self.engines):
             yield f"more than {MAX_EXCEPTIONS} different errors of one engine: the first ones are told"
         cut = sum(1 for engine in self.engines for story in engine.book.stories.values() if story.left_out)
-        if cut:
+        if cut and each:
             yield f"of {cut} request{'s' * (cut > 1)} only the first {MAX_EVENTS} lines are kept for --timeline"
 
     def feed(self, data: bytes) -> Iterator[Hit | Noticed]:

@@ -306,8 +306,10 @@ class _Call:
                     continue
                 self.script(inner, found, given, inside(command, finish), depth + 1, around)
         for number, value in enumerate(held_back(script.held, commands, found.nodes[before:])):
-            if depth >= MAX_NESTED or not self.value(value, number, found, finish, depth + 1):
+            if number >= MAX_ENGINES or depth >= MAX_NESTED or not self.value(value, number, found, finish, depth + 1):
                 found.add_faults(list(not_started(value)))
+            if number >= MAX_ENGINES:
+                break
         if depth == 0:
             self.nested(found)
             self.profiles(found)
