@@ -15,7 +15,7 @@ from pd_launch.launcher.rules.registry import Msg, all_rules
 from pd_launch.launcher.run import Refused, check_model, find_program
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.profile import LoadedProfile
-from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.sources.profile_deployment import profile_deployment
 from pd_launch.launcher.targets import Given, assumed, decided
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.hardware import HARDWARE

@@ -17,7 +17,7 @@ from pd_launch.launcher.run import Refused, find_program
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, find_profile, load_profile
-from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.sources.profile_deployment import profile_deployment
 from pd_launch.launcher.targets import Given
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.launch import Deployment, NodeLaunch

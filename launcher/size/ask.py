@@ -11,7 +11,7 @@ from typing import Any
 from pd_launch.launcher.commands.common import read_profile, read_source
 from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.profile import LoadedProfile, find_profile, load_profile
-from pd_launch.launcher.sources.read import target_of
+from pd_launch.launcher.sources.profile_deployment import target_of
 from pd_launch.schemas.kv_geometry import Geometry, known_geometry
 from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.lengths import longest_request

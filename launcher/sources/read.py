@@ -9,11 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.render import render
 from pd_launch.launcher.rules.registry import Msg
 from pd_launch.launcher.sources.elsewhere import Elsewhere
 from pd_launch.launcher.sources.engines import (
@@ -28,13 +26,27 @@ from pd_launch.launcher.sources.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.file_faults import (
+    LARGER,
+    LESS,
+    LINE_ENDS,
+    MAX_ENGINES,
+    MAX_NESTED,
+    NOT_CHECKED,
+    carriage_returns,
+    read_often,
+    too_deep,
+    too_many,
+)
 from pd_launch.launcher.sources.installs import CommandLine
+from pd_launch.launcher.sources.kinds import is_large, is_python, is_script, opens_like_yaml
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.named import KINDS as UNREAD
 from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.profile_deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.release_words import comment_above, comment_faults
 from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scripts_inside
@@ -45,20 +57,17 @@ from pd_launch.launcher.sources.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.launcher.targets import NOTHING_GIVEN, Given, assumed, choice_of, choose, decided, in_profile
+from pd_launch.launcher.targets import Given, choice_of, choose
 from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable
-from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
+from pd_launch.schemas.target import Target, TargetError, parse_target
 from pd_launch.schemas.units import human_size
-from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
-MAX_NESTED = 4
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
-MAX_ENGINES = 384
-_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 
 
 @dataclass
@@ -107,10 +116,6 @@ def read(inputs: Inputs) -> list[Deployment]:
     return _Call(inputs).read()
 
 
-LINE_ENDS = "line-ends"
-"""The kind of fault of a file that says nothing of what the file holds."""
-
-
 @dataclass
 class _Group:
     """Files that are one deployment."""
@@ -153,7 +158,7 @@ class _Call:
                 self.file(source)
         except budget.Spent as spent:
             limit, limit_zh = spent.limit, spent.limit_zh
-            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LESS))
+            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *NOT_CHECKED, *LESS))
 
     def left_out(self, source: SourceFile, fault: Fault) -> None:
         """Take in a file that is not checked, with what says so."""
@@ -165,13 +170,13 @@ class _Call:
 
     def is_large(self, source: SourceFile) -> bool:
         """Whether a file is not read as it is too large."""
-        return source.path in self.inputs.large or _is_large(source, self.inputs.max_size)
+        return source.path in self.inputs.large or is_large(source, self.inputs.max_size)
 
     def file(self, source: SourceFile) -> None:
         if self.is_large(source):
             size = human_size(self.inputs.max_size)
             limit, limit_zh = f"larger than {size}", f"大于 {size}"
-            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *_NOT_CHECKED, *_LARGER))
+            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *NOT_CHECKED, *LARGER))
             return
         group = _Group() if self.inputs.separate else self.together
         if "\0" in source.text:
@@ -179,7 +184,7 @@ class _Call:
             group.found.faults.append(
                 Fault("unreadable", source.origin(0, 0), "this file is no text", "这个文件不是文本文件")
             )
-        elif _is_python(source):
+        elif is_python(source):
             from pd_launch.launcher.sources.python_file import read_python
 
             group.sources[source.path] = source
@@ -198,21 +203,21 @@ class _Call:
             whole = Text.verbatim(source, 0, len(source.text))
             self.script(whole, group.found)
             _same_host(group.found.nodes[before:], source.path)
-            if "\r\n" in source.text and (len(group.found.nodes) > before or _is_script(source)):
-                group.found.faults.append(_carriage_returns(whole))
+            if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
+                group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not _opens_like_yaml(source.text):
+        if not named and not opens_like_yaml(source.text):
             return False
         documents, faults = parse_yaml(source)
         if not named and not any(isinstance(d.value, dict) for d in documents):
             return False
         tree = documents[0] if documents else None
-        if tree is not None and _is_profile(tree):
+        if tree is not None and is_profile(tree):
             if source.path not in self.seen_profiles():  # a script before it may start it
                 self.profile(validate(source, tree, faults))
             return True
@@ -252,7 +257,7 @@ class _Call:
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
-            elif _STARTS_VLLM.search(source.text) and not _is_profile(tree):
+            elif _STARTS_VLLM.search(source.text) and not is_profile(tree):
                 from pd_launch.launcher.sources.loose import read_loose
 
                 read_loose(tree, source.path, found)
@@ -273,7 +278,7 @@ class _Call:
                 self.script(nested.text, found, nested.scope(), nested.finish, depth, nested.around)
             depth += 1
         for nested in found.nested[:1]:
-            found.add_faults([_too_deep(nested.text.origin(0, 1))])
+            found.add_faults([too_deep(nested.text.origin(0, 1))])
         found.nested = []
 
     def script(
@@ -286,7 +291,7 @@ class _Call:
         around: Around = NOTHING,
     ) -> None:
         if self.effort.again(text) and self.effort.repeats >= MAX_STEPS and word_matters(text.value):
-            found.add_faults([_read_often(text.origin(0, 1))])
+            found.add_faults([read_often(text.origin(0, 1))])
             return
         script = read_shell(text, scope, self.effort)
         commands, torn = put_together(script.commands, script.faults)
@@ -301,7 +306,7 @@ class _Call:
             found.add_faults(list(started_otherwise(command)))
             for inner, given in self.inner(command, around, found, run):
                 if depth >= MAX_NESTED and word_matters(inner.value):
-                    found.add_faults([_too_deep(inner.origin(0, 1))])
+                    found.add_faults([too_deep(inner.origin(0, 1))])
                 if depth >= MAX_NESTED:
                     continue
                 self.script(inner, found, given, inside(command, finish), depth + 1, around)
@@ -344,7 +349,7 @@ class _Call:
         body = command.body
         if body is None or not word_matters(body.value):
             return False
-        if _opens_like_yaml(body.value):
+        if opens_like_yaml(body.value):
             self.written_yaml(body, found)
             return True
         if is_unit(SourceFile("", body.value)):
@@ -380,7 +385,7 @@ class _Call:
             if source is None:
                 continue
             documents, faults = parse_yaml(source)
-            if documents and _is_profile(documents[0]) and source.path not in self.seen_profiles():
+            if documents and is_profile(documents[0]) and source.path not in self.seen_profiles():
                 self.profile(validate(source, documents[0], faults), self.said_of(followed))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
@@ -454,7 +459,7 @@ class _Call:
                 group.sources.setdefault(source.path, source)
             found.add_faults(faults)
         if len(found.nodes) > MAX_ENGINES:
-            found.add_faults([_too_many(found.nodes[MAX_ENGINES])])
+            found.add_faults([too_many(found.nodes[MAX_ENGINES])])
             del found.nodes[MAX_ENGINES:]
         for source in group.sources.values():
             found.add_faults(comment_faults(source))
@@ -495,59 +500,6 @@ class _Call:
                 )
 
 
-def _is_script(source: SourceFile) -> bool:
-    """Whether a file is a shell script by its name or its first line."""
-    return source.path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(?:ba|da|z|k)?sh\b", source.text) is not None
-
-
-def _carriage_returns(whole: Text) -> Fault:
-    first = whole.value.find("\r\n")
-    return Fault(
-        LINE_ENDS,
-        whole.origin(first, first + 1),
-        "the lines end with CR LF, as on Windows: the shell takes each carriage return for a part of the last word",
-        "各行以 CRLF(Windows 换行)结尾:shell 会把回车符当成每行最后一个词的一部分",
-        fix=whole.to_line_feeds(),
-        fix_is_safe=True,
-        help="save the file with LF line ends (dos2unix does that)",
-        help_zh="把文件保存为 LF 换行(例如用 dos2unix)",
-    )
-
-
-_NOT_CHECKED = "this file is not checked", "这个文件没有检查"
-_LESS = "check fewer files in one call", "一次少检查几个文件"
-_LARGER = "if it is a configuration all the same, add --max-size 64MiB", "如果它确实是配置,请加 --max-size 64MiB"
-
-
-def _is_large(source: SourceFile, most: int) -> bool:
-    """Whether a file is larger than it may be; of YAML each document counts alone."""
-    if _bytes(source.text) <= most:
-        return False
-    is_yaml = source.path.endswith((".yaml", ".yml")) or _opens_like_yaml(source.text)
-    return not is_yaml or any(_bytes(document) > most for document in _DOCUMENT.split(source.text))
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _too_many(node: NodeLaunch) -> Fault:
-    return not_followed(
-        node.origin,
-        f"more than {MAX_ENGINES} engines",
-        f"超过 {MAX_ENGINES} 个引擎",
-        "those from here on are not checked",
-        "从这里起的引擎没有检查",
-        "check them in several calls, or give --separate for files that do not belong together",
-        "分几次检查;互不相关的文件请加 --separate",
-    )
-
-
-def _read_often(origin: Origin) -> Fault:
-    limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
-    return not_followed(origin, limit, limit_zh, "this script is not read again", "这个脚本不再重复读取")
-
-
 def _in_place(body: Text) -> SourceFile | None:
     """Return the file with nothing but a here-document in it, at its place; None where the document is not verbatim."""
     start, end = body.spots[0], body.spots[-1]
@@ -555,18 +507,6 @@ def _in_place(body: Text) -> SourceFile | None:
     if text[start:end] != body.value:
         return None
     return SourceFile(body.source.path, re.sub(r"[^\n]", " ", text[:start]) + body.value)
-
-
-def _too_deep(origin: Origin) -> Fault:
-    return not_followed(
-        origin,
-        f"a script inside more than {MAX_NESTED} others",
-        f"脚本嵌套超过 {MAX_NESTED} 层",
-        "it is not checked",
-        "它没有检查",
-        "write it into a file of its own, and check that",
-        "把它写成单独的文件再检查",
-    )
 
 
 def _extend(found: Found, more: Found) -> None:
@@ -584,85 +524,3 @@ def _same_host(nodes: list[NodeLaunch], path: str) -> None:
         if form == "shell" and node.host is None:
             address = node.variable("HCCL_IF_IP")
             node.host = address if address and not is_unreachable(address) else f"host of {path}"
-
-
-def _is_python(source: SourceFile) -> bool:
-    """Whether a file is Python, by its name or its first line."""
-    return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
-
-
-_COMMENTS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
-
-
-def _opens_like_yaml(text: str) -> bool:
-    """Whether the first line of a text that is no comment is one with which a known form begins."""
-    begins = _COMMENTS.match(text)
-    head = text[begins.end() if begins else 0 :][:200]
-    return head.startswith(
-        ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
-    )
-
-
-def _is_profile(tree: Node) -> bool:
-    return isinstance(tree.value, dict) and "version" in tree.value and bool({"decode", "prefill"} & set(tree.value))
-
-
-def profile_deployment(
-    loaded: LoadedProfile,
-    given: Given = NOTHING_GIVEN,
-    host: dict[str, Any] | None = None,
-    single: bool = False,
-    assume: bool = False,
-) -> Deployment:
-    """Return a profile's deployment: all nodes of both sides, rendered for its release.
-
-    Args:
-        loaded: the profile.
-        given: what decides the release beside the profile.
-        host: facts of the host.
-        single: see ``render``.
-        assume: whether one release is taken where nothing decides; otherwise it is rendered for each that is possible.
-    """
-    choice = profile_choice(loaded, given)
-    if choice.decided is None and assume:
-        target = assumed(choice.families[0])
-        choice = Choice(target, (target.is_ascend,))
-    deployment = _rendered(loaded, choice.leads[0], host, single)
-    deployment.choice = choice
-    if choice.decided is None:
-        deployment.renderer = lru_cache(maxsize=None)(partial(_rendered, loaded, host=host, single=single))
-    return deployment
-
-
-def _rendered(loaded: LoadedProfile, target: Target, host: dict[str, Any] | None, single: bool) -> Deployment:
-    deployment = Deployment(target, sources={loaded.source.path: loaded.source}, host=host, ascend=target.is_ascend)
-    deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
-    for side in ("prefill", "decode") if loaded.profile is not None else ():
-        rendered = render(loaded, side, target, single)
-        deployment.nodes += rendered.launches
-        deployment.faults += rendered.faults
-    return deployment
-
-
-def profile_choice(loaded: LoadedProfile, given: Given) -> Choice:
-    """Return the release that a profile is rendered for, or may be rendered for."""
-    profile = loaded.profile
-    written = written_target(loaded.tree) if profile is None else profile.release()
-    possible = (True, False) if profile is None else (profile.hardware_kind().ascend,)
-    first = [target for target in (given.option, written) if target is not None]
-    return decided([*first, *in_profile(loaded.source, profile, given)], possible)
-
-
-def written_target(tree: Node) -> Target | None:
-    """Return the target that a profile names which is not valid otherwise."""
-    node = tree.get("target")
-    try:
-        return parse_target(node.value, "profile") if node is not None and isinstance(node.value, str) else None
-    except TargetError:
-        return None
-
-
-def target_of(loaded: LoadedProfile, given: Target | None) -> Target:
-    """Return the one release that a profile is rendered for."""
-    choice = profile_choice(loaded, Given(given))
-    return choice.decided or assumed(choice.families[0])

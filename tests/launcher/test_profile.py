@@ -15,7 +15,8 @@ from pd_launch.launcher.sources.profile import (
     load_profile,
     shipped_names,
 )
-from pd_launch.launcher.sources.read import profile_deployment, read_texts
+from pd_launch.launcher.sources.profile_deployment import profile_deployment
+from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.units import GIB
 from pd_launch.schemas.values import SourceFile
 

@@ -12,7 +12,7 @@ import yaml
 
 from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.sources.profile import load_profile
-from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.sources.profile_deployment import profile_deployment
 from pd_launch.schemas.budget import RATIO, BudgetError, parse_bytes, parse_ratio
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import SourceFile

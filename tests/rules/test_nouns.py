@@ -9,7 +9,7 @@ import pytest
 
 from pd_launch.launcher.check import check
 from pd_launch.launcher.sources.profile import load_profile
-from pd_launch.launcher.sources.read import profile_deployment
+from pd_launch.launcher.sources.profile_deployment import profile_deployment
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.units import GIB
 from pd_launch.schemas.values import SourceFile
