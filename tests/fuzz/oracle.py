@@ -20,9 +20,10 @@ from pd_launch.launcher.report.sarif import sarif
 from pd_launch.launcher.report.text import TextReport, concise
 from pd_launch.launcher.secrets import all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.finding import Finding, Report, Summary, TargetInfo
+from pd_launch.launcher.targets import file_choices
+from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.target import Target, newest, parse_target
+from pd_launch.schemas.target import Target, parse_target
 from pd_launch.schemas.values import SourceFile
 
 SLOW = 2.0
@@ -93,23 +94,25 @@ def _reports(findings: list[Finding], deployments: list[Deployment], paths: list
     secrets = all_secrets(deployments)
     shown = hide(findings, secrets)
     summary = Summary.of(shown, len(paths) or 1, 0)
-    targets = [d.target for d in deployments]
+    choices = list(dict.fromkeys(pair for d in deployments for pair in file_choices(d)))
     sources = {path: source for d in deployments for path, source in d.sources.items()}
-    report = Report(target=TargetInfo.of(targets[0] if targets else newest(True)), findings=shown, summary=summary)
+    shared = TargetInfo.shared(choice for _, choice in choices)
+    targets = [FileTarget.of_file(file, choice) for file, choice in choices]
+    report = Report(target=shared, targets=targets, findings=shown, summary=summary)
     forms = {
-        "text": TextReport(sources, False, "en", secrets).render(shown, summary, targets),
-        "zh": TextReport(sources, False, "zh", secrets).render(shown, summary, targets),
-        "concise": concise(shown),
-        "github": github(shown),
-        "sarif": sarif(shown, "en"),
-        "junit": junit(shown, paths),
+        "text": TextReport(sources, False, "en", secrets).render(shown, summary, choices),
+        "zh": TextReport(sources, False, "zh", secrets).render(shown, summary, choices),
+        "concise": concise(shown, choices),
+        "github": github(shown, choices),
+        "sarif": sarif(shown, "en", choices),
+        "junit": junit(shown, paths, choices),
         "json": plain_json(report.model_dump_json(by_alias=True, indent=2)),
     }
     found = [Problem(f"raw characters in {form}", repr(raw(text))) for form, text in forms.items() if raw(text)]
     for form in ("json", "sarif"):
         json.loads(forms[form])
     ElementTree.fromstring(forms["junit"])
-    if forms["github"].count("\n") != len(shown):
+    if forms["github"].count("\n") != len(shown) + 1:  # the notice of the release
         found.append(Problem("github: not one line for each finding"))
     return found
 
