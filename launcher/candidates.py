@@ -47,13 +47,13 @@ def hits_of(rule: Rule, deployment: Deployment) -> Iterator[Hit]:
 def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iterator[Hit]:
     """Run a rule over engines of several releases: those of each by themselves, and what is between them.
 
-    What is between engines of different releases counts where each of their releases says so.
+    What is between engines of different releases counts where each of their releases says so; of an engine of unknown
+    release some of its releases are enough, and make it less sure.
     """
-    whole = _Asked(rule, deployment, Choice(None, ()), deployment.nodes)
-    targets = [choice.leads[0] for choice in found]
-    hits = whole.under(targets[0])
-    if not whole.depends:
-        yield from (hit for many in hits.values() for hit in many)
+    whole = [_Asked(rule, deployment, choice, deployment.nodes) for choice in found]
+    first = whole[0].under(found[0].leads[0])
+    if not whole[0].depends:
+        yield from (hit for many in first.values() for hit in many)
         return
     said: set[Origin] = set()
     for choice in found:
@@ -62,10 +62,27 @@ def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iter
         for hit in _Asked(rule, part, choice).hits():
             said.add(hit.origin)
             yield hit
-    others = [whole.under(target) for target in targets[1:]]
-    for origin, many in hits.items():
-        if origin not in said and all(origin in other for other in others):
-            yield from (replace(hit, releases=tuple(map(str, targets))) for hit in many)
+    led = [asked.led() for asked in whole]
+    between = set.intersection(*({origin for hits in by.values() for origin in hits} for by in led)) - said
+    if between:
+        hits = [list(asked.confirmed(by)) for asked, by in zip(whole, led, strict=True)]
+        for hit in hits[0]:
+            if hit.origin in between:
+                yield _between(rule, hit, [[other for other in many if other.origin == hit.origin] for many in hits])
+
+
+def _between(rule: Rule, hit: Hit, said: Sequence[Sequence[Hit]]) -> Hit:
+    """Return what engines of several releases say of one place, as a hit that all of them allow."""
+    severity = min((hit.severity or rule.severity for many in said for hit in many), key=RANK.__getitem__)
+    written = [[other.fix for other in many if other.fix is not None] for many in said]
+    edits = hit.fix.edits if hit.fix is not None else None
+    same = [[fix for fix in fixes if fix.edits == edits] for fixes in written]
+    fix = hit.fix if all(same) else None
+    if fix is not None and not all(fix.safe for fixes in same for fix in fixes):
+        fix = replace(fix, safe=False)
+    names = dict.fromkeys(name for many in said for other in many for name in other.releases)
+    covered = {name for name in names for family in names if name.startswith(f"{family} ")}
+    return replace(hit, severity=severity, fix=fix, releases=tuple(name for name in names if name not in covered))
 
 
 @dataclass
@@ -92,13 +109,23 @@ class _Asked:
 
     def hits(self) -> Iterator[Hit]:
         """Iterate over what is found for the releases that are possible, each place once."""
+        return self.confirmed(self.led())
+
+    def led(self) -> dict[Target, dict[Origin, list[Hit]]]:
+        """Return what is found for the releases that findings are looked for in."""
         leads = self.choice.leads
-        first = self.under(leads[0])
+        found = {leads[0]: self.under(leads[0])}
+        return found | {target: self.under(target) for target in leads[1:]} if self.depends else found
+
+    def confirmed(self, led: dict[Target, dict[Origin, list[Hit]]]) -> Iterator[Hit]:
+        """Iterate over what was found, as all the releases that are possible allow."""
+        leads = self.choice.leads
+        first = led[leads[0]]
         if not self.depends or len(self.choice.rows) == 1:
             names = (str(leads[0]),) if self.depends else ()
             yield from (replace(hit, releases=names) if names else hit for many in first.values() for hit in many)
             return
-        by_release = {leads[0]: first, **{target: self.under(target) for target in leads[1:]}}
+        by_release = dict(led)
         places = dict.fromkeys(origin for found in by_release.values() for origin in found)
         if places:
             by_release |= {t: self.under(t) for t in self.choice.rows if t not in by_release}

@@ -177,6 +177,37 @@ def test_what_is_between_engines_of_different_releases_is_found_once() -> None:
     assert other.releases == ["vLLM 0.18.0", "vLLM 0.33.0"]
 
 
+def test_beside_an_engine_of_unknown_release_a_pair_has_the_lowest_severity_of_its_releases() -> None:
+    """vllm-ascend alone makes this an error; nothing says that the prefill side is for it."""
+    config = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
+    texts = {
+        "p.sh": f"{SERVE} --block-size 16 --kv-transfer-config '{config % 'kv_producer'}'\n",
+        "d.sh": f"# pd-launch: target vllm==0.29.0\n{SERVE} --block-size 32 --kv-transfer-config "
+        f"'{config % 'kv_consumer'}'\n",
+    }
+    (decided,) = [f for f in check(read_texts(texts, "vllm==0.29.0")) if f.code == "PD604"]
+    (finding,) = [f for f in check(read_texts(texts)) if f.code == "PD604"]
+    assert (finding.severity, decided.severity) == ("warning", "warning")
+    assert finding.releases == ["vllm-ascend", "vLLM"]
+
+
+def test_a_fix_between_engines_of_several_releases_is_one_that_each_of_them_writes() -> None:
+    nodes = read_texts({"a.yaml": pair(OLD, NEW)})[0]
+
+    def only(new: str | None, safe: bool = True) -> FixEdits | None:
+        def reports(deployment: Deployment) -> Iterator[Hit]:
+            if len(deployment.nodes) == 2:
+                yield hit("x") if deployment.target.vllm == "0.18.0" else hit(new, safe=safe)
+
+        (one,) = candidates.hits_of(Asked(hits=reports).rule(), nodes)
+        return one.fix
+
+    assert only("x") == hit("x").fix
+    assert only("y") is None and only(None) is None
+    unsure = only("x", safe=False)
+    assert unsure is not None and not unsure.safe
+
+
 PROFILE = "version: 1\nhardware: a3\nmodel: /models/m\ndecode: {offload: {per_rank: 1GiB}}\n"
 
 
