@@ -203,9 +203,50 @@ def test_a_fix_between_engines_of_several_releases_is_one_that_each_of_them_writ
         return one.fix
 
     assert only("x") == hit("x").fix
-    assert only("y") is None and only(None) is None
-    unsure = only("x", safe=False)
-    assert unsure is not None and not unsure.safe
+    assert only("y") is None
+    for unsure in (only("x", safe=False), only(None)):
+        assert unsure is not None and not unsure.safe
+
+
+SCRIPT = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  run.sh: |\n    vllm serve /m --kv-transfer-config "
+    '\'{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}\'\n'
+)
+
+
+def run_by(*releases: str) -> dict[str, str]:
+    """Return a script of a ConfigMap, and pods of these releases that run it."""
+    pods = [
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  volumes: [{name: s, configMap: {name: s}}]\n"
+        "  containers:\n  - name: a\n    command: [bash, /s/run.sh]\n    volumeMounts: [{name: s, mountPath: /s}]\n"
+        f"    image: quay.io/ascend/vllm-ascend:v{release}\n"
+        for release in releases
+    ]
+    return {"s.yaml": SCRIPT + "".join(pods)}
+
+
+def test_a_place_that_engines_of_several_releases_share_is_found_once() -> None:
+    findings = check(read_texts(run_by("0.27.1rc1", "0.28.0rc1", "0.30.0rc1")))
+    in_script = [f for f in findings if f.line == 6]
+    assert {f.code: f.releases for f in in_script if f.code in ("PD104", "PD201")} == {
+        "PD104": ["vllm-ascend 0.27.1rc1", "vllm-ascend 0.28.0rc1", "vllm-ascend 0.30.0rc1"],
+        "PD201": ["vllm-ascend 0.28.0rc1", "vllm-ascend 0.30.0rc1"],
+    }
+    assert [f.code for f in in_script if f.code == "PD201"] == ["PD201"]
+    budgets = [f.message for f in in_script if f.code == "PD302"]
+    assert len(budgets) == len(set(budgets)) == 2, "defaults differ, and each is said"
+
+
+def test_a_fix_for_one_engine_does_not_break_another_that_runs_the_same_text(tmp_path: Path) -> None:
+    """Both releases have one finding at that place before and behind it: counted by engine it looked mended."""
+    file = tmp_path / "s.yaml"
+    file.write_text(run_by("0.27.1rc1", "0.28.0rc1", "0.30.0rc1")["s.yaml"])
+    before = file.read_text()
+    result = CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
+    assert file.read_text() == before and "would bring PD201" in result.output
+    file.write_text(run_by("0.28.0rc1", "0.30.0rc1")["s.yaml"])
+    CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
+    assert "PreemptOffloadConnector" in file.read_text()
 
 
 PROFILE = "version: 1\nhardware: a3\nmodel: /models/m\ndecode: {offload: {per_rank: 1GiB}}\n"
