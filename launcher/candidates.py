@@ -141,8 +141,11 @@ class _Asked:
     def under(self, target: Target) -> dict[Origin, list[Hit]]:
         """Return what the rule finds for a release, by place."""
         budget.look()
-        same = target == self.deployment.target
-        watched = _Watched(self.deployment if same else self.deployment.under(target))
+        view = self.deployment if target == self.deployment.target else self.deployment.under(target)
+        if view is not self.deployment:  # what is rendered for another release knows nothing of the call
+            own = self.deployment
+            view.choice, view.renderer, view.require_target = own.choice, own.renderer, own.require_target
+        watched = _Watched(view)
         found: dict[Origin, list[Hit]] = {}
         for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
             found.setdefault(hit.origin, []).append(hit)

@@ -299,10 +299,10 @@ def test_versions_of_the_host_decide_last(tmp_path: Path) -> None:
         assert (report["target"]["vllm"], report["target"]["from"]) == expected
 
 
-def run(tmp_path: Path, text: str, *options: str, config: str = "") -> Any:
-    (tmp_path / "a.sh").write_text(text)
+def run(tmp_path: Path, text: str, *options: str, config: str = "", name: str = "a.sh") -> Any:
+    (tmp_path / name).write_text(text)
     (tmp_path / "pd-launch.toml").write_text(config)
-    return CliRunner().invoke(cli, ["check", str(tmp_path / "a.sh"), *options])
+    return CliRunner().invoke(cli, ["check", str(tmp_path / name), *options])
 
 
 def test_an_undecided_release_can_be_made_an_error(tmp_path: Path) -> None:
@@ -310,6 +310,11 @@ def test_an_undecided_release_can_be_made_an_error(tmp_path: Path) -> None:
     done = run(tmp_path, f"{SERVE}\n", "--require-target")
     assert done.exit_code == 1 and "error[PD902]" in done.stdout
     assert run(tmp_path, f"{SERVE}\n", config="require-target = true\n").exit_code == 1
+    both = PROFILE.replace("decode:", "prefill: {}\ndecode:")
+    done = run(tmp_path, both, "--require-target", "--select", "PD902", "--format", "concise", name="p.yaml")
+    assert done.exit_code == 1 and done.stdout.count("PD902") == 1
+    named = f'target: "vllm-ascend==0.30.0rc2"\n{PROFILE}'
+    assert run(tmp_path, named, "--require-target", "--select", "PD902", name="p.yaml").exit_code == 0
     assert run(tmp_path, f"# pd-launch: target 0.30.0rc2\n{SERVE}\n", "--require-target").exit_code == 0
     assert run(tmp_path, f"{SERVE}\n", config='require-target = "yes"\n').exit_code == 1
 

@@ -86,6 +86,7 @@ def test_a_comment_names_the_target(comment: str, target: str) -> None:
         assert target_of(f"{comment}\n{text}", name) == target, name
         assert target_of(f"{text}{comment}\n", name) == target, name
     assert target_of(f"{SERVE.rstrip()} {comment}\n") == target
+    assert target_of(f"\ufeff{comment}\n{compose}", "compose.yaml") == target
     found = said(f"{comment}\n{SERVE}")[0][0]
     assert (found.by, found.origin.line, found.origin.column) == ("comment", 1, 1)
 
