@@ -5,12 +5,13 @@ What the newest releases report is confirmed under all others. A rule that does 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
+from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, Rule, all_rules
 from pd_launch.launcher.targets import choices
 from pd_launch.schemas.finding import RANK, Severity
 from pd_launch.schemas.launch import Deployment, NodeLaunch
@@ -18,6 +19,8 @@ from pd_launch.schemas.target import Choice, Target, ranges
 from pd_launch.schemas.values import Origin
 
 _OF_THE_RELEASE = ("target", "ascend")
+_RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
+"""What messages of one fault differ in, where they are of several releases."""
 
 
 class _Watched:
@@ -38,22 +41,55 @@ def hits_of(rule: Rule, deployment: Deployment) -> Iterator[Hit]:
     if len(found) == 1:
         yield from _Asked(rule, deployment, found[0]).hits()
     elif rule.scope == "node":
-        for node in deployment.nodes:
-            yield from _Asked(rule, deployment, node.choice or found[0], [node]).hits()
+        yield from _shared(rule, _by_engine(rule, deployment, found[0]))
     else:
-        yield from _across(rule, deployment, found)
+        yield from _shared(rule, _across(rule, deployment, found))
 
 
-def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iterator[Hit]:
+_Of = tuple[Choice | None, Hit]
+"""A hit with what its engine is checked for; None where it is between engines."""
+
+
+def _by_engine(rule: Rule, deployment: Deployment, whole: Choice) -> Iterator[_Of]:
+    for node in deployment.nodes:
+        choice = node.choice or whole
+        yield from ((choice, hit) for hit in _Asked(rule, deployment, choice, [node]).hits())
+
+
+def _shared(rule: Rule, found: Iterable[_Of]) -> Iterator[Hit]:
+    """Iterate over hits; one place that engines of several releases share is found once, for all of these.
+
+    A script that two pods of different releases run is one text: a fix for the one must not break the other.
+    """
+    places: dict[tuple[Origin, str], dict[Choice | None, dict[Msg, Hit]]] = {}
+    spent = None
+    try:
+        for choice, hit in found:
+            key = (hit.origin, _RELEASE.sub("", hit.message.en))
+            places.setdefault(key, {}).setdefault(choice, {}).setdefault(hit.message, hit)
+    except budget.Spent as error:
+        spent = error
+    for by_choice in places.values():
+        same = [list(hits.values()) for hits in by_choice.values()]
+        if len(same) > 1 and all(len(hits) == 1 for hits in same):
+            hits = [hit for many in same for hit in many]
+            yield _joined(max(hits, key=lambda hit: RANK[hit.severity or rule.severity]), same)
+        else:
+            yield from (hit for many in same for hit in many)
+    if spent is not None:
+        raise spent
+
+
+def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iterator[_Of]:
     """Run a rule over engines of several releases: those of each by themselves, and what is between them.
 
-    What is between engines of different releases counts where each of their releases says so.
+    What is between engines of different releases counts where each of their releases says so; of an engine of unknown
+    release some of its releases are enough, and make it less sure.
     """
-    whole = _Asked(rule, deployment, Choice(None, ()), deployment.nodes)
-    targets = [choice.leads[0] for choice in found]
-    hits = whole.under(targets[0])
-    if not whole.depends:
-        yield from (hit for many in hits.values() for hit in many)
+    whole = [_Asked(rule, deployment, choice, deployment.nodes) for choice in found]
+    first = whole[0].under(found[0].leads[0])
+    if not whole[0].depends:
+        yield from ((None, hit) for many in first.values() for hit in many)
         return
     said: set[Origin] = set()
     for choice in found:
@@ -61,11 +97,34 @@ def _across(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iter
         part = replace(deployment, nodes=nodes)
         for hit in _Asked(rule, part, choice).hits():
             said.add(hit.origin)
-            yield hit
-    others = [whole.under(target) for target in targets[1:]]
-    for origin, many in hits.items():
-        if origin not in said and all(origin in other for other in others):
-            yield from (replace(hit, releases=tuple(map(str, targets))) for hit in many)
+            yield choice, hit
+    led = [asked.led() for asked in whole]
+    between = set.intersection(*({origin for hits in by.values() for origin in hits} for by in led)) - said
+    if between:
+        hits = [list(asked.confirmed(by)) for asked, by in zip(whole, led, strict=True)]
+        for hit in hits[0]:
+            if hit.origin in between:
+                said_of = [[other for other in many if other.origin == hit.origin] for many in hits]
+                severities = [other.severity or rule.severity for many in said_of for other in many]
+                severity: Severity = min(severities, key=RANK.__getitem__)
+                yield None, _joined(replace(hit, severity=severity), said_of)
+
+
+def _joined(hit: Hit, said: Sequence[Sequence[Hit]]) -> Hit:
+    """Return a hit as engines of several releases say it; ``said`` is what each of them says of its place."""
+    fix = hit.fix or next((other.fix for many in said for other in many if other.fix is not None), None)
+    if fix is not None:
+        written = [[other.fix for other in many if other.fix is not None] for many in said]
+        same = [[own for own in fixes if own.edits == fix.edits] for fixes in written]
+        if any(fixes and not own for fixes, own in zip(written, same, strict=True)):
+            fix = None
+        elif not all(own and all(one.safe for one in own) for own in same):
+            fix = replace(fix, safe=False)
+    names: tuple[str, ...] = ()
+    if all(other.releases for many in said for other in many):
+        every = dict.fromkeys(name for many in said for other in many for name in other.releases)
+        names = tuple(name for name in every if not any(name.startswith(f"{family} ") for family in every))
+    return replace(hit, fix=fix, releases=names)
 
 
 @dataclass
@@ -82,8 +141,11 @@ class _Asked:
     def run(self, target: Target) -> Iterator[Hit]:
         """Run the rule for a release; a hit is there as soon as it is found, whatever ends the rule behind it."""
         budget.look()
-        same = target == self.deployment.target
-        watched = _Watched(self.deployment if same else self.deployment.under(target))
+        view = self.deployment if target == self.deployment.target else self.deployment.under(target)
+        if view is not self.deployment:  # what is rendered for another release knows nothing of the call
+            own = self.deployment
+            view.choice, view.renderer, view.require_target = own.choice, own.renderer, own.require_target
+        watched = _Watched(view)
         for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
             self.depends = self.depends or watched.asked
             yield hit
@@ -98,16 +160,26 @@ class _Asked:
 
     def hits(self) -> Iterator[Hit]:
         """Iterate over what is found for the releases that are possible, each place once."""
-        leads = self.choice.leads
-        if len(self.choice.rows) == 1:
-            name = (str(leads[0]),)
-            yield from (replace(hit, releases=name) if self.depends else hit for hit in self.run(leads[0]))
+        if len(self.choice.rows) > 1:
+            yield from self.confirmed(self.led())
             return
-        first = self.under(leads[0])
+        (only,) = self.choice.rows
+        yield from (replace(hit, releases=(str(only),)) if self.depends else hit for hit in self.run(only))
+
+    def led(self) -> dict[Target, dict[Origin, list[Hit]]]:
+        """Return what is found for the releases that findings are looked for in."""
+        leads = self.choice.leads
+        found = {leads[0]: self.under(leads[0])}
+        return found | {target: self.under(target) for target in leads[1:]} if self.depends else found
+
+    def confirmed(self, led: dict[Target, dict[Origin, list[Hit]]]) -> Iterator[Hit]:
+        """Iterate over what was found, as all the releases that are possible allow."""
+        leads = self.choice.leads
+        first = led[leads[0]]
         if not self.depends:
             yield from (hit for many in first.values() for hit in many)
             return
-        by_release = {leads[0]: first, **{target: self.under(target) for target in leads[1:]}}
+        by_release = dict(led)
         places = dict.fromkeys(origin for found in by_release.values() for origin in found)
         if places:
             by_release |= {t: self.under(t) for t in self.choice.rows if t not in by_release}

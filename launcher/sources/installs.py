@@ -24,6 +24,8 @@ _PACKAGE = re.compile(
 )
 _TOOLS = re.compile(r"(?<![\w./-])(?:pip3?(?:\.\d+)?|uv|uvx|pipx|pdm|poetry)(?![\w.-])")
 _WANTS = re.compile(r"(?<!\S)[\"']?(?:install|add|--with|--from|--with=\S*|--from=\S*)(?![\w-])")
+_NO_INSTALL = re.compile(r"(?:[ \t]+-\S+)*[ \t]+(?:uninstall|remove|freeze|list|show|tree|check|cache|index)(?![\w-])")
+"""What stands behind a tool that does not install what it names."""
 _ALONE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
 _TALKS = re.compile(r"[ \t]*(?:echo|printf|log|die)\b")
 _RUNS = re.compile(r"(?<![\w./-])(?:uvx|uv)(?![\w.-])(?!.*\binstall\b)", re.DOTALL)
@@ -88,7 +90,10 @@ def _is_installed(text: str, match: re.Match[str], pinned: bool) -> bool:
     before = text[start : match.start()]
     if _TALKS.match(before):
         return False
-    if _TOOLS.search(before) and (pinned or _WANTS.search(before)):
+    tools = [tool.end() for tool in _TOOLS.finditer(before)]
+    if tools and _NO_INSTALL.match(before, tools[-1]):
+        return False
+    if tools and (pinned or _WANTS.search(before)):
         return True
     end = text.find("\n", match.end())
     behind = text[match.end() : end if end >= 0 else len(text)].strip(" \t\r\"',\\")

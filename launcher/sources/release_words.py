@@ -26,7 +26,7 @@ FAULT = "comment"
 """The kind of fault of a comment that says nothing."""
 MAX_COMMENTS = 500
 _COMMENT = re.compile(
-    r"(?<!\S)#[ \t]*pd-launch(?P<colon>[ \t]*:[ \t]*|[ \t]+)(?P<word>[A-Za-z-]{1,40})(?P<rest>[^\n]*)"
+    r"(?<![^\s\ufeff])#[ \t]*pd-launch(?P<colon>[ \t]*:[ \t]*|[ \t]+)(?P<word>[A-Za-z-]{1,40})(?P<rest>[^\n]*)"
 )
 _TARGET = re.compile(
     r"(?:[:=][ \t]*)?[\"']?(?P<target>(?:vllm(?:[-_]ascend)?[ \t]*(?:==|:|@)[ \t]*)?[^\s\"',;]+)", re.I

@@ -177,6 +177,78 @@ def test_what_is_between_engines_of_different_releases_is_found_once() -> None:
     assert other.releases == ["vLLM 0.18.0", "vLLM 0.33.0"]
 
 
+def test_beside_an_engine_of_unknown_release_a_pair_has_the_lowest_severity_of_its_releases() -> None:
+    """vllm-ascend alone makes this an error; nothing says that the prefill side is for it."""
+    config = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
+    texts = {
+        "p.sh": f"{SERVE} --block-size 16 --kv-transfer-config '{config % 'kv_producer'}'\n",
+        "d.sh": f"# pd-launch: target vllm==0.29.0\n{SERVE} --block-size 32 --kv-transfer-config "
+        f"'{config % 'kv_consumer'}'\n",
+    }
+    (decided,) = [f for f in check(read_texts(texts, "vllm==0.29.0")) if f.code == "PD604"]
+    (finding,) = [f for f in check(read_texts(texts)) if f.code == "PD604"]
+    assert (finding.severity, decided.severity) == ("warning", "warning")
+    assert finding.releases == ["vllm-ascend", "vLLM"]
+
+
+def test_a_fix_between_engines_of_several_releases_is_one_that_each_of_them_writes() -> None:
+    nodes = read_texts({"a.yaml": pair(OLD, NEW)})[0]
+
+    def only(new: str | None, safe: bool = True) -> FixEdits | None:
+        def reports(deployment: Deployment) -> Iterator[Hit]:
+            if len(deployment.nodes) == 2:
+                yield hit("x") if deployment.target.vllm == "0.18.0" else hit(new, safe=safe)
+
+        (one,) = candidates.hits_of(Asked(hits=reports).rule(), nodes)
+        return one.fix
+
+    assert only("x") == hit("x").fix
+    assert only("y") is None
+    for unsure in (only("x", safe=False), only(None)):
+        assert unsure is not None and not unsure.safe
+
+
+SCRIPT = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata:\n  run.sh: |\n    vllm serve /m --kv-transfer-config "
+    '\'{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer"}\'\n'
+)
+
+
+def run_by(*releases: str) -> dict[str, str]:
+    """Return a script of a ConfigMap, and pods of these releases that run it."""
+    pods = [
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  volumes: [{name: s, configMap: {name: s}}]\n"
+        "  containers:\n  - name: a\n    command: [bash, /s/run.sh]\n    volumeMounts: [{name: s, mountPath: /s}]\n"
+        f"    image: quay.io/ascend/vllm-ascend:v{release}\n"
+        for release in releases
+    ]
+    return {"s.yaml": SCRIPT + "".join(pods)}
+
+
+def test_a_place_that_engines_of_several_releases_share_is_found_once() -> None:
+    findings = check(read_texts(run_by("0.27.1rc1", "0.28.0rc1", "0.30.0rc1")))
+    in_script = [f for f in findings if f.line == 6]
+    assert {f.code: f.releases for f in in_script if f.code in ("PD104", "PD201")} == {
+        "PD104": ["vllm-ascend 0.27.1rc1", "vllm-ascend 0.28.0rc1", "vllm-ascend 0.30.0rc1"],
+        "PD201": ["vllm-ascend 0.28.0rc1", "vllm-ascend 0.30.0rc1"],
+    }
+    assert [f.code for f in in_script if f.code == "PD201"] == ["PD201"]
+    budgets = [f.message for f in in_script if f.code == "PD302"]
+    assert len(budgets) == len(set(budgets)) == 2, "defaults differ, and each is said"
+
+
+def test_a_fix_for_one_engine_does_not_break_another_that_runs_the_same_text(tmp_path: Path) -> None:
+    """Both releases have one finding at that place before and behind it: counted by engine it looked mended."""
+    file = tmp_path / "s.yaml"
+    file.write_text(run_by("0.27.1rc1", "0.28.0rc1", "0.30.0rc1")["s.yaml"])
+    before = file.read_text()
+    result = CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
+    assert file.read_text() == before and "would bring PD201" in result.output
+    file.write_text(run_by("0.28.0rc1", "0.30.0rc1")["s.yaml"])
+    CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
+    assert "PreemptOffloadConnector" in file.read_text()
+
+
 PROFILE = "version: 1\nhardware: a3\nmodel: /models/m\ndecode: {offload: {per_rank: 1GiB}}\n"
 
 
@@ -227,10 +299,10 @@ def test_versions_of_the_host_decide_last(tmp_path: Path) -> None:
         assert (report["target"]["vllm"], report["target"]["from"]) == expected
 
 
-def run(tmp_path: Path, text: str, *options: str, config: str = "") -> Any:
-    (tmp_path / "a.sh").write_text(text)
+def run(tmp_path: Path, text: str, *options: str, config: str = "", name: str = "a.sh") -> Any:
+    (tmp_path / name).write_text(text)
     (tmp_path / "pd-launch.toml").write_text(config)
-    return CliRunner().invoke(cli, ["check", str(tmp_path / "a.sh"), *options])
+    return CliRunner().invoke(cli, ["check", str(tmp_path / name), *options])
 
 
 def test_an_undecided_release_can_be_made_an_error(tmp_path: Path) -> None:
@@ -238,6 +310,11 @@ def test_an_undecided_release_can_be_made_an_error(tmp_path: Path) -> None:
     done = run(tmp_path, f"{SERVE}\n", "--require-target")
     assert done.exit_code == 1 and "error[PD902]" in done.stdout
     assert run(tmp_path, f"{SERVE}\n", config="require-target = true\n").exit_code == 1
+    both = PROFILE.replace("decode:", "prefill: {}\ndecode:")
+    done = run(tmp_path, both, "--require-target", "--select", "PD902", "--format", "concise", name="p.yaml")
+    assert done.exit_code == 1 and done.stdout.count("PD902") == 1
+    named = f'target: "vllm-ascend==0.30.0rc2"\n{PROFILE}'
+    assert run(tmp_path, named, "--require-target", "--select", "PD902", name="p.yaml").exit_code == 0
     assert run(tmp_path, f"# pd-launch: target 0.30.0rc2\n{SERVE}\n", "--require-target").exit_code == 0
     assert run(tmp_path, f"{SERVE}\n", config='require-target = "yes"\n').exit_code == 1
 

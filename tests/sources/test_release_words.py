@@ -86,6 +86,7 @@ def test_a_comment_names_the_target(comment: str, target: str) -> None:
         assert target_of(f"{comment}\n{text}", name) == target, name
         assert target_of(f"{text}{comment}\n", name) == target, name
     assert target_of(f"{SERVE.rstrip()} {comment}\n") == target
+    assert target_of(f"\ufeff{comment}\n{compose}", "compose.yaml") == target
     found = said(f"{comment}\n{SERVE}")[0][0]
     assert (found.by, found.origin.line, found.origin.column) == ("comment", 1, 1)
 
@@ -191,6 +192,10 @@ def test_other_comments_are_none_of_its_business(comment: str) -> None:
         ("pip install vllm==0.11.*", "None"),
         ("pip install vllm", "None"),
         ("# pip install vllm==0.32.0", "None"),
+        ("pip uninstall -y vllm==0.32.0", "None"),
+        ("uv --quiet pip uninstall vllm==0.32.0", "None"),
+        ("pip freeze | grep -q vllm==0.32.0", "None"),
+        ("pip list | grep -q vllm==0.31.0 || pip install vllm==0.32.0", "vLLM 0.32.0"),
         ('echo "first: pip install vllm==0.32.0"', "None"),
         ("pip install my-vllm==1.2.3 vllm-omni==0.4.0", "None"),
         ("cat > requirements.txt <<EOF\nvllm==0.32.0\nEOF", "vLLM 0.32.0"),
