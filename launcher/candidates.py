@@ -41,7 +41,7 @@ def hits_of(rule: Rule, deployment: Deployment) -> Iterator[Hit]:
     if len(found) == 1:
         yield from _Asked(rule, deployment, found[0]).hits()
     elif rule.scope == "node":
-        yield from _shared(rule, _by_engine(rule, deployment, found[0]))
+        yield from _shared(rule, _by_engine(rule, deployment, found))
     else:
         yield from _shared(rule, _across(rule, deployment, found))
 
@@ -50,10 +50,10 @@ _Of = tuple[Choice | None, Hit]
 """A hit with what its engine is checked for; None where it is between engines."""
 
 
-def _by_engine(rule: Rule, deployment: Deployment, whole: Choice) -> Iterator[_Of]:
-    for node in deployment.nodes:
-        choice = node.choice or whole
-        yield from ((choice, hit) for hit in _Asked(rule, deployment, choice, [node]).hits())
+def _by_engine(rule: Rule, deployment: Deployment, found: Sequence[Choice]) -> Iterator[_Of]:
+    for choice in found:
+        nodes = [node for node in deployment.nodes if (node.choice or found[0]) == choice]
+        yield from ((choice, hit) for hit in _Asked(rule, deployment, choice, nodes).hits())
 
 
 def _shared(rule: Rule, found: Iterable[_Of]) -> Iterator[Hit]:
