@@ -43,6 +43,8 @@ class LaunchOptions:
     """A file that describes the machine, for a dry run."""
     force: Sequence[str] = ()
     target: Target | None = None
+    config: Target | None = None
+    """The target of the configuration file."""
     lang: str = "en"
     grace: float | None = None
     show_origin: bool = False
@@ -84,7 +86,7 @@ def prepare(options: LaunchOptions) -> Launch:
     facts = host_option(use_host, options.host_facts)
     installed = installed_option(use_host or not options.dry_run, options.host_facts, _program())
     facts = _with_versions(facts, installed)
-    given = Given.of(options.target, None, facts, installed)
+    given = Given.of(options.target, options.config, facts, installed)
     deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
     pair = _pair_findings(deployment, options)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from pd_launch.launcher.check import worst
+from pd_launch.launcher.chinese import typeset
 from pd_launch.launcher.commands.common import (
     USAGE,
+    config_target,
     is_text,
     locale_language,
     parse_target_option,
@@ -19,6 +22,7 @@ from pd_launch.launcher.commands.common import (
     use_colour,
     write,
 )
+from pd_launch.launcher.config import ConfigError, find_config
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
@@ -31,6 +35,7 @@ from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
 from pd_launch.launcher.start import start
 from pd_launch.launcher.targets import file_choices
 from pd_launch.schemas.finding import Summary
+from pd_launch.schemas.target import Target
 
 
 def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None, **options: Any) -> int:
@@ -42,7 +47,11 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
         raise click.UsageError("--host-facts goes with --dry-run: a launch looks at the machine that it runs on")
     try:
         whole = dry_run and form in WHOLE
-        launch = prepare(LaunchOptions(side=side, dry_run=dry_run, target=target, lang=lang, whole=whole, **options))
+        config = _config_target(options["profile"])
+        given = LaunchOptions(
+            side=side, dry_run=dry_run, target=target, config=config, lang=lang, whole=whole, **options
+        )
+        launch = prepare(given)
     except (ProfileNotFound, SettingError) as error:
         raise click.ClickException(clean(str(error))) from None
     except Refused as error:
@@ -51,8 +60,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     choices = list(dict.fromkeys(file_choices(launch.deployment)))
     say_passed_over(target, (choice for _, choice in choices))
     if dry_run and launch.deployment.target.decided_by == "assumed":
-        shown = f"{launch.deployment.target}, the newest final release: name one with --target"
-        click.echo(f"pd-launch: nothing names a release: this is for {shown}", err=True)
+        click.echo(_assumed(launch.deployment.target, lang), err=True)
     if launch.options.show_origin:
         click.echo("".join(f"{clean(line)}\n" for line in origins(launch.launches)), err=True, nl=False)
     if dry_run:
@@ -68,6 +76,24 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
     return REFUSED
+
+
+def _config_target(profile: str) -> Target | None:
+    """Return the target of the configuration file that counts for a profile; for a shipped one, here.
+
+    Raises:
+        click.ClickException: it cannot be read or used.
+    """
+    try:
+        return config_target(find_config(Path(profile) if Path(profile).is_file() else Path()))
+    except (ConfigError, ValueError, OSError) as error:
+        raise click.ClickException(clean(str(error))) from None
+
+
+def _assumed(target: Target, lang: str) -> str:
+    if lang == "zh":
+        return typeset(f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定")
+    return f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target"
 
 
 def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -9,9 +10,12 @@ from pd_launch.launcher.render import render
 from pd_launch.launcher.sources.profile import LoadedProfile
 from pd_launch.launcher.sources.release_words import comment_faults
 from pd_launch.launcher.targets import NOTHING_GIVEN, Given, assumed, decided, in_profile
-from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.launch import Deployment, Fault
 from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.values import Node
+
+TARGET_FAMILY = "target-family"
+"""The kind of fault of a profile whose target is of another family than its hardware."""
 
 
 def is_profile(tree: Node) -> bool:
@@ -48,12 +52,29 @@ def profile_deployment(
 
 def _rendered(loaded: LoadedProfile, target: Target, host: dict[str, Any] | None, single: bool) -> Deployment:
     deployment = Deployment(target, sources={loaded.source.path: loaded.source}, host=host, ascend=target.is_ascend)
-    deployment.faults += [*loaded.faults, *comment_faults(loaded.source)]
+    deployment.faults += [*loaded.faults, *comment_faults(loaded.source), *_of_other_family(loaded)]
     for side in ("prefill", "decode") if loaded.profile is not None else ():
         rendered = render(loaded, side, target, single)
         deployment.nodes += rendered.launches
         deployment.faults += rendered.faults
     return deployment
+
+
+def _of_other_family(loaded: LoadedProfile) -> Iterator[Fault]:
+    """Say that the profile's own target is not for its hardware, so that it does not count."""
+    profile, place = loaded.profile, loaded.tree.get("target")
+    written = profile.release() if profile is not None else None
+    if profile is None or written is None or place is None or written.is_ascend == profile.hardware_kind().ascend:
+        return
+    kind, right = profile.hardware_kind().kind, "vllm" if written.is_ascend else "vllm-ascend"
+    yield Fault(
+        TARGET_FAMILY,
+        place.origin,
+        f"{written} does not run on {kind}: this target does not count",
+        f"{written} 不能在 {kind} 上运行:这个 target 不起作用",
+        help=f"write {right}==X",
+        help_zh=f"请写 {right}==X",
+    )
 
 
 def profile_choice(loaded: LoadedProfile, given: Given) -> Choice:

@@ -260,6 +260,23 @@ def test_a_profile_without_a_target_is_rendered_for_each_release() -> None:
     assert all(f.releases for f in check([deployment]))
 
 
+@pytest.mark.parametrize(("hardware", "target"), [("a3", "vllm==0.32.0"), ("cuda", "0.25.1rc1")])
+def test_a_target_that_is_not_for_the_hardware_is_said(hardware: str, target: str) -> None:
+    (deployment,) = read_texts({"p.yaml": f'{PROFILE.replace("a3", hardware)}target: "{target}"\n'})
+    assert deployment.choice is not None and deployment.choice.decided is None
+    (finding,) = [f for f in check([deployment]) if f.code == "PD902"]
+    assert (finding.line, finding.severity) == (5, "warning")
+
+
+def test_a_launch_takes_the_target_of_the_configuration_file(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(PROFILE)
+    (tmp_path / "pd-launch.toml").write_text('target = "0.27.1rc1"\n')
+    done = CliRunner().invoke(cli, ["decode", "--profile", str(tmp_path / "p.yaml"), "--dry-run"])
+    assert json.loads(done.stdout)["target"]["from"] == "config" and done.stderr == ""
+    (tmp_path / "pd-launch.toml").write_text("target = 1\n")
+    assert CliRunner().invoke(cli, ["decode", "--profile", str(tmp_path / "p.yaml"), "--dry-run"]).exit_code == 1
+
+
 def test_a_comment_that_silences_an_old_release_is_used() -> None:
     def unused(text: str) -> list[Finding]:
         return found(text, "PD013")

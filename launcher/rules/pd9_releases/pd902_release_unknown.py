@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.launcher.sources.profile_deployment import TARGET_FAMILY
 from pd_launch.schemas.build import ReadBuild
 from pd_launch.schemas.launch import Deployment
 from pd_launch.schemas.target import Target, TargetError, release
@@ -17,6 +18,8 @@ ZH = """
 
 说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。目标是路径时读取它自己的文件,
 并说明其余事实取自哪个版本。
+
+配置文件里与硬件不符的 target 是警告:它不起作用。
 
 加了 `--require-target`(或 pd-launch.toml 中的 `require-target = true`)时,没有任何内容说明版本的引擎是错误。
 
@@ -42,6 +45,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
     between two rows. Of a path, whose own files are read, it says where the other facts come from.
+
+    A profile's target that is not for its hardware is a warning: it does not count.
 
     With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
     error.
@@ -72,6 +77,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
 
     schemas/releases/pairing.py.
     """
+    for fault in deployment.faults_of(TARGET_FAMILY):
+        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh), "warning")
     if deployment.require_target:
         yield from _undecided(deployment)
     target = deployment.target
@@ -87,7 +94,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         older = release(target.asked) < release(row)
     except TargetError:
         return
-    side, side_zh = ("older", "最旧") if older else ("nearest older", "最近的较旧")
+    side, side_zh = ("oldest", "最旧") if older else ("nearest older", "最近的较旧")
     yield Hit(
         origin,
         Msg(
