@@ -152,11 +152,11 @@ class _Asked:
         self.depends = self.depends or watched.asked
 
     def under(self, target: Target) -> dict[Origin, list[Hit]]:
-        """Return what the rule finds for a release, by place."""
-        found: dict[Origin, list[Hit]] = {}
+        """Return what the rule finds for a release, by place; what many engines share is there once."""
+        found: dict[Origin, dict[Msg, Hit]] = {}
         for hit in self.run(target):
-            found.setdefault(hit.origin, []).append(hit)
-        return found
+            found.setdefault(hit.origin, {}).setdefault(hit.message, hit)
+        return {origin: list(hits.values()) for origin, hits in found.items()}
 
     def hits(self) -> Iterator[Hit]:
         """Iterate over what is found for the releases that are possible, each place once."""

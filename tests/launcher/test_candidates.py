@@ -136,6 +136,11 @@ def test_a_rule_with_findings_is_run_once_for_each_release() -> None:
     assert set(asked.runs.values()) == {1} and len(asked.runs) == len(rows(True)) + len(rows(False))
 
 
+def test_what_many_engines_share_is_compared_once() -> None:
+    asked = Asked(hits=lambda d: [hit() for _ in range(384)])
+    assert len(list(candidates.hits_of(asked.rule(), unknown(True, False)))) == 1
+
+
 def engine(name: str, image: str, more: str = "", port: int = 8000, role: str = "kv_consumer") -> str:
     return f"""\
 apiVersion: v1
