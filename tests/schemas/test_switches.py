@@ -51,6 +51,16 @@ def test_what_a_launch_says_of_a_switch(line: str, expected: bool | None) -> Non
     assert deployment.nodes[0].switch("enable-prefix-caching") is expected
 
 
+@pytest.mark.parametrize("flag", ["disable-log-requests", "disable-prefix-caching"])
+def test_the_opposite_is_never_proposed(flag: str) -> None:
+    (found,) = check(read_texts({"a.sh": f"vllm serve /m --{flag}\n"}, "vllm==0.32.0"))
+    assert found.code == "PD004" and found.fix is not None and not found.fix.safe
+    assert [edit.text for edit in found.fix.edits] == [f"--no-{paired(flag)}"]
+    python = f"from vllm import LLM\nLLM(model='m', {flag.replace('-', '_')}=True)\n"
+    (found,) = [f for f in check(read_texts({"a.py": python}, "vllm==0.32.0")) if f.code == "PD004"]
+    assert found.fix is None and "mean" not in found.help
+
+
 def test_names() -> None:
     assert (paired("enable-x"), paired("disable-x"), paired("max-x")) == ("disable-x", "enable-x", None)
     assert switch_of("enable-prefix-caching") == ("enable-prefix-caching", True)

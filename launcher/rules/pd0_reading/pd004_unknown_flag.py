@@ -13,6 +13,7 @@ from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.names import nearest
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
 from pd_launch.schemas.releases.flag_shapes import SWITCHES
+from pd_launch.schemas.releases.switches import paired
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
 from pd_launch.schemas.values import knowable
 
@@ -149,7 +150,7 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     elsewhere = _elsewhere(base, table)
     if elsewhere is not None:
         return Hit(arg.origin, message, elsewhere)
-    near = nearest(base, spellings(table))
+    near = _meant(base, table)
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
@@ -157,6 +158,15 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if near in DERIVED and any(arg in node.args for node in deployment.nodes if node.form == "profile"):
         right = None  # a profile says that elsewhere
     return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=right)
+
+
+def _meant(name: str, table: Table) -> str | None:
+    """Return the flag that was probably meant; of a switch the one that says the same, never its opposite."""
+    known = spellings(table)
+    near = nearest(name, known)
+    if near is None or near != paired(name):
+        return near
+    return f"no-{near}" if f"no-{near}" in known else None
 
 
 def _renamed(arg: Arg, shown: str, near: str) -> Edits | None:
@@ -217,5 +227,6 @@ def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
         return
     known = [*(flag.replace("-", "_") for flag in table.flags), *table.names("keywords")]
     near = nearest(keyword, known)
+    near = None if near is not None and near.replace("_", "-") == paired(name) else near  # it says the opposite
     help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?") if near else Msg("remove it", "删掉它")
     yield Hit(arg.origin, message, help_, fix=renamed(rename_flag(arg, near), near) if near else None)
