@@ -24,7 +24,9 @@ _PACKAGE = re.compile(
 )
 _TOOLS = re.compile(r"(?<![\w./-])(?:pip3?(?:\.\d+)?|uv|uvx|pipx|pdm|poetry)(?![\w.-])")
 _WANTS = re.compile(r"(?<!\S)[\"']?(?:install|add|--with|--from|--with=\S*|--from=\S*)(?![\w-])")
-_NO_INSTALL = re.compile(r"(?:[ \t]+-\S+)*[ \t]+(?:uninstall|remove|freeze|list|show|tree|check|cache|index)(?![\w-])")
+_NO_INSTALL = re.compile(
+    r"(?:[ \t]{1,8}-\S{1,60}){0,9}[ \t]{1,8}(?:uninstall|remove|freeze|list|show|tree|check|cache|index)(?![\w-])"
+)
 """What stands behind a tool that does not install what it names."""
 _ALONE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
 _TALKS = re.compile(r"[ \t]*(?:echo|printf|log|die)\b")
