@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pd_launch.launcher import budget
@@ -137,6 +137,8 @@ class _Asked:
     nodes: Sequence[NodeLaunch] | None = None
     depends: bool = False
     """Whether it asked for the release."""
+    reported: dict[int, NodeLaunch] = field(default_factory=dict)
+    """The engines on which a rule that looks at each by itself found something: other releases need ask no others."""
 
     def run(self, target: Target) -> Iterator[Hit]:
         """Run the rule for a release; a hit is there as soon as it is found, whatever ends the rule behind it."""
@@ -146,10 +148,19 @@ class _Asked:
             own = self.deployment
             view.choice, view.renderer, view.require_target = own.choice, own.renderer, own.require_target
         watched = _Watched(view)
-        for hit in self.rule.hits(cast("Deployment", watched), self.nodes):
-            self.depends = self.depends or watched.asked
-            yield hit
+        for nodes in self._one_by_one(view):
+            for hit in self.rule.hits(cast("Deployment", watched), nodes):
+                self.depends = self.depends or watched.asked
+                self.reported.update((id(node), node) for node in nodes or ())
+                yield hit
         self.depends = self.depends or watched.asked
+
+    def _one_by_one(self, view: Deployment) -> Iterator[Sequence[NodeLaunch] | None]:
+        """Iterate over what the rule is run on: each engine, or everything at once."""
+        if self.rule.scope != "node":
+            yield self.nodes
+            return
+        yield from ([node] for node in (view.nodes if self.nodes is None else self.nodes))
 
     def under(self, target: Target) -> dict[Origin, list[Hit]]:
         """Return what the rule finds for a release, by place; what many engines share is there once."""
@@ -182,11 +193,17 @@ class _Asked:
         by_release = dict(led)
         places = dict.fromkeys(origin for found in by_release.values() for origin in found)
         if places:
-            by_release |= {t: self.under(t) for t in self.choice.rows if t not in by_release}
+            others = self._of_reported()
+            by_release |= {t: others.under(t) for t in self.choice.rows if t not in by_release}
         for origin in places:
             lead = next(target for target in leads if origin in by_release[target])
             reporting = {target: found[origin] for target, found in by_release.items() if origin in found}
             yield from (self._confirmed(hit, reporting) for hit in by_release[lead][origin])
+
+    def _of_reported(self) -> _Asked:
+        """Return the same for the engines alone that something was found on; each rendering has engines of its own."""
+        alone = self.rule.scope == "node" and self.deployment.renderer is None
+        return replace(self, nodes=list(self.reported.values())) if alone else self
 
     def _confirmed(self, hit: Hit, reporting: dict[Target, list[Hit]]) -> Hit:
         """Return a hit as the releases that report it allow."""

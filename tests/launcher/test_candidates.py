@@ -136,6 +136,21 @@ def test_a_rule_with_findings_is_run_once_for_each_release() -> None:
     assert set(asked.runs.values()) == {1} and len(asked.runs) == len(rows(True)) + len(rows(False))
 
 
+def test_other_releases_are_asked_of_the_engines_alone_that_something_was_found_on() -> None:
+    runs: Counter[str] = Counter()
+
+    def function(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+        port = str(node.number("port", 8000))
+        runs[port] += 1
+        if deployment.target and port == "8001":
+            yield Hit(node.origin, Msg("it", "it"))
+
+    rule = Rule("PD999", "of-the-test", "error", "high", "C", "node", function, "")
+    (deployment,) = read_texts({"a.sh": "".join(f"{SERVE} --port {port}\n" for port in range(8000, 8003))})
+    assert len(list(candidates.hits_of(rule, deployment))) == 1
+    assert runs == {"8000": 3, "8001": len(rows(True)) + len(rows(False)), "8002": 3}
+
+
 def test_what_many_engines_share_is_compared_once() -> None:
     asked = Asked(hits=lambda d: [hit() for _ in range(384)])
     assert len(list(candidates.hits_of(asked.rule(), unknown(True, False)))) == 1
