@@ -1,7 +1,7 @@
 """Which ports an engine binds, and which it only names.
 
-Source: vllm_ascend's connectors at the tags 0.18.0 to 0.27.1rc1 (the port formula of each), vLLM's NixlConnector and
-its p2p_nccl_engine.py.
+Source: the facts port-of-*, side-channel-by-rank and default-* of the tables; P2pNcclConnector: vLLM's
+p2p_nccl_engine.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The values that flags and fields take, where it is a range or a few words.
 
-Source: vLLM's argument parser and config classes at 0.23.0, 0.27.1 and 0.32.0 (vllm/config/compilation.py,
-vllm/config/kv_transfer.py, vllm/config/scheduler.py); the pool's backends from
-vllm_ascend/distributed/kv_transfer/kv_pool/ascend_store in the wheels of 0.18.0 to 0.26.0rc1.
+Numbers, words and policies are run: tests/differential/test_against_engine.py puts values inside and outside of them to
+the parsers and config classes of vLLM 0.27.1, 0.32.0 and 0.33.0. What differs between releases is a fact.
 """
 
 from __future__ import annotations

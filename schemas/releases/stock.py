@@ -91,3 +91,9 @@ PAIRED_SWITCHES = vllm(
     Generated("facts", "paired_switches"),
     Code("vllm/utils/argparse_utils.py", r"class EnableDisableAction"),
 )  # fmt: skip
+SIDE_CHANNEL_BY_RANK = _code(
+    "side-channel-by-rank", None, "each data-parallel rank has a side channel of its own, behind the first",
+    "vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py "
+    "vllm/distributed/kv_transfer/kv_connector/v1/nixl/*.py",
+    r"VLLM_NIXL_SIDE_CHANNEL_PORT\s+\+ vllm_config\.parallel_config\.data_parallel_index",
+)  # fmt: skip
