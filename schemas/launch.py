@@ -183,7 +183,8 @@ class NodeLaunch:
 
     def switch(self, name: str) -> bool | None:
         """Return what ``--NAME`` or its opposite, whichever comes last, says; None where neither is given."""
-        last = [a for a in self.args if a.name in (name, f"no-{name}", paired(name))]
+        names = (name, f"no-{name}", paired(name))
+        last = [a for a in self.args if a.name in names]
         if not last:
             return None
         arg = last[-1]
