@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.report.releases import Choices, of_releases, releases_line
+from pd_launch.launcher.report.releases import Choices, OfReleases, releases_line
 from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.finding import Finding
 
@@ -14,7 +14,8 @@ _KINDS = {"error": "error", "warning": "warning", "info": "notice"}
 def github(findings: Sequence[Finding], choices: Choices = (), lang: str = "en") -> str:
     """Return one workflow command for each finding, and a notice of what was checked for."""
     notice = f"::notice title=pd-launch::{_data(clean(releases_line(choices, lang)))}\n"
-    return "".join([*(_line(finding, of_releases(finding, choices, lang)) for finding in findings), notice])
+    of_releases = OfReleases(choices, lang)
+    return "".join([*(_line(finding, of_releases(finding)) for finding in findings), notice])
 
 
 def _line(finding: Finding, releases: str) -> str:

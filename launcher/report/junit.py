@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from pd_launch.launcher.report.releases import Choices, of_releases, releases_text
+from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.report.text import clean
 from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.target import Choice
 
 
 def junit(findings: Sequence[Finding], files: Sequence[str], choices: Choices = ()) -> str:
     """Return a test suite for each file."""
-    suites = []
-    for file in dict.fromkeys([*files, *(finding.file for finding in findings)]):
-        own = [pair for pair in choices if pair[0] == file]
-        suites.append(_suite(file, [finding for finding in findings if finding.file == file], own))
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.file, []).append(finding)
+    chosen: dict[str, list[tuple[str, Choice]]] = {}
+    for file, choice in choices:
+        chosen.setdefault(file, []).append((file, choice))
+    suites = [_suite(file, found.get(file, []), chosen.get(file, [])) for file in dict.fromkeys([*files, *found])]
     failed = sum(finding.severity != "info" for finding in findings)
     total = sum(suite.count("<testcase ") for suite in suites)
     head = f'<testsuites name="pd-launch" tests="{total}" failures="{failed}">'
@@ -24,7 +28,8 @@ def junit(findings: Sequence[Finding], files: Sequence[str], choices: Choices = 
 
 def _suite(file: str, findings: Sequence[Finding], choices: Choices) -> str:
     failed = sum(finding.severity != "info" for finding in findings)
-    cases = [_case(finding, of_releases(finding, choices)) for finding in findings] or [
+    of_releases = OfReleases(choices)
+    cases = [_case(finding, of_releases(finding)) for finding in findings] or [
         '    <testcase name="pd-launch" classname="clean"/>'
     ]
     head = f'  <testsuite name={_attribute(file)} tests="{len(cases)}" failures="{failed}" errors="0">'

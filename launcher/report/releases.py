@@ -41,11 +41,6 @@ _BY = {
 }
 
 
-def undecided(choices: Choices) -> bool:
-    """Whether the release of some engine is unknown, or there are several."""
-    return any(choice.decided is None for _, choice in choices) or len({choice for _, choice in choices}) > 1
-
-
 def releases_text(choices: Choices, lang: str) -> str:
     """Return the releases with who decided each; empty where nothing was checked for one."""
     found = list(dict.fromkeys(choice for _, choice in choices))
@@ -64,11 +59,28 @@ def releases_line(choices: Choices, lang: str) -> str:
     return f"pd-launch: checked for {text}" if text else "pd-launch: checked for no release"
 
 
-def of_releases(finding: Finding, choices: Choices, lang: str = "en") -> str:
-    """Return the releases that a finding is for, where that says more than the report as a whole."""
-    if not finding.releases or not undecided(choices) or _is_all(finding, choices):
-        return ""
-    return "、".join(map(_zh, finding.releases)) if lang == "zh" else ", ".join(finding.releases)
+class OfReleases:
+    """Says the releases that a finding is for, where that says more than the report as a whole."""
+
+    def __init__(self, choices: Choices, lang: str = "en") -> None:
+        self._lang = lang
+        self._every = list(dict.fromkeys(choice for _, choice in choices))
+        self._of_file: dict[str, list[Choice]] = {}
+        for file, choice in choices:
+            self._of_file.setdefault(file, []).append(choice)
+        self._undecided = len(self._every) > 1 or any(choice.decided is None for choice in self._every)
+
+    def __call__(self, finding: Finding) -> str:
+        """Return the releases of ``finding`` as ranges; empty where there is nothing to say."""
+        if not finding.releases or not self._undecided or self._is_all(finding):
+            return ""
+        return "、".join(map(_zh, finding.releases)) if self._lang == "zh" else ", ".join(finding.releases)
+
+    def _is_all(self, finding: Finding) -> bool:
+        """Whether a finding is for every release that its file may be for."""
+        own = self._of_file.get(finding.file) or self._every
+        names = {_FAMILIES[family] for choice in own for family in choice.families}
+        return all(choice.decided is None for choice in own) and names == set(finding.releases)
 
 
 def _zh(text: str) -> str:
@@ -80,13 +92,6 @@ def _zh(text: str) -> str:
     if rest.startswith("up to "):
         return f"{name} {rest[6:]} 及以前"
     return f"{name} {first} 至 {last}" if to else text
-
-
-def _is_all(finding: Finding, choices: Choices) -> bool:
-    """Whether a finding is for every release that its file may be for."""
-    own = [choice for file, choice in choices if file == finding.file] or [choice for _, choice in choices]
-    names = {_FAMILIES[family] for choice in own for family in choice.families}
-    return all(choice.decided is None for choice in own) and names == set(finding.releases)
 
 
 def _choice(choice: Choice, lang: str) -> str:

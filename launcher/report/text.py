@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from pd_launch.launcher.chinese import typeset
-from pd_launch.launcher.report.releases import Choices, of_releases, releases_text
+from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.secrets import NONE, Secrets, mask_line
 from pd_launch.schemas.finding import RANK, Finding, Summary
 from pd_launch.schemas.values import SourceFile
@@ -64,7 +64,8 @@ class TextReport:
 
     def render(self, findings: Sequence[Finding], summary: Summary, choices: Choices) -> str:
         """Return the whole report."""
-        parts = [self.finding(finding, of_releases(finding, choices, self.lang)) for finding in findings]
+        of_releases = OfReleases(choices, self.lang)
+        parts = [self.finding(finding, of_releases(finding)) for finding in findings]
         last = [self.summary(summary, choices), *self.next_steps(findings)]
         return "\n".join([*parts, *(self.broken(line, 0) for line in last)])
 
@@ -173,14 +174,14 @@ def _times(count: int) -> str:
 
 def concise(findings: Sequence[Finding], choices: Choices = (), lang: str = "en") -> str:
     """Return one line for each finding: ``file:line:column: severity[code] message``, with its releases if need be."""
+    of_releases = OfReleases(choices, lang)
     return "".join(
-        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}{_behind(f, choices, lang)}\n"
+        f"{clean(f.file)}:{f.line}:{f.column}: {f.severity}[{f.code}] {clean(f.message)}{_behind(of_releases(f))}\n"
         for f in findings
     )
 
 
-def _behind(finding: Finding, choices: Choices, lang: str) -> str:
-    releases = of_releases(finding, choices, lang)
+def _behind(releases: str) -> str:
     return f" ({releases})" if releases else ""
 
 
