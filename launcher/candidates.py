@@ -114,17 +114,24 @@ def _joined(hit: Hit, said: Sequence[Sequence[Hit]]) -> Hit:
     """Return a hit as engines of several releases say it; ``said`` is what each of them says of its place."""
     fix = hit.fix or next((other.fix for many in said for other in many if other.fix is not None), None)
     if fix is not None:
-        written = [[other.fix for other in many if other.fix is not None] for many in said]
-        same = [[own for own in fixes if own.edits == fix.edits] for fixes in written]
-        if any(fixes and not own for fixes, own in zip(written, same, strict=True)):
-            fix = None
-        elif not all(own and all(one.safe for one in own) for own in same):
-            fix = replace(fix, safe=False)
+        alike = [other.fix for many in said for other in many if other.fix and other.fix.edits == fix.edits]
+        fix = _agreed(fix, said, all(one.safe for one in alike))
     names: tuple[str, ...] = ()
     if all(other.releases for many in said for other in many):
         every = dict.fromkeys(name for many in said for other in many for name in other.releases)
         names = tuple(name for name in every if not any(name.startswith(f"{family} ") for family in every))
     return replace(hit, fix=fix, releases=names)
+
+
+def _agreed(fix: FixEdits, said: Iterable[Sequence[Hit]], sure: bool) -> FixEdits | None:
+    """Return a fix as several releases make it: none where one writes another text, no safe one unless all write this.
+
+    ``said`` is what each of them says of the place; ``sure`` whether these are all that must agree.
+    """
+    written = [[hit.fix.edits for hit in hits if hit.fix is not None] for hits in said]
+    if any(edits and fix.edits not in edits for edits in written):
+        return None
+    return fix if sure and all(fix.edits in edits for edits in written) else replace(fix, safe=False)
 
 
 @dataclass
@@ -215,22 +222,11 @@ class _Asked:
             severity = _at_most(severity, "info")
         own = hit.severity or self.rule.severity
         severity = _at_most(own, severity)
-        fix = self._fix(hit, reporting)
+        fix = hit.fix and _agreed(hit.fix, reporting.values(), len(reporting) == len(rows))
         return replace(hit, severity=severity, fix=fix, releases=ranges(reporting, rows))
 
     def _worst(self, hits: Iterable[Hit]) -> Severity:
         return max((hit.severity or self.rule.severity for hit in hits), key=RANK.__getitem__)
-
-    def _fix(self, hit: Hit, reporting: dict[Target, list[Hit]]) -> FixEdits | None:
-        """Return the fix: none where releases would write different texts, and no safe one unless all write this."""
-        if hit.fix is None:
-            return None
-        edits = hit.fix.edits
-        written = [[other.fix.edits for other in hits if other.fix is not None] for hits in reporting.values()]
-        if any(some and edits not in some for some in written):
-            return None
-        everywhere = len(reporting) == len(self.choice.rows) and all(edits in some for some in written)
-        return hit.fix if everywhere else replace(hit.fix, safe=False)
 
 
 def _at_most(severity: Severity, limit: Severity) -> Severity:

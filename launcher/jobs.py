@@ -85,8 +85,8 @@ def _checked(task: _Task) -> Outcome:
         checked = run_checks(deployments, task.selection, task.lang)
     checked.findings = _vetted(task, deployments, checked.findings)
     sources = {path: source for deployment in deployments for path, source in deployment.sources.items()}
-    engines = list(dict.fromkeys(pair for d in deployments if d.nodes for pair in file_choices(d)))
-    others = list(dict.fromkeys(pair for d in deployments if not d.nodes for pair in file_choices(d)))
+    engines = file_choices(deployment for deployment in deployments if deployment.nodes)
+    others = file_choices(deployment for deployment in deployments if not deployment.nodes)
     return Outcome(checked, all_secrets(deployments), engines, others, sources, _is_empty(deployments))
 
 

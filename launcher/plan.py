@@ -147,7 +147,7 @@ def make_plan(
         role=side,
         name=name,
         target=TargetInfo.of(target),
-        targets=[FileTarget.of_file(launches[0].origin.file, Choice(target, (target.is_ascend,)))],
+        targets=[FileTarget.of_file(launches[0].origin.file, Choice.of(target))],
         argv=first.argv,
         env=first.env,
         kv_transfer_config=first.kv_transfer_config,

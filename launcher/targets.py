@@ -54,7 +54,7 @@ def choose(node: NodeLaunch, sources: Mapping[str, SourceFile], given: Given) ->
     possible = families(node, sources, said)
     fixed = node.hardware is not None
     if given.option is not None and (given.option.is_ascend in possible or not fixed):
-        return Choice(given.option, (given.option.is_ascend,))
+        return Choice.of(given.option)
     comments, others = _targets(said, "comment"), _targets(said, "image", "requirement")
     config = [given.config] if given.config is not None else []
     return decided([*comments, *config, *others, *given.installed], possible)
@@ -67,7 +67,7 @@ def _targets(said: Sequence[Mention], *by: Decider) -> list[Target]:
 def decided(ordered: Iterable[Target], possible: Sequence[bool]) -> Choice:
     """Return the first release of a possible family; without one, all releases that are possible."""
     target = next((target for target in ordered if target.is_ascend in possible), None)
-    return Choice(None, tuple(possible)) if target is None else Choice(target, (target.is_ascend,))
+    return Choice(None, tuple(possible)) if target is None else Choice.of(target)
 
 
 def assumed(ascend: bool) -> Target:
@@ -102,19 +102,20 @@ def choice_of(nodes: Sequence[NodeLaunch], sources: Mapping[str, SourceFile], gi
 
 def choices(deployment: Deployment) -> Iterator[Choice]:
     """Iterate over what the engines of a deployment are checked for, each once."""
-    own = Choice(deployment.target, (deployment.target.is_ascend,))
-    whole = deployment.choice or own
+    whole = deployment.choice or Choice.of(deployment.target)
     found = [node.choice or whole for node in deployment.nodes] if deployment.renderer is None else []
     yield from dict.fromkeys(found or [whole])
 
 
-def file_choices(deployment: Deployment) -> Iterator[tuple[str, Choice]]:
-    """Iterate over the files of a deployment with what their engines are checked for."""
-    whole = deployment.choice or Choice(deployment.target, (deployment.target.is_ascend,))
-    for node in deployment.nodes:
-        yield node.origin.file, node.choice or whole
-    if not deployment.nodes:
-        yield next(iter(deployment.sources), ""), whole
+def file_choices(deployments: Iterable[Deployment]) -> list[tuple[str, Choice]]:
+    """Return the files of deployments with what their engines are checked for, each pair once."""
+    found: dict[tuple[str, Choice], None] = {}
+    for deployment in deployments:
+        whole = deployment.choice or Choice.of(deployment.target)
+        found |= dict.fromkeys((node.origin.file, node.choice or whole) for node in deployment.nodes)
+        if not deployment.nodes:
+            found[next(iter(deployment.sources), ""), whole] = None
+    return list(found)
 
 
 def families(node: NodeLaunch, sources: Mapping[str, SourceFile], said: Sequence[Mention]) -> tuple[bool, ...]:

@@ -167,6 +167,11 @@ class Choice:
     decided: Target | None = None
     families: tuple[bool, ...] = (True, False)
 
+    @classmethod
+    def of(cls, target: Target) -> Choice:
+        """Return the choice of one release that is decided."""
+        return cls(target, (target.is_ascend,))
+
     @cached_property
     def leads(self) -> tuple[Target, ...]:
         """The releases that findings are looked for in: of each family the newest, and the newest final one."""

@@ -104,5 +104,5 @@ def _text(examination: Examination, color: str, lang: str) -> str:
     secrets = all_secrets([deployment])
     report = TextReport(deployment.sources, use_colour(color, sys.stdout), lang, secrets)
     summary = Summary.of(examination.findings, len(deployment.sources))
-    shown = report.render(examination.findings, summary, list(dict.fromkeys(file_choices(deployment))))
+    shown = report.render(examination.findings, summary, file_choices([deployment]))
     return "\n".join([*lines, "", shown]) + "\n"

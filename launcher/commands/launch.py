@@ -57,8 +57,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
         return USAGE if dry_run else REFUSED
-    choices = list(dict.fromkeys(file_choices(launch.deployment)))
-    say_passed_over(target, (choice for _, choice in choices))
+    say_passed_over(target, (choice for _, choice in file_choices([launch.deployment])))
     if dry_run and launch.deployment.target.decided_by == "assumed":
         click.echo(_assumed(launch.deployment.target, lang), err=True)
     if launch.options.show_origin:
@@ -129,5 +128,5 @@ def _explain(launch: Launch, lang: str) -> None:
         return
     secrets = all_secrets([launch.deployment])
     report = TextReport(launch.deployment.sources, use_colour("auto", sys.stderr), lang, secrets)
-    choices = list(dict.fromkeys(file_choices(launch.deployment)))
+    choices = file_choices([launch.deployment])
     click.echo(report.render(launch.findings, Summary.of(launch.findings, 1), choices), err=True)

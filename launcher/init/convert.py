@@ -53,7 +53,7 @@ def convert(deployments: Sequence[Deployment], name: str = "converted") -> Conve
 class _Conversion:
     def __init__(self, deployments: Sequence[Deployment], name: str) -> None:
         self.name = name
-        self.choice = deployments[0].choice or Choice(deployments[0].target)
+        self.choice = deployments[0].choice or Choice.of(deployments[0].target)
         self.target = self.choice.decided or assumed(deployments[0].ascend)
         self.ascend = deployments[0].ascend
         self.faults = [fault for deployment in deployments for fault in deployment.faults]

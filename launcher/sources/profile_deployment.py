@@ -41,8 +41,7 @@ def profile_deployment(
     """
     choice = profile_choice(loaded, given)
     if choice.decided is None and assume:
-        target = assumed(choice.families[0])
-        choice = Choice(target, (target.is_ascend,))
+        choice = Choice.of(assumed(choice.families[0]))
     deployment = _rendered(loaded, choice.leads[0], host, single)
     deployment.choice = choice
     if choice.decided is None:

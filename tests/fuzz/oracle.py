@@ -94,7 +94,7 @@ def _reports(findings: list[Finding], deployments: list[Deployment], paths: list
     secrets = all_secrets(deployments)
     shown = hide(findings, secrets)
     summary = Summary.of(shown, len(paths) or 1, 0)
-    choices = list(dict.fromkeys(pair for d in deployments for pair in file_choices(d)))
+    choices = file_choices(deployments)
     sources = {path: source for d in deployments for path, source in d.sources.items()}
     shared = TargetInfo.shared(choice for _, choice in choices)
     targets = [FileTarget.of_file(file, choice) for file, choice in choices]
