@@ -2,4 +2,4 @@
 # pd-test: target=vllm==0.32.0
 vllm serve Qwen/Qwen3-8B \
   --no-disable-hybrid-kv-cache-manager \
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+  --kv-transfer-config '{"kv_connector": "MooncakeConnector", "kv_role": "kv_consumer"}'
