@@ -89,4 +89,7 @@ def offload_keys(connector: Connector, target: Target) -> tuple[str, ...]:
     if connector.is_bundled_offload:
         return BUNDLED_KEYS
     known = tuple(key for key in BUNDLED_KEYS[:4] if key != RATIO or reads_ratio(connector, target))
-    return known if connector.parent is not None else (*known, *PLATFORM_KEYS)
+    if connector.parent is not None:
+        return known
+    table = ascend_table(target)
+    return tuple(dict.fromkeys([*known, *PLATFORM_KEYS, *(_keys(table, EVERY) if table is not None else ())]))
