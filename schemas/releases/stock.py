@@ -86,6 +86,48 @@ DEFAULT_SUPERVISOR = _code(
     "default-supervisor-port", "0.22.0", "the supervisor of data-parallel engines listens on port 9256",
     "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"data_parallel_supervisor_port: int = 9256",
 )  # fmt: skip
+EVENT_PORTS = _code(
+    "port-of-kv-events", None, "KV cache events are published at port 5557, offset by the data-parallel rank; an "
+    "address with a wildcard is bound",
+    "vllm/distributed/kv_events.py", r"(?s)def offset_endpoint_port\(.{0,1200}base_port \+ data_parallel_rank",
+)  # fmt: skip
+BOOTSTRAP_PORT = _code(
+    "port-of-mooncake-bootstrap", None, "a producer's first engine binds port 8998, or VLLM_MOONCAKE_BOOTSTRAP_PORT",
+    "vllm/envs.py", r"\"VLLM_MOONCAKE_BOOTSTRAP_PORT\", \"8998\"",
+)  # fmt: skip
+BOOTSTRAP_ELSEWHERE = _code(
+    "mooncake-bootstrap-elsewhere", "0.32.0", "bootstrap_server_address names a bootstrap server that runs elsewhere",
+    "vllm/distributed/kv_transfer/kv_connector/v1/mooncake/mooncake_connector.py", r"\"bootstrap_server_address\"",
+)  # fmt: skip
+MORIIO_PORTS = _code(
+    "ports-of-moriio", None, "MoRIIOConnector binds a port for the handshake and one for notices for each local rank",
+    "vllm/distributed/kv_transfer/kv_connector/v1/moriio/moriio_common.py",
+    r"(?s)notify_port \+ port_offset.*DEFAULT_HANDSHAKE_PORT = \"6301\"",
+)  # fmt: skip
+TIER_PORT = _code(
+    "port-of-p2p-tier", "0.26.0", "a tier that fetches from peers binds port 5710 or its own, one for each rank",
+    "vllm/v1/kv_offload/tiering/p2p/manager.py", r"port = int\(port\) \+ dp_index",
+)  # fmt: skip
+OFFLOAD_SIZE = _code(
+    "offload-size-overwrites", None, "--kv-offloading-size replaces the configured connector, and the role by kv_both",
+    _CONFIG, r"(?s)def _post_init_kv_transfer_config.*kv_transfer_config\.kv_role = \"kv_both\"",
+)  # fmt: skip
+LMCACHE_MP = _code(
+    "offload-size-lmcache-mp", "0.23.0", "--kv-offloading-size with lmcache means LMCacheMPConnector",
+    _CONFIG, r"kv_transfer_config\.kv_connector = \"LMCacheMPConnector\"",
+)  # fmt: skip
+SIMPLE_OFFLOAD = _code(
+    "offload-size-simple", "0.19.0", "VLLM_USE_SIMPLE_KV_OFFLOAD chooses the connector of --kv-offloading-size",
+    _CONFIG, r"VLLM_USE_SIMPLE_KV_OFFLOAD",
+)  # fmt: skip
+ASYNC_DRAFTS = vllm(
+    "async-refuses-drafts", None, "0.33.0", "--async-scheduling is refused with drafts by ngram and its like",
+    Code(_CONFIG, r"Currently, async scheduling is only supported"),
+)  # fmt: skip
+MULTI_PORT = _code(
+    "multi-port-needs-ranks", "0.22.0", "the supervisor of data-parallel engines wants two local ranks at least",
+    "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"local_size < 2",
+)  # fmt: skip
 PAIRED_SWITCHES = vllm(
     "paired-switches", "0.33.0", None, "every --enable-x is paired with --disable-x, and the reverse",
     Generated("facts", "paired_switches"),
