@@ -11,7 +11,7 @@ import click
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.check import Selection, run_checks
-from pd_launch.launcher.commands.common import STDIN, write
+from pd_launch.launcher.commands.common import STDIN
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.fix import Fixed, Refusal, fix_inputs
 from pd_launch.launcher.report.text import clean
@@ -24,17 +24,16 @@ MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
 
 
-def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | None, lang: str) -> bool:
-    """Print what fixing would change as a unified diff; return whether it would change anything."""
+def shown_diff(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -> tuple[str, bool]:
+    """Return what fixing would change as a unified diff, and whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
     secrets = all_secrets(read(inputs))
     after = [SourceFile(path, fixed.after[path]) for path in fixed.after]
     later = all_secrets(read(replace(inputs, files=after)))
     text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
-    write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
     _say_refused(fixed.refused, secrets, lang)
     _say_left(fixed, replace(inputs, files=after), selection, lang)
-    return bool(fixed.changed)
+    return "".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), bool(fixed.changed)
 
 
 def _say_left(fixed: Fixed, inputs: Inputs, selection: Selection, lang: str) -> None:
