@@ -26,7 +26,7 @@ _CAN_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAN_BUILD = re.compile(
-    rb"LLM\b|EngineArgs|LLMConfig|KVTransferConfig|serve\b|Server\b|api_server|entrypoints|dynamo|online_dp|docker|podman"
+    rb"\bLLM\b|EngineArgs|LLMConfig|KVTransferConfig|serve\b|Server\b|api_server|entrypoints|dynamo|online_dp|docker|podman"
     rb"|pd-launch|kubectl"
 )
 """The same of Python files, of which most only use what vLLM brings."""
