@@ -9,8 +9,8 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Node, Origin, Unknown
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.values import Node, Origin, Unknown
 
 _OF_ALL = ("PD0", "PD9", "PD707")
 """Rules that look at every word, whatever it means: that a value is unknown keeps them from nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.finding import Severity
+from pd_launch.schemas.core.severity import Severity
 
 
 @dataclass(frozen=True)

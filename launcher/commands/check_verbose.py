@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from pd_launch.launcher.chinese import typeset
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.launcher.commands.check_inputs import Given
-from pd_launch.launcher.jobs import Outcome
-from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.check.jobs import Outcome
+from pd_launch.launcher.wording.width import clean
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.unknowns import MORE, Unseen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pd_launch.launcher.config import FILE, Config, ConfigError, find_config
+from pd_launch.launcher.check.config import FILE, Config, ConfigError, find_config
 from pd_launch.launcher.folders.patterns import Patterns
 
 _Way = tuple[str, ...]

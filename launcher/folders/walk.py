@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pd_launch.launcher.folders.names import can_name_an_engine, is_of_a_form, is_tool_folder, may_be_read
 from pd_launch.launcher.folders.patterns import Patterns
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile
 
 IGNORE_FILE = ".gitignore"
 _MAX_IGNORE = 1 << 20

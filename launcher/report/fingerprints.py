@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pd_launch.launcher.secrets import Secrets, mask_line
+from pd_launch.launcher.secrets.masking import Secrets, mask_line
 from pd_launch.schemas.finding import Finding
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile
 
 _LONGEST = 120
 _FEWEST = 3

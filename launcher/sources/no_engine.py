@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
-from pd_launch.launcher.sources.release_words import FAULT as COMMENT
-from pd_launch.schemas.launch import Deployment, Fault
-from pd_launch.schemas.values import Origin, SourceFile
+from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.values import Origin, SourceFile
 
 KIND = "unreadable"
 _MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
