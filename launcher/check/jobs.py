@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.run import Checked, Selection, merged, run_checks
+from pd_launch.launcher.check.unknowns import Blind, blind
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, together
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import file_choices
-from pd_launch.launcher.unknowns import Blind, blind
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 MANY = 40
 """Files from which several processes are worth their start."""

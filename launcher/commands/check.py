@@ -7,22 +7,31 @@ from pathlib import Path
 
 import click
 
+from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs, put_together
 from pd_launch.launcher.check.run import run_checks, worst
 from pd_launch.launcher.commands.check_baseline import Known, known_findings
 from pd_launch.launcher.commands.check_inputs import Batch, Given, gather, known_codes, nearest_config
 from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.check_report import print_report
-from pd_launch.launcher.commands.common import USAGE, codes, locale_language, parse_target_option, say_passed_over, size_option, split_command, write
+from pd_launch.launcher.commands.common import (
+    USAGE,
+    codes,
+    locale_language,
+    parse_target_option,
+    say_passed_over,
+    size_option,
+    split_command,
+    write,
+)
 from pd_launch.launcher.inputs import as_text, host_option, installed_option
-from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs, put_together
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
-from pd_launch.schemas.core.severity import RANK
-from pd_launch.schemas.finding import Finding
+from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.target import newest_final
+from pd_launch.schemas.finding import Finding
 
 FORMS_WITH_FIXES = ("text", "json", "sarif")
 """To look whether a fix holds takes longer than to find what it is for: others do without."""

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import click
 
+from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.commands.check_options import CheckOptions
-from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
 from pd_launch.launcher.commands.common import codes, config_target
-from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.folders.configs import Configs
-from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import click
 
+from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.commands.check_options import CheckOptions
-from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.commands.common import terminal_columns, use_colour, write
-from pd_launch.launcher.check.jobs import Outcome
+from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.report.releases import releases_line
 from pd_launch.launcher.report.text import TextReport, concise
-from pd_launch.launcher.wording.width import clean
 from pd_launch.launcher.secrets.masking import hide
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import click
 
-from pd_launch.schemas.core.chinese import typeset
-from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.check.jobs import Outcome
-from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.check.unknowns import MORE, Unseen
+from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.unknowns import MORE, Unseen
+from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.chinese import typeset
 
 _NAMED = 6
 """Values, and files without an engine, that are named."""
