@@ -48,9 +48,13 @@ class Baseline:
         except (ValueError, RecursionError):
             table = None
         if not isinstance(table, dict) or _KEY not in table:
-            raise BaselineError(f"{path} is no baseline of pd-launch: --write-baseline writes one")
+            raise BaselineError(
+                f"{path} is no baseline of pd-launch: --write-baseline makes one under a name that is free"
+            )
         if table[_KEY] != VERSION:
-            raise BaselineError(f"{path} was written by another version of pd-launch: --write-baseline writes it anew")
+            raise BaselineError(
+                f"{path} was written by another version of pd-launch: remove it, and --write-baseline writes it anew"
+            )
         entries = table.get("findings")
         if not isinstance(entries, list):
             raise BaselineError(f"{path}: findings must be a list")

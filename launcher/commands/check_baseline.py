@@ -48,7 +48,7 @@ class Known:
 
     def _looked_at(self, outcome: Outcome, given: Given) -> Callable[[str, str], bool]:
         """Return what tells whether this call would find something of a file and code."""
-        files = self._baseline.files([*outcome.sources, *(source.path for source in given.files)])
+        files = self._baseline.files([*outcome.sources, *given.paths])
         folders = [f"{folder}/" for folder in self._baseline.files(given.folders)]
         rules = all_rules()
         codes = {code for code in rules if any(batch.selection.takes(rules[code]) for batch in given.batches)}

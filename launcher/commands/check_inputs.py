@@ -18,6 +18,7 @@ from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.common import codes, config_target
 from pd_launch.launcher.folders.configs import Configs
+from pd_launch.launcher.folders.names import can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs
@@ -44,6 +45,8 @@ class Given:
     folders: list[str] = field(default_factory=list)
     missing: bool = False
     """Whether something could not be read: it is said, and does not stop the rest."""
+    idle: list[str] = field(default_factory=list)
+    """Named files that name no engine, where that is no mistake."""
     looked_at: int = 0
     """Files of the folders that no pattern leaves out."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -53,6 +56,11 @@ class Given:
     selection: Selection = field(default_factory=Selection)
     """What counts for what is in no file."""
     fail_on: Severity = "error"
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that were looked at, as a report lists them."""
+        return [*(source.path for source in self.files), *self.idle]
 
     @property
     def files(self) -> list[SourceFile]:
@@ -106,6 +114,9 @@ def _named(
             if path != "-" and options.force_exclude and configs.leaves_out(path):
                 continue
             source = read_source(path, max(MAX_FILE, base.max_size))
+            if options.allow_no_engine and base.separate and not can_hold_an_engine(source):
+                given.idle.append(source.path)
+                continue
         except TooLarge:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
             large.add(source.path)
@@ -145,7 +156,9 @@ def _split(options: CheckOptions, configs: Configs, inputs: Inputs) -> list[Batc
 def _walk(folder: str, given: Given, options: CheckOptions, base: Inputs, seen: set[Path], configs: Configs) -> None:
     from pd_launch.launcher.folders.walk import Walk
 
-    walk = Walk(max(MAX_FILE, base.max_size), configs.exclude, lambda path: bool(configs.deployments(path)))
+    walk = Walk(
+        max(MAX_FILE, base.max_size), base.max_size, configs.exclude, lambda path: bool(configs.deployments(path))
+    )
     alone: list[SourceFile] = []
     grouped: dict[tuple[Path | None, int], list[SourceFile]] = {}
     for source in walk.sources(folder):

@@ -39,7 +39,7 @@ def _rendered(
     options: CheckOptions,
     lang: str,
 ) -> str:
-    files = [source.path for source in given.files]
+    files = given.paths
     summary = Summary.of(findings, len(files) if given.folders else len(files) or 1, outcome.checked.suppressed)
     choices = outcome.choices
     if options.form == "json":

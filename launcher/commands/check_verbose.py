@@ -46,7 +46,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
             zh,
         )
     holding = {file for file, _ in outcome.engines}
-    idle = [source.path for source in given.files if source.path not in holding]
+    idle = [path for path in given.paths if path not in holding]
     if idle:
         names = ", ".join(idle[:_NAMED]) + (" …" if len(idle) > _NAMED else "")
         _say(

@@ -22,7 +22,8 @@ FOLDERS = frozenset(
 """Folders of tools, which hold nothing of the project."""
 _CAN_NAME = re.compile(
     rb"vllm|api_server|dynamo|pd-launch|online_dp|server_cmd|kv[-_](?:transfer|connector)|llminferenceservice|"
-    rb"modelartifacts|\b(?:decode|prefill)['\"]?[ \t]{0,20}:",
+    rb"modelartifacts|llmconfig|engineargs|kvtransferconfig|remotepdserver|remoteopenaiserver|"
+    rb"\b(?:decode|prefill)['\"]?[ \t]{0,20}:",
     re.IGNORECASE,
 )
 _CAN_BUILD = re.compile(
@@ -30,7 +31,8 @@ _CAN_BUILD = re.compile(
     rb"|pd-launch|kubectl"
 )
 """The same of Python files, of which most only use what vLLM brings."""
-_SCHEMA = re.compile(r"json-schema\.org/")
+_PROSE = re.compile(r"json-schema\.org/|\"(?:pd_launch_baseline|format_version|check_name)\"")
+"""Stands at the beginning of JSON whose texts speak of engines: schemas, baselines and reports."""
 _STARTS = re.compile(r"^[ \t]*(?:exec[ \t]+|nohup[ \t]+)?(?:vllm serve|python3? -m vllm\.)", re.MULTILINE)
 
 
@@ -55,13 +57,23 @@ def can_name_an_engine(name: str, data: bytes) -> bool:
     return not name.endswith(".py") or _CAN_BUILD.search(data) is not None
 
 
+def can_hold_an_engine(source: SourceFile) -> bool:
+    """Whether a file that was named can hold an engine: by its words alone, whatever its name."""
+    return can_name_an_engine(source.path, source.text.encode("utf-8", "replace")) and not _is_prose(source)
+
+
 def is_of_a_form(source: SourceFile) -> bool:
     """Whether a file is of a form that is read; what has no ending must show it, as prose may quote commands."""
     name = PurePath(source.path).name
-    if name.endswith(".json") and _SCHEMA.search(source.text, 0, 500):
-        return False  # its descriptions are prose
+    if _is_prose(source):
+        return False
     if "." in name.lstrip(".") or name.lower() in _BY_NAME:
         return True
     if is_script(source) or is_python(source) or is_unit(source) or opens_like_yaml(source.text):
         return True
     return not name.isupper() and _STARTS.search(source.text) is not None
+
+
+def _is_prose(source: SourceFile) -> bool:
+    """Whether a file is JSON that only speaks of engines."""
+    return source.path.endswith(".json") and _PROSE.search(source.text, 0, 500) is not None

@@ -19,6 +19,8 @@ from pd_launch.schemas.core.values import SourceFile
 
 IGNORE_FILE = ".gitignore"
 _MAX_IGNORE = 1 << 20
+_MAY_BE_LARGE = (".sh", ".bash", ".yaml", ".yml")
+"""Files that are said to be too large, where they name an engine; a large one of another kind is data."""
 _Rules = tuple[tuple[Patterns, tuple[str, ...]], ...]
 """Patterns with the way from their folder to the one that is walked, the outermost first."""
 
@@ -29,6 +31,8 @@ class Walk:
 
     most: int
     """Bytes of a file that are held."""
+    usual: int
+    """Bytes of a file that may be data as well: a larger one is passed over."""
     exclude: Callable[[str], tuple[Patterns, tuple[str, ...]] | None] = lambda _: None
     """Returns the patterns of the configuration that counts in a folder, with the way from its own folder."""
     is_wanted: Callable[[str], bool] = lambda _: False
@@ -55,10 +59,7 @@ class Walk:
                 yield source
 
     def _source(self, path: str, size: int, wanted: bool) -> SourceFile | None:
-        if size > self.most:
-            if path.endswith((".sh", ".bash", ".yaml", ".yml")):
-                self.large.add(path)
-                return SourceFile(path, "")
+        if size > self.usual and not path.endswith(_MAY_BE_LARGE):
             self.skipped["large"] += 1
             return None
         try:
@@ -69,6 +70,9 @@ class Walk:
         if not wanted and not can_name_an_engine(path, data):
             self.skipped["engine"] += 1
             return None
+        if size > self.most:
+            self.large.add(path)
+            return SourceFile(path, "")
         if b"\0" in data:
             self.skipped["binary"] += 1
             return None
