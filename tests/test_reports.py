@@ -111,7 +111,7 @@ def test_gitlab_has_the_documented_fields(script: Path, monkeypatch: pytest.Monk
         assert entry["location"]["lines"]["begin"] == found["line"]
     prints = [entry["fingerprint"] for entry in entries]
     assert len(set(prints)) == len(prints)
-    script.write_text(script.read_text().replace("\n", "\n# more\n", 1))
+    script.write_text(f"# more\n\n{script.read_text()}")
     later = json.loads(run(monkeypatch, *words, "--format", "gitlab").stdout)
     assert [entry["fingerprint"] for entry in later] == prints
     assert [entry["location"]["lines"] for entry in later] != [entry["location"]["lines"] for entry in entries]

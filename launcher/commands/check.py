@@ -108,15 +108,18 @@ def _fix(given: Given, options: CheckOptions, lang: str) -> bool:
     """Write or show the fixes, where that is asked for; return whether something would change."""
     if not (options.fix or options.diff):
         return False
-    from pd_launch.launcher.commands.fixing import apply_fixes, shown_diff
+    from pd_launch.launcher.commands.fixing import apply_fixes, show_diff
 
     if not options.diff:
         for batch in given.batches:
             batch.inputs.files = apply_fixes(batch.inputs, batch.selection, options.unsafe_fixes, lang)
         return False
-    shown = [shown_diff(batch.inputs, batch.selection, options.unsafe_fixes, lang) for batch in given.batches]
-    write("".join(text for text, _ in shown), options.output)
-    return any(changes for _, changes in shown)
+    parts: list[str] = []
+    show = write if options.output is None else parts.append
+    found = [show_diff(batch.inputs, batch.selection, options.unsafe_fixes, show, lang) for batch in given.batches]
+    if options.output is not None:
+        write("".join(parts), options.output)
+    return any(found)
 
 
 def _outcomes(given: Given, options: CheckOptions, lang: str) -> list[Outcome]:

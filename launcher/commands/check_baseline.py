@@ -15,6 +15,7 @@ from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.chinese import typeset
 
 
 class Known:
@@ -44,7 +45,7 @@ class Known:
         checked.suppressed += new.count(False)
         checked.findings = [finding for finding, is_new in zip(checked.findings, new, strict=True) if is_new]
         if said:
-            click.echo(f"pd-launch: {said}", err=True)
+            click.echo(f"pd-launch: {typeset(said) if lang == 'zh' else said}", err=True)
 
     def _looked_at(self, outcome: Outcome, given: Given) -> Callable[[str, str], bool]:
         """Return what tells whether this call would find something of a file and code."""

@@ -38,9 +38,9 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         taken = len(given.files)
         counts = sorted(given.skipped.items(), key=lambda entry: -entry[1])
         listed = [f"{_WHY[why][zh]} {count}" for why, count in counts if count]
-        rest = ("；" if zh else "; ") + (", " if not zh else ",").join(listed) if listed else ""
+        rest = ("；" if zh else "; ") + (", " if not zh else "，").join(listed) if listed else ""
         _say(
-            f"目录中看过 {given.looked_at} 个文件,读取 {taken} 个{rest}"
+            f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}"
             if zh
             else f"folders: {given.looked_at} files looked at, {taken} checked{rest}",
             zh,
@@ -50,7 +50,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
     if idle:
         names = ", ".join(idle[:_NAMED]) + (" …" if len(idle) > _NAMED else "")
         _say(
-            f"{len(idle)} 个文件中没有引擎:{names}"
+            f"{len(idle)} 个文件中没有引擎：{names}"
             if zh
             else f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names}",
             zh,
@@ -63,7 +63,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         codes = sorted({code for one in unseen for code in one.rules})
         could = f"; {_codes(codes)} could not look at all of them" if codes else ""
         _say(
-            f"共有 {count} 个值未知{f';{_codes(codes)} 无法检查它们' if codes else ''}"
+            f"共有 {count} 个值未知{f'；{_codes(codes)} 无法检查它们' if codes else ''}"
             if zh
             else f"{count} values unknown in all{could}",
             zh,
@@ -78,8 +78,8 @@ def _of_file(one: Unseen, zh: bool) -> str:
     names = ", ".join(named) + (" …" if len(one.values) > _NAMED else "")
     count = len(one.values)
     if zh:
-        rules = f";{_codes(one.rules)} 因此无法检查" if one.rules else ""
-        return f"{one.file}:{count} 个值未知(行号在括号中):{names}{rules}"
+        rules = f"；{_codes(one.rules)} 因此无法检查" if one.rules else ""
+        return f"{one.file}：{count} 个值未知（行号在括号中）：{names}{rules}"
     rules = f"; {_codes(one.rules)} could not look because of that" if one.rules else ""
     return f"{one.file}: {count} {'value' if count == 1 else 'values'} unknown (line in brackets): {names}{rules}"
 
@@ -90,7 +90,7 @@ def _say_needs(outcome: Outcome, zh: bool) -> None:
     if outcome.blind.hostless:
         codes = _codes([code for code, need in needs.items() if "H" in need])
         _say(
-            f"没有主机信息,{codes} 只看输入本身所写的;--host 或 --host-facts 可以提供"
+            f"没有主机信息，{codes} 只看输入本身所写的；--host 或 --host-facts 可以提供"
             if zh
             else f"no facts of a host: {codes} looked only at what the input says; --host or --host-facts gives them",
             zh,
@@ -98,7 +98,7 @@ def _say_needs(outcome: Outcome, zh: bool) -> None:
     if outcome.blind.one_sided:
         codes = _codes([code for code, need in needs.items() if "P" in need])
         _say(
-            f"{codes} 需要 prefill 和 decode 两侧的输入;请在一次调用里同时给出"
+            f"{codes} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出"
             if zh
             else f"{codes} compare prefill and decode, and one side alone was given; give both in one call",
             zh,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,16 +24,17 @@ MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
 
 
-def shown_diff(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -> tuple[str, bool]:
-    """Return what fixing would change as a unified diff, and whether it would change anything."""
+def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, show: Callable[[str], None], lang: str) -> bool:
+    """Show what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
     secrets = all_secrets(read(inputs))
     after = [SourceFile(path, fixed.after[path]) for path in fixed.after]
     later = all_secrets(read(replace(inputs, files=after)))
     text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
+    show("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)))
     _say_refused(fixed.refused, secrets, lang)
     _say_left(fixed, replace(inputs, files=after), selection, lang)
-    return "".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), bool(fixed.changed)
+    return bool(fixed.changed)
 
 
 def _say_left(fixed: Fixed, inputs: Inputs, selection: Selection, lang: str) -> None:
