@@ -79,6 +79,8 @@ class Known:
 def known_findings(options: CheckOptions, config: Config) -> Known | None:
     """Return what ``--baseline``, or the configuration, names; a file that is none is a wrong usage."""
     path = _path(options, config)
+    if options.write_baseline and options.diff:
+        raise click.UsageError("--write-baseline does not go with --diff, which changes no file")
     if path is None:
         if options.write_baseline:
             raise click.UsageError("--write-baseline needs --baseline FILE, or baseline in pd-launch.toml")

@@ -18,7 +18,7 @@ from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.common import codes, config_target
 from pd_launch.launcher.folders.configs import Configs
-from pd_launch.launcher.folders.names import can_hold_an_engine
+from pd_launch.launcher.folders.names import MAY_BE_LARGE, can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs
@@ -114,18 +114,25 @@ def _named(
             if path != "-" and options.force_exclude and configs.leaves_out(path):
                 continue
             source = read_source(path, max(MAX_FILE, base.max_size))
-            if options.allow_no_engine and base.separate and not can_hold_an_engine(source):
-                given.idle.append(source.path)
-                continue
+            is_idle = not can_hold_an_engine(source) or _is_data(path, len(source.text), base)
         except TooLarge:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
             large.add(source.path)
+            is_idle = _is_data(path, MAX_FILE, base)
         except click.ClickException as error:
             error.show()
             given.missing = True
             continue
-        files.append(source)
+        if is_idle and options.allow_no_engine and base.separate:
+            given.idle.append(source.path)
+        else:
+            files.append(source)
     return replace(base, files=files, large=frozenset(large))
+
+
+def _is_data(path: str, size: int, base: Inputs) -> bool:
+    """Whether a file is too large for a configuration, and of a kind that holds data as well."""
+    return size > base.max_size and not path.endswith(MAY_BE_LARGE)
 
 
 def _is_seen(path: str, seen: set[Path]) -> bool:

@@ -16,6 +16,8 @@ ENDINGS = frozenset((*SCRIPTS, *TREES, *OTHERS))
 TEMPLATES = ("j2", "jinja", "jinja2", "tpl", "tmpl", "template")
 """Endings behind the one that counts: ``decode.sh.j2``."""
 _BY_NAME = ("dockerfile", "containerfile", "makefile", "gnumakefile", "justfile", "procfile")
+MAY_BE_LARGE = (".sh", ".bash", ".yaml", ".yml")
+"""Files that are said to be too large, where they name an engine; a large one of another kind is data."""
 FOLDERS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".nox", ".eggs", ".venv", "__pycache__", "node_modules", "site-packages"}
 )

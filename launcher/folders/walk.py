@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pd_launch.launcher.folders.names import can_name_an_engine, is_of_a_form, is_tool_folder, may_be_read
+from pd_launch.launcher.folders.names import (
+    MAY_BE_LARGE,
+    can_name_an_engine,
+    is_of_a_form,
+    is_tool_folder,
+    may_be_read,
+)
 from pd_launch.launcher.folders.patterns import Patterns
 from pd_launch.schemas.core.values import SourceFile
 
 IGNORE_FILE = ".gitignore"
 _MAX_IGNORE = 1 << 20
-_MAY_BE_LARGE = (".sh", ".bash", ".yaml", ".yml")
-"""Files that are said to be too large, where they name an engine; a large one of another kind is data."""
 _Rules = tuple[tuple[Patterns, tuple[str, ...]], ...]
 """Patterns with the way from their folder to the one that is walked, the outermost first."""
 
@@ -59,7 +63,7 @@ class Walk:
                 yield source
 
     def _source(self, path: str, size: int, wanted: bool) -> SourceFile | None:
-        if size > self.usual and not path.endswith(_MAY_BE_LARGE):
+        if size > self.usual and not path.endswith(MAY_BE_LARGE):
             self.skipped["large"] += 1
             return None
         try:

@@ -180,6 +180,9 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
     done = run("big.sh", "--format", "concise")
     assert done.code == 1 and "PD014" in done.out and "larger than 2 MiB" in done.out and "PD010" not in done.out
     assert "PD014" in run("--separate", "--allow-no-engine", "big.sh", "--format", "concise").out
+    write(**{"data.json": '["vllm serve m"' + ', "x"' * 600_000 + "]"})
+    assert run("--separate", "--allow-no-engine", "data.json").code == 0
+    assert places(run(".", "--format", "concise")) == ["big.sh:1:1:PD014"]
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,8 @@ def test_another_file_is_refused_and_kept(run: Run, text: str) -> None:
 def test_wrong_usage(run: Run) -> None:
     assert run(".", "--write-baseline").exit_code == 2
     assert run(".", "--baseline", "nope.json").exit_code == 2
+    assert run(".", "--baseline", "new.json", "--write-baseline", "--diff").exit_code == 2
+    assert not Path("new.json").exists()
     assert run(".", "--baseline", ".").exit_code == 2
 
 
