@@ -14,6 +14,7 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 KIND = "unreadable"
 _MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
 _STARTS = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
+_OF_A_FORM = re.compile(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
 _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
     ("tf", "tfvars", "hcl", "nomad"): ("Terraform and other HCL files are", "Terraform 等 HCL 文件"),
     ("ipynb",): ("notebooks are", "Jupyter 笔记本"),
@@ -57,7 +58,8 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
         kept = [fault for fault in deployment.faults if fault.kind != KIND]
         if not deployment.nodes:
             texts = [source.text for source in deployment.sources.values()]
-            weak, strong = (any(pattern.search(text) for text in texts) for pattern in (_MENTION, _STARTS))
+            strong = any(_STARTS.search(text) for text in texts)
+            weak = strong or any(_OF_A_FORM.search(text) and "vllm" in text for text in texts)
             named = {"shell": strong, "yaml": weak, "json": weak, COMMENT: False, LINE_ENDS: False}
             kept = [fault for fault in kept if named.get(fault.kind, True)]
         deployment.faults[:] = kept

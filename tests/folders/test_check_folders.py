@@ -81,10 +81,13 @@ def test_what_is_wrong_without_an_engine_is_no_finding_of_a_folder(run: Run) -> 
             "a/old.py": "import vllm\nprint 'serve'\n",
             "a/torn.sh": 'pip install vllm\necho "no end\n',
             "a/values.yaml": "vllm: {{ .Values.x }\n  - y\n",
+            "a/job.yaml": "jobs:\n  vllm: [a\n",
         }
     )
     done = run("a", "--format", "concise")
-    assert [place for place in places(done) if "values.yaml" not in place] == [], done
+    assert done.code == 0 and done.out == "", done
+    write(**{"a/pod.yaml": "apiVersion: v1\nkind: Pod\nspec: [image: vllm/vllm-openai\n"})
+    assert {place.split(":")[0] for place in places(run("a", "--format", "concise"))} == {"a/pod.yaml"}
 
 
 def test_a_missing_path_does_not_stop_the_rest(run: Run) -> None:
