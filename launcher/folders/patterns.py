@@ -10,6 +10,7 @@ from pd_launch.launcher.folders.globs import Matches, matcher
 MAX_PATTERNS = 10_000
 """Patterns of one file; a list that long was made by a program, and is not looked at further."""
 _LONGEST = 1_000
+LIMITS = f"at most {MAX_PATTERNS} patterns, of at most {_LONGEST} characters"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ class Patterns:
     """The patterns of one file; of those that match, the last one counts."""
 
     def __init__(self, lines: Iterable[str]) -> None:
+        lines = list(lines)
         found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
+        self.cut = len(found) > MAX_PATTERNS or any(len(line) > _LONGEST for line in lines)
+        """Whether some are not obeyed: too many of them, or one that is too long."""
         self._patterns = found[MAX_PATTERNS - 1 :: -1] if len(found) > MAX_PATTERNS else found[::-1]
 
     def __bool__(self) -> bool:

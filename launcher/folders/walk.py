@@ -20,7 +20,7 @@ from pd_launch.launcher.folders.names import (
     is_tool_folder,
     may_be_read,
 )
-from pd_launch.launcher.folders.patterns import Patterns
+from pd_launch.launcher.folders.patterns import LIMITS, Patterns
 from pd_launch.schemas.core.values import SourceFile
 
 IGNORE_FILE = ".gitignore"
@@ -99,6 +99,8 @@ class Walk:
                 continue
             own = _ignore_file(folder) if any(entry.name == IGNORE_FILE for entry in entries) else None
             rules = (*rules, (own, ())) if own else rules
+            if own is not None and own.cut:
+                self.faults.append((str(Path(folder) / IGNORE_FILE), f"not all of it is obeyed: {LIMITS}"))
             exclude = self.exclude(folder)
             below: list[tuple[str, _Rules]] = []
             for entry in entries:

@@ -122,3 +122,4 @@ def test_a_hostile_pattern_takes_no_time() -> None:
 def test_a_list_without_end_is_cut() -> None:
     patterns = Patterns(["x"] * MAX_PATTERNS + ["y"])
     assert patterns.decide([], "x", False) and patterns.decide([], "y", False) is None
+    assert patterns.cut and Patterns(["x" * 2000]).cut and not Patterns(["x"]).cut

@@ -58,6 +58,15 @@ def test_gitignore_of_every_folder_on_the_way(tmp_path: Path) -> None:
     assert found(tmp_path / "out") == ["a.sh"]  # who names a folder wants it
 
 
+def test_patterns_that_are_not_obeyed_are_said(tmp_path: Path) -> None:
+    write(tmp_path, **{".gitignore": "x\n" * 10_001, "a.sh": ENGINE})
+    walk = Walk(1 << 20, 1 << 20)
+    assert found(tmp_path, walk) == ["a.sh"]
+    assert [(Path(path).name, reason[:24]) for path, reason in walk.faults] == [
+        (".gitignore", "not all of it is obeyed:")
+    ]
+
+
 def test_patterns_above_the_folder_count_inside_a_repository(tmp_path: Path) -> None:
     write(tmp_path, **{".gitignore": "/x/b.sh\n", "x/b.sh": ENGINE, "x/c.sh": ENGINE})
     assert found(tmp_path / "x") == ["b.sh", "c.sh"]
