@@ -39,6 +39,7 @@ from pd_launch.launcher.sources.file_faults import (
     too_many,
 )
 from pd_launch.launcher.sources.installs import CommandLine
+from pd_launch.launcher.sources.interpolate import GIVEN, expand
 from pd_launch.launcher.sources.kinds import is_large, is_python, is_script, opens_like_yaml
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
@@ -437,7 +438,7 @@ class _Call:
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
-        command = Command(texts, {}, texts[0].origin())
+        command = Command(expand(texts, GIVEN), {}, texts[0].origin())
         found = self.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
             for inner in scripts_inside(command):

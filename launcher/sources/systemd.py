@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engines import Found, keep, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.interpolate import split_words
+from pd_launch.launcher.sources.interpolate import SYSTEMD, SYSTEMD_SETTING, expand_command
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.launcher.sources.shell_model import Command
-from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.launch import EnvVar
 from pd_launch.schemas.values import SourceFile, Text
 
 _SECTION = re.compile(r"(?:[ \t]*(?:[#;](?!!)[^\n]*)?\n)*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE)
 """The first section of a unit, behind comments."""
-_DOUBLED = re.compile(r"%%|\$\$")
 _COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
@@ -33,15 +31,15 @@ def read_unit(source: SourceFile, found: Found) -> None:
     commands: list[tuple[str, Text]] = []
     for key, value in _settings(source):
         if key == "Environment":
-            words = split_words(value, "systemd")[0]
+            words = expand_command(value, SYSTEMD_SETTING)[0]
             if not words:  # what was set before is taken back
                 env, names = {}, {}
             for word in words:
                 name, sign, _ = word.value.partition("=")
                 if not sign:
                     continue  # systemd passes it over
-                env[name] = (_plain(word.part(len(name) + 1, len(word.value))), "export")
-                names[name] = _plain(word.part(0, len(name)))
+                env[name] = (word.part(len(name) + 1, len(word.value)), "export")
+                names[name] = word.part(0, len(name))
         elif _COMMAND.fullmatch(key):
             if not value.value.strip():
                 commands = [entry for entry in commands if entry[0] != key]
@@ -54,7 +52,11 @@ def _start(
     value: Text, env: dict[str, tuple[Text, str]], names: dict[str, Text], source: SourceFile, found: Found
 ) -> None:
     """Add what one command of a unit starts."""
-    words = [_plain(word) for word in split_words(value, "systemd")[0]]
+
+    def lookup(name: str) -> str | None:
+        return env[name][0].value if name in env else None
+
+    words = expand_command(value, SYSTEMD, lookup)[0]
     if not words:
         return
     start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
@@ -85,17 +87,3 @@ def _line_end(text: str, at: int) -> int:
         if text[end - 1 : end] != "\\":
             return end
         at = end + 1
-
-
-def _plain(word: Text) -> Text:
-    """Return a word with ``%%`` and ``$$`` as the single signs that they stand for."""
-    weaver, stretch = Weaver(word), Stretch("specifier", word.spots[0])
-    at = 0
-    for pair in _DOUBLED.finditer(word.value):
-        weaver.take(at, pair.start(), stretch)
-        weaver.put(pair.group()[0], *pair.span(), stretch)
-        at = pair.end()
-    if not at:
-        return word.quoted(*stretch)
-    weaver.take(at, len(word.value), stretch)
-    return weaver.text(len(word.value))
