@@ -10,11 +10,12 @@ from pd_launch.launcher.sources.interpolate import SYSTEMD, SYSTEMD_SETTING, exp
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.schemas.launch import EnvVar
-from pd_launch.schemas.values import SourceFile, Text
+from pd_launch.schemas.values import Origin, SourceFile, Text
 
 _SECTION = re.compile(r"(?:[ \t]*(?:[#;](?!!)[^\n]*)?\n)*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE)
 """The first section of a unit, behind comments."""
 _COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
+_FURTHER = ("EnvironmentFile", "PassEnvironment")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
 
@@ -28,6 +29,7 @@ def read_unit(source: SourceFile, found: Found) -> None:
     """Add what a unit starts to ``found``. Its variables count for all of its commands, wherever they stand."""
     env: dict[str, tuple[Text, str]] = {}
     names: dict[str, Text] = {}
+    env_open: Origin | None = None
     commands: list[tuple[str, Text]] = []
     for key, value in _settings(source):
         if key == "Environment":
@@ -40,16 +42,23 @@ def read_unit(source: SourceFile, found: Found) -> None:
                     continue  # systemd passes it over
                 env[name] = (word.part(len(name) + 1, len(word.value)), "export")
                 names[name] = word.part(0, len(name))
+        elif key in _FURTHER:
+            env_open = value.origin() if value.value.strip() else None
         elif _COMMAND.fullmatch(key):
             if not value.value.strip():
                 commands = [entry for entry in commands if entry[0] != key]
             commands.append((key, value))
     for _, value in commands:
-        _start(value, env, names, source, found)
+        _start(value, env, names, source, found, env_open)
 
 
 def _start(
-    value: Text, env: dict[str, tuple[Text, str]], names: dict[str, Text], source: SourceFile, found: Found
+    value: Text,
+    env: dict[str, tuple[Text, str]],
+    names: dict[str, Text],
+    source: SourceFile,
+    found: Found,
+    env_open: Origin | None,
 ) -> None:
     """Add what one command of a unit starts."""
 
@@ -61,10 +70,10 @@ def _start(
         return
     start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
     words[0] = words[0].part(start, len(words[0].value))
-    command = Command(words, dict(env), value.origin(), None, names=dict(names))
+    command = Command(words, dict(env), value.origin(), None, names=dict(names), env_open=env_open)
     if not read_command(command, "shell", source.path, found, keep):
         given = {name: EnvVar.of(name, text, "export", names[name]) for name, (text, _) in env.items()}
-        nest_scripts(words, value.origin(), found, with_variables(given), Around(env=given))
+        nest_scripts(words, value.origin(), found, with_variables(given, env_open), Around(env=given))
 
 
 def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:
