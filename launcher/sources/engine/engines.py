@@ -19,7 +19,7 @@ from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
-from pd_launch.launcher.sources.trees.templates import FilledFile
+from pd_launch.launcher.sources.text.templates import FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side

@@ -17,8 +17,8 @@ from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, mask
 from pd_launch.launcher.sources.shell.scan import scan
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.text.templates import BRANCH, variants, without_gone, woven
 from pd_launch.launcher.sources.text.weave import without_asides, without_returns
-from pd_launch.launcher.sources.trees.templates import BRANCH, variants, without_gone, woven
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Text
 

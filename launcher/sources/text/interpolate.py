@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
-from pd_launch.launcher.sources.trees.templates import filled
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 Lookup = Callable[[str], str | None]

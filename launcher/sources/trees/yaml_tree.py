@@ -14,7 +14,7 @@ from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.trees.templates import files_of
+from pd_launch.launcher.sources.text.templates import files_of
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
