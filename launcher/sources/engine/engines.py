@@ -126,6 +126,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     rest, inline = unwrap(command.words)
     words = command.words.having(rest)
     env = {**_given(command), **_inline(inline)}
+    env_open = command.origin if _given_more(command.words, rest) else command.env_open
 
     there = elsewhere(command, finish)
 
@@ -133,7 +134,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.env = {**env, **node.env}
         node.branches = command.branches
         node.foreground = command.foreground
-        node.env_open = node.env_open or command.env_open
+        node.env_open = node.env_open or env_open
         there(node)
 
     docker = read_docker(words, command.origin)
@@ -193,7 +194,7 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if any(_HELP.fullmatch(word.value) for word in arguments):
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
-    if _given_more(words[: len(words) - len(arguments)]):
+    if _given_more(words, rest) or _given_more(rest, arguments):
         node.env_open = origin
     found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
@@ -205,11 +206,11 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     return True
 
 
-def _given_more(words: Sequence[Text]) -> bool:
-    """Whether what stands before an engine gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
-    names = [word.value.rpartition("/")[2] for word in words]
-    given = names[names.index("env") + 1 :] if "env" in names else []
-    return any(name.startswith(HOLE) and "=" not in name for name in given[:-1]) or not _FROM_FILES.isdisjoint(names)
+def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
+    """Whether what stands before ``rest`` gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    before = {word.value.rpartition("/")[2] for word in command[: len(command) - len(rest)]}
+    unread = bool(rest) and rest[0].value.startswith(HOLE) and "=" not in rest[0].value
+    return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)
 
 
 def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
