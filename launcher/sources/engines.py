@@ -116,7 +116,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.foreground = command.foreground
         there(node)
 
-    docker = read_docker(words, command.origin)
+    docker = read_docker(words, command.origin, _starts)
     if docker is not None:
         found.forms.add("docker")
         _in_container(docker, command, label, found)
@@ -249,6 +249,16 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         if not scripts and docker.executes_in is None:
             named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
             found.idle.append((container, env, named))
+
+
+def _starts(docker: DockerCommand) -> int:
+    """Say how surely a reading of a container's command line starts an engine (see ``docker.Judge``)."""
+    has_command = docker.entrypoint is not None or docker.executes_in is not None
+    words = [docker.entrypoint, *docker.words] if docker.entrypoint is not None else docker.words
+    rest, _ = unwrap(image_engine(words, docker.container.image, has_command))
+    if engine_words(rest) is not None:
+        return 2
+    return 1 if carried(rest) is not None or scripts_inside(Command(list(rest), {}, docker.container.origin)) else 0
 
 
 def into_containers(found: Found) -> None:

@@ -53,7 +53,7 @@ from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scr
 from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
-from pd_launch.launcher.sources.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
@@ -192,11 +192,7 @@ class _Call:
             read_python(source, group.found)
             self.nested(group.found)
         elif is_unit(source):
-            group.sources[source.path] = source
-            group.found.forms.add("systemd")
-            read_unit(source, group.found)
-            self.nested(group.found)
-            self.profiles(group.found)
+            self.unit(source, group)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
@@ -207,6 +203,24 @@ class _Call:
                 group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
+
+    def unit(self, source: SourceFile, group: _Group) -> None:
+        """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
+        group.sources[source.path] = source
+        group.found.forms.add("systemd")
+        more = drop_ins(source, self.inputs.files)
+        if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
+            read = read_unit(source, group.found, more, self.variables_file)
+            group.sources.update({other.path: other for other in (*more, *read)})
+        self.nested(group.found)
+        self.profiles(group.found)
+
+    def variables_file(self, name: Text) -> SourceFile | None:
+        """Return the file of variables that a unit names: one of this call, or one that may be opened."""
+        if HOLE in name.value:
+            return None
+        given = self.templates.get(name.value.rpartition("/")[2])
+        return given or named_file(name.value, name.source.path, self.inputs.max_size).source
 
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
