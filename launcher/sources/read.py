@@ -13,6 +13,7 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.sources.chart import Chart, is_template, not_filled, read_chart, same_engines, settle
 from pd_launch.launcher.sources.elsewhere import Elsewhere
 from pd_launch.launcher.sources.engines import (
     Finish,
@@ -64,9 +65,13 @@ from pd_launch.schemas.target import Target, TargetError, parse_target
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
+_TEMPLATE = -4
+"""Stands among the branches of engines of a template, of whose branches it is filled in with one."""
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
+Read = tuple[SourceFile, list[Node], list[Fault]]
+"""A text of YAML with its documents, and what is wrong with it."""
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -227,7 +232,9 @@ class _Call:
         named = source.path.endswith((".yaml", ".yml", ".json"))
         if not named and not opens_like_yaml(source.text):
             return False
-        documents, faults = parse_yaml(source)
+        chart = read_chart(source)
+        read = [(each, *parse_yaml(each, chart)) for each in (chart.variants if chart else [source])]
+        documents, faults = read[0][1:]
         if not named and not any(isinstance(d.value, dict) for d in documents):
             return False
         tree = documents[0] if documents else None
@@ -236,11 +243,8 @@ class _Call:
                 self.profile(validate(source, tree, faults))
             return True
         own = _Group(sources={source.path: source})
-        own.found.faults += faults
         self.elsewhere.add_maps(source, own.found)
-        whole = self.known_form(documents, source, own.found)
-        self.elsewhere.hold_back(source, own.found)
-        self.nested(own.found)
+        whole = self.variants(source, chart, read, own.found)
         own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
@@ -250,6 +254,33 @@ class _Call:
             group.sources.update(own.sources)
             _extend(group.found, own.found)
         return True
+
+    def variants(self, source: SourceFile, chart: Chart | None, read: Sequence[Read], found: Found) -> bool:
+        """Read a file of YAML, a template in each choice of its branches; return whether it is a deployment of its own.
+
+        What each choice starts runs instead of the others.
+        """
+        whole, kept = False, list[list[NodeLaunch]]()
+        found.add_faults(chart.faults if chart else [])
+        for variant, documents, faults in read:
+            if not documents and faults and is_template(source.text):
+                faults = [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
+            found.add_faults(faults if not kept or chart is None else [])
+            before = len(found.nodes)
+            whole = self.known_form(documents, variant, found) or whole
+            self.elsewhere.hold_back(source, found)
+            self.nested(found)
+            nodes = found.nodes[before:]
+            for node in nodes if chart else ():
+                settle(node, chart, source)
+            if any(same_engines(others, nodes) for others in kept):
+                del found.nodes[before:]
+            else:
+                kept.append(nodes)
+        for number, nodes in enumerate(kept if len(kept) > 1 else ()):
+            for node in nodes:
+                node.branches = (*node.branches, (_TEMPLATE, number))
+        return whole
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""

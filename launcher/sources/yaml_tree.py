@@ -13,12 +13,13 @@ import yaml
 from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.sources.chart import Chart, blanks, going_on
 from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.templates import template_parts
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.quoting import NOWHERE, PLAIN_YAML
-from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text
+from pd_launch.schemas.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.whole import is_boundless
 
 MAX_DEPTH = 100
@@ -28,6 +29,8 @@ _LONGEST_NUMBER = 400
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_JINJA = re.compile(r"^[ \t]*\{[%#][^\n]*[%#]\}[ \t]*\r?$", re.MULTILINE)
+"""A line of nothing but an action or a comment of Jinja: to YAML it is nothing."""
 _PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
 
 
@@ -49,18 +52,20 @@ class _Open:
 class _Builder:
     source: SourceFile
     documents: list[Node] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
     """Each anchor's node with its size and height, as if written out."""
     whole: Text = field(init=False)
     """The file as it stands."""
+    chart: Chart | None = None
     mark: int = 0
     """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
     """Values of this document, aliases written out."""
     copied: int = 0
     """Values that aliases of all documents bring in."""
+    twice: list[tuple[int, str, Fault]] = field(default_factory=list)
+    """Keys that stand twice: the number of the document, the key, and what is said of it."""
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
@@ -167,21 +172,30 @@ class _Builder:
             earlier = container.get(name)
             site = replace(node.site, entry=key.site.start if key.site else None) if node.site else None
             entry = Node(node.value, node.origin, key=place, text=node.text, key_text=key.text, site=site)
-            if earlier is not None:
+            if earlier is not None and name == "?":
+                pass  # a key that is no text: another one
+            elif earlier is not None and self.is_alternative(earlier, entry):
+                entry = replace(entry, value=Unknown(name), text=None) if _is_scalar(entry) else entry
+            elif earlier is not None:
                 entry.shadowed, earlier.shadowed = earlier.shadowed, []  # one history, at the value that counts
                 entry.shadowed.append(earlier)
-                first = (earlier.key or earlier.origin).line
-                self.faults.append(
-                    Fault(
-                        "yaml",
-                        place,
-                        f"the key {name!r} stands twice in this mapping (first on line {first})",
-                        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
-                        help="keep one of them",
-                        help_zh="只保留其中一个",
-                    )
-                )
+                self.twice.append((len(self.documents), name, _twice(name, earlier, place)))
+            if earlier is not None and opened.merges and name == "<<":
+                entry = self.both(earlier, entry)
             container[name] = entry
+
+    def is_alternative(self, earlier: Node, entry: Node) -> bool:
+        """Whether two entries of one key stand in different branches of a template."""
+        if self.chart is None or entry.key is None or earlier.key is None:
+            return False
+        first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
+        return self.chart.path(first) != self.chart.path(second)
+
+    def both(self, earlier: Node, entry: Node) -> Node:
+        """Return two ``<<`` of one mapping as one: PyYAML takes the first value of a key, Kubernetes the last."""
+        parts = [part for node in (earlier, entry) for part in (list(node.elements()) or [node])]
+        kubernetes = any(opened.node.get("apiVersion") is not None for opened in self.stack[:1])
+        return replace(entry, value=parts[::-1] if kubernetes else parts, text=None, shadowed=[])
 
 
 class _TooMuch(Exception):
@@ -210,26 +224,43 @@ def _merge(node: Node) -> None:
             node.value.setdefault(name, entry)
 
 
+def _twice(name: str, earlier: Node, place: Origin) -> Fault:
+    first = (earlier.key or earlier.origin).line
+    return Fault(
+        "yaml",
+        place,
+        f"the key {name!r} stands twice in this mapping (first on line {first})",
+        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+        help="keep one of them",
+        help_zh="只保留其中一个",
+    )
+
+
+def _is_scalar(node: Node) -> bool:
+    return not isinstance(node.value, (dict, list))
+
+
 def _key_text(node: Node) -> str:
     if node.text is not None and not isinstance(node.value, (dict, list)):
         return node.text.value
     return str(node.plain()) if not isinstance(node.value, (dict, list)) else "?"
 
 
-def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
+def parse_yaml(source: SourceFile, chart: Chart | None = None) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
     With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on.
+    Of a ``chart`` the source is one of the variants.
     """
     source = _filled(source)
-    builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
+    builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0, chart=chart)
     try:
         builder.read()
     except _TooMuch as error:
-        return builder.documents, [*builder.faults, error.fault]
+        return builder.documents, [*_repeated(builder), error.fault]
     except budget.Spent as spent:
         place = builder.stack[-1].node.origin if builder.stack else source.origin(0, 0)
-        return builder.documents, [*builder.faults, not_followed(place, spent.limit, spent.limit_zh)]
+        return builder.documents, [*_repeated(builder), not_followed(place, spent.limit, spent.limit_zh)]
     except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
@@ -241,19 +272,31 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         wrong = _Reader.NON_PRINTABLE.search(source.text)
         reason = getattr(error, "reason", None) or "characters that YAML does not allow"
         return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
-    return builder.documents, builder.faults
+    return builder.documents, _repeated(builder)
+
+
+def _repeated(builder: _Builder) -> list[Fault]:
+    """Return what is said of keys that stand twice. Two ``<<`` are refused in compose files alone, where all keys are."""
+    compose = [document.get("services") is not None for document in builder.documents]
+    return [fault for number, name, fault in builder.twice if name != "<<" or compose[number : number + 1] == [True]]
 
 
 def _filled(source: SourceFile) -> SourceFile:
-    """Return a chart's template with holes for what is filled in, all else in its place."""
-    if "{{" not in source.text:
+    """Return a template with holes for what is filled in, all else in its place."""
+    text, lines = source.text, source.starts
+    if "{%" in text:
+        text = _JINJA.sub(lambda match: blanks(match[0]), text)
+    if "{{" in text:
+        parts, at = [], 0
+        for start, end, alone in template_parts(text):
+            # a part of a value may go on in the next line, at any indentation: what is filled in is one line
+            part = blanks(text[start:end]) if alone else HOLE * (end - start)
+            parts += [text[at:start], part]
+            at = end
+        text = "".join([*parts, text[at:]])
+    if text is source.text:
         return source
-
-    parts, at = [], 0
-    for start, end, alone in template_parts(source.text):
-        parts += [source.text[at:start], re.sub(r"[^\n]", " " if alone else HOLE, source.text[start:end])]
-        at = end
-    return SourceFile(source.path, "".join([*parts, source.text[at:]]), source.exact)
+    return SourceFile(source.path, going_on(source.text, text), source.exact, lines)
 
 
 def _spot(source: SourceFile, at: int) -> Origin:
