@@ -40,7 +40,7 @@ from pd_launch.launcher.sources.file_faults import (
     too_many,
 )
 from pd_launch.launcher.sources.installs import CommandLine
-from pd_launch.launcher.sources.kinds import is_large, is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.kinds import is_large, is_object, is_python, is_script, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.named import KINDS as UNREAD
@@ -230,12 +230,12 @@ class _Call:
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text):
+        if not named and not opens_like_yaml(source.text) and not may_be_yaml(source.text):
             return False
         chart = read_chart(source)
         read = [(each, *parse_yaml(each, chart)) for each in (chart.variants if chart else [source])]
         documents, faults = read[0][1:]
-        if not named and not any(isinstance(d.value, dict) for d in documents):
+        if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
         if tree is not None and is_profile(tree):
