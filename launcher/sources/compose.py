@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pd_launch.launcher.sources.docker import add_mount
 from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.interpolate import split_words, substitute
+from pd_launch.launcher.sources.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.values import HOLE, Node, Text
@@ -44,7 +44,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     env = _environment(service.get("environment"))
     entrypoint = _words(service.get("entrypoint"), found)
     command = _words(service.get("command"), found)
-    words = [*entrypoint, *command]
+    words = entrypoint.having([*entrypoint, *command])
     origin = service.key or service.origin
     started = sorted(str(profile.value) for profile in _list(service, "profiles"))
     host = f"host of {' and '.join(started)}" if started else "host"  # services of other profiles run elsewhere
@@ -79,22 +79,18 @@ def side_of(*names: str) -> Side | None:
 
 def interpolated(node: Node) -> Text | None:
     """Return a scalar's text with compose's variables replaced by what the file knows: their defaults."""
-    return substitute(node.text, lambda _: None) if node.text is not None else None
+    return expand_value(node.text, COMPOSE) if node.text is not None else None
 
 
-def _words(node: Node | None, found: Found) -> list[Text]:
-    if node is None:
-        return []
-    if isinstance(node.value, list):
-        return [text for part in node.elements() if (text := interpolated(part)) is not None]
-    text = interpolated(node)
-    if text is None:
-        return []
-    words, unclosed = split_words(text)
-    if unclosed >= 0:
-        found.faults.append(
-            Fault("shell", text.origin(unclosed, unclosed + 1), "this quote is never closed", "这个引号没有闭合")
-        )
+def _words(node: Node | None, found: Found) -> Words:
+    if node is None or isinstance(node.value, list):
+        texts = (part.text for part in node.elements()) if node is not None else ()
+        return expand((text for text in texts if text is not None), COMPOSE)
+    if node.text is None:
+        return expand((), COMPOSE)
+    words, unclosed = expand_command(node.text, COMPOSE)
+    if unclosed is not None:
+        found.faults.append(Fault("shell", unclosed, "this quote is never closed", "这个引号没有闭合"))
     return words
 
 

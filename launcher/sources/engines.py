@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.command_line import read_arguments
 from pd_launch.launcher.sources.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.interpolate import Words, filled_before
 from pd_launch.launcher.sources.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_state import Scope
+from pd_launch.launcher.sources.templates import FilledFile
 from pd_launch.launcher.sources.unfollowed import started_otherwise
 from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
@@ -105,7 +108,8 @@ def with_variables(env: Mapping[str, EnvVar]) -> Finish:
 
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
-    words, inline = unwrap(command.words)
+    rest, inline = unwrap(command.words)
+    words = command.words.having(rest)
     env = {**_given(command), **_inline(inline)}
 
     there = elsewhere(command, finish)
@@ -116,7 +120,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.foreground = command.foreground
         there(node)
 
-    docker = read_docker(words, command.origin, _starts)
+    docker = read_docker(words, command.origin, partial(_starts, command))
     if docker is not None:
         found.forms.add("docker")
         _in_container(docker, command, label, found)
@@ -155,9 +159,12 @@ def _how(how: str) -> Literal["export", "inline"]:
     return "inline" if how == "inline" else "export"
 
 
-def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
-    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do."""
-    rest, inline = unwrap(words)
+def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do.
+
+    This is the one way from words to an engine: they carry the syntax in which they were expanded.
+    """
+    rest, inline = unwrap(filled_before(words))
     profiles = _profiles(rest)
     if profiles:
         found.profiles += profiles
@@ -174,16 +181,18 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    if isinstance(words[0].source, FilledFile):
+        node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
 
 
-def nest_scripts(words: Sequence[Text], origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
     """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
 
     A script is written in the words, or is a file that the container finds.
     """
-    command = Command(list(words), {}, origin)
+    command = Command(words, {}, origin)
     run = around.run_by(words)
     if run is not None:
         found.run.add(place_of(run.script))
@@ -238,12 +247,11 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         node.branches = command.branches
         node.side = node.side or spoken_side(container.name or "")
 
-    words = docker.words
-    if docker.entrypoint is not None:
-        words = [docker.entrypoint, *words]
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
     words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
     if not add_engine(words, "docker", label, command.origin, found, finish):
-        inner = Command(list(words), {}, command.origin, command.body)
+        inner = Command(words, {}, command.origin, command.body)
         scripts = scripts_inside(inner)
         found.nested += [Nested(script, finish, env) for script in scripts]
         if not scripts and docker.executes_in is None:
@@ -251,14 +259,15 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
             found.idle.append((container, env, named))
 
 
-def _starts(docker: DockerCommand) -> int:
+def _starts(command: Command, docker: DockerCommand) -> int:
     """Say how surely a reading of a container's command line starts an engine (see ``docker.Judge``)."""
-    has_command = docker.entrypoint is not None or docker.executes_in is not None
-    words = [docker.entrypoint, *docker.words] if docker.entrypoint is not None else docker.words
-    rest, _ = unwrap(image_engine(words, docker.container.image, has_command))
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
+    rest, _ = unwrap(image_engine(words, docker.container.image, bool(own) or docker.executes_in is not None))
     if engine_words(rest) is not None:
         return 2
-    return 1 if carried(rest) is not None or scripts_inside(Command(list(rest), {}, docker.container.origin)) else 0
+    inner = Command(words.having(rest), {}, command.origin)
+    return 1 if carried(rest) is not None or scripts_inside(inner) else 0
 
 
 def into_containers(found: Found) -> None:
@@ -276,7 +285,7 @@ def into_containers(found: Found) -> None:
             node.env = {**env, **node.env}
 
 
-def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:
+def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
     """Return a container's command; where only arguments are given, the image's own entry point is the program."""
     name = image.text.value if image and image.text else image.string() if image else None
     if has_command or not words or not name or "vllm" not in name.lower():
@@ -288,7 +297,7 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
     if not first.value.startswith("-") and not bare_model:
         return words
     made = [first.stand_in(word) for word in ("vllm", "serve")]
-    return [*made, *words]
+    return words.having([*made, *words])
 
 
 def as_file(command: Command, run: Run, around: Around) -> Scope:

@@ -14,7 +14,8 @@ _MOST_PYTHON = 500_000
 """Characters of a file that is tried as Python without being named so."""
 _DOCUMENT = re.compile(r"^---", re.MULTILINE)
 _LEADING = re.compile(
-    r"\ufeff?(?:[ \t]*(?:#(?!!)[^\n]*|%(?:YAML|TAG) [^\n]*|\{\{[^\n]*\}\}|\{[%#][^\n]*[%#]\}|---(?:[ \t][^\n]*)?)?\r?\n)*"
+    r"\ufeff?(?:[ \t]*(?:#(?!!)[^\n]*|%(?:YAML|TAG) [^\n]*|\{\{[^\n]*\}\}|\{[%#][^\n]*[%#]\}"
+    r"|---(?:[ \t][^\n]*)?)?\r?\n)*"
 )
 """What may stand before the first line of YAML: comments, licences and modelines among them, directives, ``---``, and
 lines of a template."""

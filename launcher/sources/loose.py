@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.interpolate import LOOSE, expand
 from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.scripts_given import joined
 from pd_launch.launcher.sources.wrapped import STARTS
@@ -50,7 +51,7 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) 
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
-    words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
+    words = image_engine(expand([*command, *arguments], LOOSE), mapping.get("image"), bool(command))
     return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env))
 
 

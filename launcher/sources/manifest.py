@@ -9,7 +9,7 @@ from dataclasses import replace
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
 from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
-from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
+from pd_launch.launcher.sources.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
@@ -68,7 +68,8 @@ def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, f
         finish(node)
         node.partial = True
 
-    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
+    words = expand([*_serve(texts[0]), _hole(texts[0], 1), *texts], KUBERNETES)
+    add_engine(words, "manifest", path, place.origin, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -117,7 +118,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
-    words = [*command, *_words(container.get("args"), lookup)]
+    words = command.having([*command, *_words(container.get("args"), lookup)])
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -145,15 +146,16 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
             nest_scripts(words, facts.origin, found, finish, around)
 
 
-def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
+def _chart_command(pod: Node, container: Node, words: Words) -> Words:
     """Return the command of a container that its chart or its operator completes: the model is theirs."""
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
-        return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
+        return words.having([*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)])
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
-        return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
-    return []
+        given = expand_command(added.text, KUBERNETES)[0]
+        return words.having([*_serve(added.text), _hole(added.text, 1), *given, _hole(added.text, 2)])
+    return words.having(())
 
 
 def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
@@ -190,9 +192,8 @@ def _hole(place: Text, length: int) -> Text:
     return place.stand_in(HOLE * length)
 
 
-def _words(node: Node | None, lookup: object) -> list[Text]:
-    texts = [part.text for part in node.elements() if part.text is not None] if node else []
-    return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
+def _words(node: Node | None, lookup: Lookup) -> Words:
+    return expand((part.text for part in node.elements() if part.text is not None) if node else (), KUBERNETES, lookup)
 
 
 def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:

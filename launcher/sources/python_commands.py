@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engines import Found, Nested, nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.interpolate import PYTHON, expand
 from pd_launch.launcher.sources.limits import not_followed
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.launcher.sources.python_texts import made
@@ -112,10 +113,11 @@ class Commands:
             if len(words) > MAX_WORDS:
                 limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
-            command = Command(words[:MAX_WORDS], {}, origin)
+            given = expand(words[:MAX_WORDS], PYTHON)
+            command = Command(given, {}, origin)
             finish = with_variables(env)
             if not read_command(command, "python", self.source.path, self.found, finish):
-                nest_scripts(words[:MAX_WORDS], origin, self.found, finish, Around(env=env))
+                nest_scripts(given, origin, self.found, finish, Around(env=env))
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""

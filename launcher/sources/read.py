@@ -13,7 +13,7 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.sources.chart import Chart, is_template, not_filled, read_chart, same_engines, settle
+from pd_launch.launcher.sources.chart import Bodies, not_filled, settle
 from pd_launch.launcher.sources.elsewhere import Elsewhere
 from pd_launch.launcher.sources.engines import (
     Finish,
@@ -40,6 +40,7 @@ from pd_launch.launcher.sources.file_faults import (
     too_many,
 )
 from pd_launch.launcher.sources.installs import CommandLine
+from pd_launch.launcher.sources.interpolate import GIVEN, expand
 from pd_launch.launcher.sources.kinds import is_large, is_object, is_python, is_script, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
@@ -55,6 +56,7 @@ from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell_state import Effort, Scope
 from pd_launch.launcher.sources.shell_weight import word_matters
 from pd_launch.launcher.sources.systemd import drop_ins, is_drop_in, is_unit, read_unit
+from pd_launch.launcher.sources.templates import parts_of
 from pd_launch.launcher.sources.torn import put_together
 from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.yaml_tree import parse_yaml
@@ -65,13 +67,9 @@ from pd_launch.schemas.target import Target, TargetError, parse_target
 from pd_launch.schemas.units import human_size
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
-_TEMPLATE = -4
-"""Stands among the branches of engines of a template, of whose branches it is filled in with one."""
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
 _SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
-Read = tuple[SourceFile, list[Node], list[Fault]]
-"""A text of YAML with its documents, and what is wrong with it."""
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -232,9 +230,7 @@ class _Call:
         named = source.path.endswith((".yaml", ".yml", ".json"))
         if not named and not opens_like_yaml(source.text) and not may_be_yaml(source.text):
             return False
-        chart = read_chart(source)
-        read = [(each, *parse_yaml(each, chart)) for each in (chart.variants if chart else [source])]
-        documents, faults = read[0][1:]
+        documents, faults = parse_yaml(source)
         if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
@@ -244,7 +240,10 @@ class _Call:
             return True
         own = _Group(sources={source.path: source})
         self.elsewhere.add_maps(source, own.found)
-        whole = self.variants(source, chart, read, own.found)
+        whole = self.known_form(documents, source, own.found)
+        self.elsewhere.hold_back(source, own.found)
+        self.nested(own.found)
+        own.found.add_faults(self.of_template(source, documents, faults, own.found.nodes))
         own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
@@ -255,32 +254,19 @@ class _Call:
             _extend(group.found, own.found)
         return True
 
-    def variants(self, source: SourceFile, chart: Chart | None, read: Sequence[Read], found: Found) -> bool:
-        """Read a file of YAML, a template in each choice of its branches; return whether it is a deployment of its own.
+    def of_template(
+        self, source: SourceFile, documents: Sequence[Node], faults: list[Fault], nodes: Sequence[NodeLaunch]
+    ) -> list[Fault]:
+        """Return the faults of a file of YAML; of a template, what its text cannot say before it is filled in is none.
 
-        What each choice starts runs instead of the others.
+        The arguments that different branches of it give an engine become one each.
         """
-        whole, kept = False, list[list[NodeLaunch]]()
-        found.add_faults(chart.faults if chart else [])
-        for variant, documents, faults in read:
-            if not documents and faults and is_template(source.text):
-                faults = [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
-            found.add_faults(faults if not kept or chart is None else [])
-            before = len(found.nodes)
-            whole = self.known_form(documents, variant, found) or whole
-            self.elsewhere.hold_back(source, found)
-            self.nested(found)
-            nodes = found.nodes[before:]
-            for node in nodes if chart else ():
-                settle(node, chart, source)
-            if any(same_engines(others, nodes) for others in kept):
-                del found.nodes[before:]
-            else:
-                kept.append(nodes)
-        for number, nodes in enumerate(kept if len(kept) > 1 else ()):
-            for node in nodes:
-                node.branches = (*node.branches, (_TEMPLATE, number))
-        return whole
+        parts = parts_of(source.text)
+        for node in nodes if parts else ():
+            settle(node, Bodies.of(parts), source)
+        if not parts or documents or not faults:
+            return faults
+        return [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
@@ -482,7 +468,7 @@ class _Call:
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
-        command = Command(texts, {}, texts[0].origin())
+        command = Command(expand(texts, GIVEN), {}, texts[0].origin())
         found = self.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
             for inner in scripts_inside(command):

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from pd_launch.launcher.sources.interpolate import SHELL, Words
 from pd_launch.launcher.sources.shell_loops import Loops
 from pd_launch.launcher.sources.shell_model import (
     INSIDE,
@@ -118,7 +119,7 @@ class Commands(Loops):
             return
         self._builtin(words, scope, node, inline)
         start, end = self.words.span(node)
-        command = Command(words, NOTHING, self.base.origin(start, end))
+        command = Command(Words(words, SHELL), NOTHING, self.base.origin(start, end))
         if words[0].value in _STOPS or (words[0].value == "xargs" and any(w.value in _STOPS for w in words[1:])):
             self.stage += 1
         command.branches = self._branches_now()

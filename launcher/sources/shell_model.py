@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.sources.interpolate import Words
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.values import HOLE, Origin, Text
 
@@ -31,7 +32,7 @@ NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "here
 class Command:
     """A simple command as it would run: words, environment, and where it stands."""
 
-    words: list[Text]
+    words: Words
     env: Mapping[str, tuple[Text, str]]
     """Name to value and how it was set: ``export`` or ``inline``. Commands that cannot matter are given none."""
     origin: Origin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell_scope import Environments, Journal
@@ -29,6 +29,19 @@ class Scope:
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)
+
+    def copy(self) -> Scope:
+        """Return a scope of its own with all that this one has now."""
+        return replace(
+            self,
+            variables=Journal(self.variables),
+            exported=Journal(self.exported),
+            positional=dict(self.positional),
+            functions=dict(self.functions),
+            aliases=dict(self.aliases),
+            names=dict(self.names),
+            environments=Environments(),
+        )
 
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""

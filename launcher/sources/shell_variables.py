@@ -12,7 +12,7 @@ from pd_launch.launcher.sources.shell_state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.values import HOLE, Text
 
-_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
 _HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
 
@@ -46,15 +46,22 @@ class Variables(Flow):
             scope.exported[name] = True
 
     def on_postfix_expression(self, node: Any, scope: Scope) -> None:
-        """Forget what arithmetic changes."""
-        self._forget(self.words.raw(node), scope, node)
+        """Set what arithmetic changes."""
+        self._calculate(self.words.raw(node), scope, node)
 
     on_unary_expression = on_binary_expression = on_assignment_expression = on_postfix_expression
 
-    def _forget(self, text: str, scope: Scope, node: Any) -> None:
-        """Let the variables that an arithmetic expression changes be unknown behind it."""
-        for name in _CHANGED.findall(text):
-            scope.variables[name[0] or name[1]] = self._hole(node)
+    def _calculate(self, text: str, scope: Scope, node: Any) -> None:
+        """Let the variables that an arithmetic expression changes be what it makes of them, unknown where it is not."""
+        names = {name[0] or name[1] for name in _CHANGED.findall(text)}
+        start, end = self.words.span(node)
+
+        def assign(name: str, value: int | None) -> None:
+            names.discard(name)
+            scope.variables[name] = self.words.spread(HOLE if value is None else str(value), start, end)
+
+        self.words.calculated(text, scope, assign)
+        self._unknown(names, node, scope)
 
     def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
         target = node.children[0] if node.children else None
@@ -69,7 +76,8 @@ class Variables(Flow):
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
         if right is not None and right.type == "array":
-            items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
+            listed = [child for child in right.children if child.is_named and child.type != "comment"]
+            items = [word for child in listed for word in self.words.expand(child, scope)]
             items = [*old, *items] if append and isinstance(old, list) else items
             if len(items) > MAX_ITEMS:
                 self.words.too_many(node)
@@ -143,7 +151,8 @@ class Variables(Flow):
         elif name == "shift":
             shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
         elif name == "let":
-            self._forget(" ".join(rest), scope, node)
+            for expression in rest:
+                self._calculate(expression, scope, node)
 
     def _set_positional(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow ``set -- WORD…``."""

@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 
 from pd_launch.launcher.sources.engines import Found, keep, nest_scripts, read_command, with_variables
 from pd_launch.launcher.sources.env_file import read_env_file
+from pd_launch.launcher.sources.interpolate import SYSTEMD, Words
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.systemd_words import (
     BLANKS,
     Names,
-    Words,
+    Split,
     arguments,
     command_lines,
     literal,
     specified,
     split,
 )
+from pd_launch.launcher.sources.templates import filled
 from pd_launch.launcher.sources.weave import concat
 from pd_launch.schemas.launch import EnvVar, Fault
 from pd_launch.schemas.values import HOLE, Origin, SourceFile, Text
@@ -119,9 +121,9 @@ class _Unit:
                 self.sources.append(source)
                 env.update({name.value: (value, name) for name, value in read_env_file(source)})
         for word in self.unset:
-            name, sign, given = word.partition("=")
-            if name in env and (not sign or env[name][0].value == given):
-                del env[name]
+            unset, sign, given = word.partition("=")
+            if unset in env and (not sign or env[unset][0].value == given):
+                del env[unset]
         return env
 
 
@@ -158,22 +160,22 @@ def read_unit(
     return unit.sources
 
 
-def _start(line: Words, names: Names, env: dict[str, tuple[Text, Text]], source: SourceFile, found: Found) -> None:
+def _start(line: Split, names: Names, env: dict[str, tuple[Text, Text]], source: SourceFile, found: Found) -> None:
     """Add what one command line of a unit starts."""
-    words = list(line.words)
-    if not words:
+    given = list(line.words)
+    if not given:
         return
-    start = len(words[0].value) - len(words[0].value.lstrip(_PREFIXES))
-    prefixes = words[0].value[:start]
-    program = literal(words[0].part(start, len(words[0].value)), names)
+    start = len(given[0].value) - len(given[0].value.lstrip(_PREFIXES))
+    prefixes = given[0].value[:start]
+    program = literal(given[0].part(start, len(given[0].value)), names)
     if "@" in prefixes:
-        del words[1:2]  # the name that the program is told to have
+        del given[1:2]  # the name that the program is told to have
     texts = {name: text for name, (text, _) in env.items()}
     if ":" in prefixes:
-        rest = [literal(word, names) for word in words[1:]]
+        rest = [literal(word, names) for word in given[1:]]
     else:
-        rest = [argument for word in words[1:] for argument in arguments(word, names, texts)]
-    words = [program, *rest]
+        rest = [argument for word in given[1:] for argument in arguments(word, names, texts)]
+    words = Words([program, *rest], SYSTEMD)
     origin = _span(line.words)
     command = Command(
         words,
@@ -183,8 +185,8 @@ def _start(line: Words, names: Names, env: dict[str, tuple[Text, Text]], source:
         names={name: written for name, (_, written) in env.items()},
     )
     if not read_command(command, "systemd", source.path, found, keep):
-        given = {name: EnvVar.of(name, text, "export", written) for name, (text, written) in env.items()}
-        nest_scripts(words, origin, found, with_variables(given), Around(env=given))
+        around = {name: EnvVar.of(name, text, "export", written) for name, (text, written) in env.items()}
+        nest_scripts(words, origin, found, with_variables(around), Around(env=around))
 
 
 def _span(words: Sequence[Text]) -> Origin:
@@ -208,7 +210,7 @@ def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:
         if sign and section == "[Service]" and _KEY.fullmatch(key.strip(BLANKS)):
             behind = line.value[len(key) + 1 :]
             start = len(line.value) - len(behind.lstrip(BLANKS))
-            yield key.strip(BLANKS), line.part(start, max(start, len(line.value.rstrip(BLANKS))))
+            yield key.strip(BLANKS), filled(line.part(start, max(start, len(line.value.rstrip(BLANKS)))))
 
 
 def _lines(source: SourceFile) -> Iterator[Text]:

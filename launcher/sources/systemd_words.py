@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,200}")
 _UNIT = re.compile(r"(?P<prefix>[^/@]{1,255})(?P<template>@(?P<instance>[^/]{0,255}))?\.service")
 
 
-class Words(NamedTuple):
+class Split(NamedTuple):
     """The words of a setting; ``unclosed`` is the offset of a quote that is never closed, or -1."""
 
     words: list[Text]
@@ -82,11 +82,11 @@ class _Splitter:
             self.word(at).put(character, at, at + 1, self.stretch())
         return at + 1
 
-    def done(self) -> Words:
+    def done(self) -> Split:
         if self.quote and self.weaver is not None and not self.weaver.value:
             self.closed = len(self.text.value)
         self.finish(len(self.text.value))
-        return Words(self.words, self.opened if self.quote else -1)
+        return Split(self.words, self.opened if self.quote else -1)
 
 
 def _escaped(value: str, at: int, escapes: bool) -> tuple[str, int]:
@@ -103,7 +103,7 @@ def _escaped(value: str, at: int, escapes: bool) -> tuple[str, int]:
     return (chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else match.group()), match.end() - at
 
 
-def split(text: Text, escapes: bool = True) -> Words:
+def split(text: Text, escapes: bool = True) -> Split:
     """Split a setting into words; without ``escapes`` a backslash only keeps the sign behind it, as in a variable."""
     splitter, at = _Splitter(text, escapes), 0
     while at < len(text.value):
@@ -111,7 +111,7 @@ def split(text: Text, escapes: bool = True) -> Words:
     return splitter.done()
 
 
-def command_lines(text: Text) -> Iterator[Words]:
+def command_lines(text: Text) -> Iterator[Split]:
     """Iterate over the command lines of a setting, which a lone ``;`` parts; ``\\;`` is a word."""
     splitter, at, value = _Splitter(text), 0, text.value
     while at < len(value):

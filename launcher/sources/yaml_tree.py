@@ -13,9 +13,8 @@ import yaml
 from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.chart import Chart, blanks, going_on
 from pd_launch.launcher.sources.limits import not_followed
-from pd_launch.launcher.sources.templates import template_parts
+from pd_launch.launcher.sources.templates import FilledFile, files_of
 from pd_launch.launcher.sources.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.launch import Fault
 from pd_launch.schemas.quoting import NOWHERE, PLAIN_YAML
@@ -29,8 +28,6 @@ _LONGEST_NUMBER = 400
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-_JINJA = re.compile(r"^[ \t]*\{[%#][^\n]*[%#]\}[ \t]*\r?$", re.MULTILINE)
-"""A line of nothing but an action or a comment of Jinja: to YAML it is nothing."""
 _PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
 
 
@@ -57,7 +54,6 @@ class _Builder:
     """Each anchor's node with its size and height, as if written out."""
     whole: Text = field(init=False)
     """The file as it stands."""
-    chart: Chart | None = None
     mark: int = 0
     """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
@@ -186,10 +182,10 @@ class _Builder:
 
     def is_alternative(self, earlier: Node, entry: Node) -> bool:
         """Whether two entries of one key stand in different branches of a template."""
-        if self.chart is None or entry.key is None or earlier.key is None:
+        if not isinstance(self.source, FilledFile) or entry.key is None or earlier.key is None:
             return False
         first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
-        return self.chart.path(first) != self.chart.path(second)
+        return self.source.bodies.path(first) != self.source.bodies.path(second)
 
     def both(self, earlier: Node, entry: Node) -> Node:
         """Return two ``<<`` of one mapping as one: PyYAML takes the first value of a key, Kubernetes the last."""
@@ -246,14 +242,24 @@ def _key_text(node: Node) -> str:
     return str(node.plain()) if not isinstance(node.value, (dict, list)) else "?"
 
 
-def parse_yaml(source: SourceFile, chart: Chart | None = None) -> tuple[list[Node], list[Fault]]:
+def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
-    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on.
-    Of a ``chart`` the source is one of the variants.
+    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on. Of
+    a template in which lines of control choose between branches, the documents are those of each choice that differ.
     """
-    source = _filled(source)
-    builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0, chart=chart)
+    first, *others = files_of(source)
+    documents, faults = _parse(first)
+    for variant in others:
+        more, wrong = _parse(variant)
+        known = [tree.plain() for tree in documents]
+        documents += [tree for tree in more if tree.plain() not in known]
+        faults += [fault for fault in wrong if fault not in faults]
+    return documents, faults
+
+
+def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
+    builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
     except _TooMuch as error:
@@ -276,27 +282,9 @@ def parse_yaml(source: SourceFile, chart: Chart | None = None) -> tuple[list[Nod
 
 
 def _repeated(builder: _Builder) -> list[Fault]:
-    """Return what is said of keys that stand twice. Two ``<<`` are refused in compose files alone, where all keys are."""
+    """Return what is said of keys that stand twice. Two ``<<`` are a fault in compose files alone."""
     compose = [document.get("services") is not None for document in builder.documents]
     return [fault for number, name, fault in builder.twice if name != "<<" or compose[number : number + 1] == [True]]
-
-
-def _filled(source: SourceFile) -> SourceFile:
-    """Return a template with holes for what is filled in, all else in its place."""
-    text, lines = source.text, source.starts
-    if "{%" in text:
-        text = _JINJA.sub(lambda match: blanks(match[0]), text)
-    if "{{" in text:
-        parts, at = [], 0
-        for start, end, alone in template_parts(text):
-            # a part of a value may go on in the next line, at any indentation: what is filled in is one line
-            part = blanks(text[start:end]) if alone else HOLE * (end - start)
-            parts += [text[at:start], part]
-            at = end
-        text = "".join([*parts, text[at:]])
-    if text is source.text:
-        return source
-    return SourceFile(source.path, going_on(source.text, text), source.exact, lines)
 
 
 def _spot(source: SourceFile, at: int) -> Origin:
