@@ -62,7 +62,7 @@ def read_docker(words: list[Text], origin: Origin, judge: Judge = lambda _: 0) -
 
 
 def _verb(words: Sequence[Text]) -> tuple[int, str]:
-    """Return where the words behind ``docker [OPTIONS] [container] run`` begin, and the verb; 0 where it is no other."""
+    """Return where the words behind ``docker [OPTIONS] [container] run`` begin, and the verb; 0 for another command."""
     if not words or words[0].value.rpartition("/")[2] not in _ENGINES:
         return 0, ""
     at = 1
