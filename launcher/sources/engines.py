@@ -28,6 +28,8 @@ from pd_launch.schemas.values import HOLE, Node, Origin, Text
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 
+_GUESSED = -6
+"""Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
@@ -83,7 +85,20 @@ class Found:
     profiles: list[Followed] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
     said: set[Fault] = field(default_factory=set)
+
+    def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
+        """Add a part of a text for people: what it starts runs beside nothing else of the text."""
+        number = len(self.guessed)
+
+        def alone(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_GUESSED, number))
+
+        self.guessed.append(part.origin())
+        self.nested.append(Nested(part, alone, env))
 
     def add_faults(self, more: Sequence[Fault]) -> None:
         """Add faults, each once."""

@@ -49,6 +49,7 @@ from pd_launch.launcher.sources.named import named_file, unread
 from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.profile_deployment import is_profile, profile_deployment
+from pd_launch.launcher.sources.prose import is_prose, parts_of_prose
 from pd_launch.launcher.sources.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.release_words import comment_above, comment_faults
 from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scripts_inside
@@ -196,6 +197,11 @@ class _Call:
             self.nested(group.found)
         elif is_unit(source):
             self.unit(source, group)
+        elif is_prose(source):
+            group.sources[source.path] = source
+            for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+                group.found.guess(part, keep)
+            self.nested(group.found)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
@@ -510,6 +516,7 @@ class _Call:
             found.forms,
             choice,
             require_target=self.inputs.require_target,
+            guessed=found.guessed,
         )
 
     def report_empty(self) -> None:
@@ -546,6 +553,7 @@ def _extend(found: Found, more: Found) -> None:
     found.proxies += more.proxies
     found.add_faults(more.faults)
     found.forms |= more.forms
+    found.guessed += more.guessed
 
 
 def _same_host(nodes: list[NodeLaunch], path: str) -> None:

@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
 from pd_launch.launcher.sources.command_line import QUOTED
 from pd_launch.schemas.launch import Deployment, EnvVar, Fault
 
-_NO_SHELL = ("compose", "manifest", "docker", "e2e")
+_NO_SHELL = ("compose", "manifest", "yaml", "docker", "e2e")
 _OURS = (
     "ASCEND_", "ACL_", "CUDA_", "GLOO_", "HCCL_", "LD_", "MOONCAKE_", "MMC_", "NCCL_", "OMP_", "PYTHON", "PYTORCH_",
     "TASK_", "TP_", "UCX_", "VLLM_",
