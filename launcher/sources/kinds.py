@@ -27,7 +27,7 @@ _KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "tes
 _FORM = re.compile(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
 """A key of a known form, at the beginning of a line."""
 _OBJECT = re.compile(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
-_IMPORT = re.compile(r"^(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
+_IMPORT = re.compile(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
 
 
 def is_script(source: SourceFile) -> bool:

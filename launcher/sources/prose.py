@@ -24,11 +24,10 @@ _SHELLS = ("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shells
 """Languages of blocks that are read as scripts."""
 _PROMPT = re.compile(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = re.compile(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
-_SENTENCE = re.compile(
-    r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?[A-Z][a-z'’]{0,20},?(?: [\w'’`*(),./-]{1,40}){3,60}[.:!?]?[ ]*"
-)
-"""A line of a text for people: a capital letter, words, nothing that a shell acts on."""
-_SHELL_SIGN = re.compile(r"[=|&;<>$\\]")
+_BULLET = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
+_FIRST_WORD = re.compile(r"[A-Z][a-z'’]{0,30}[,:]?")
+_WORD = re.compile(r"[a-z][a-z'’-]{0,40}[,.;:!?]?")
+_SHELL_SIGN = re.compile(r"[=|&<>$\\]")
 _HEREDOC = re.compile(r"<<-?[ ]?[\\'\"]?[A-Za-z_]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,80}=\S*")
 _CONNECTED = re.compile(r"(?:&&|\|\||[;|({!'\"`]|\b(?:then|do|else|in|exec))[ \t]*\Z")
@@ -61,8 +60,17 @@ def reads_as_prose(text: str) -> bool:
     if written is not None:  # a script that writes something for people
         return False
     lines = [line for line in text.split("\n")[:400] if line.strip() and not line.lstrip().startswith("#")]
-    told = sum(1 for line in lines if _SENTENCE.fullmatch(line) and not _SHELL_SIGN.search(line))
+    told = sum(1 for line in lines if _is_sentence(line))
     return told > 0 and 3 * told >= len(lines)
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line speaks to people: a capital letter, small words, and nothing that a shell acts on."""
+    bullet = _BULLET.match(line)
+    words = line[bullet.end() if bullet else 0 :].split()
+    if not words or not _FIRST_WORD.fullmatch(words[0]) or _SHELL_SIGN.search(line):
+        return False
+    return sum(1 for word in words[1:] if _WORD.fullmatch(word)) >= 3
 
 
 def is_script_text(text: str) -> bool:
