@@ -122,6 +122,11 @@ class NodeLaunch:
     label: str
     args: list[Arg] = field(default_factory=list)
     env: dict[str, EnvVar] = field(default_factory=dict)
+    env_open: Origin | None = None
+    """Where further variables may come from that are not known: another file, whatever starts it. None: from nowhere.
+
+    Each form says it of what it reads; rules never look for it themselves.
+    """
     model: Node | None = None
     program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
     side: Side | None = None
@@ -188,6 +193,8 @@ class NodeLaunch:
         if not last:
             return None
         arg = last[-1]
+        if is_unknown(arg.value):
+            return None
         if arg.name != name:
             return False
         if arg.value is not None and isinstance(arg.value.value, str):

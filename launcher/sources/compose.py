@@ -7,7 +7,7 @@ from pd_launch.launcher.sources.engines import Found, add_engine, image_engine, 
 from pd_launch.launcher.sources.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.launcher.sources.mounted import Around
 from pd_launch.schemas.launch import Container, EnvVar, Fault, NodeLaunch, Side
-from pd_launch.schemas.values import HOLE, Node, Text
+from pd_launch.schemas.values import HOLE, Node, Origin, Text
 
 HOOKS = ("post_start", "pre_stop")
 
@@ -52,6 +52,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     def finish(node: NodeLaunch) -> None:
         node.container = container
         node.env = {**env, **node.env}
+        node.env_open = _further(service)
         node.side = side_of(name)
         node.host = host if container.host_network else None
 
@@ -64,6 +65,12 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         words = _words(hook.get("command"), found)
         if words and not add_engine(words, "compose", name, origin, found, finish):
             nest_scripts(words, origin, found, finish, Around(env=env))
+
+
+def _further(service: Node) -> Origin | None:
+    """Return where a service takes variables from that are not in the file."""
+    found = service.get("env_file") or service.get("extends", "file")
+    return None if found is None else found.key or found.origin
 
 
 def side_of(*names: str) -> Side | None:

@@ -32,6 +32,8 @@ class DockerCommand:
     executes_in: str | None = None
     """The container's name, for ``docker exec``."""
     entrypoint: Text | None = None
+    env_open: Origin | None = None
+    """Where it takes variables from that are not written here."""
 
 
 def read_docker(words: list[Text], origin: Origin, judge: Judge = lambda _: 0) -> DockerCommand | None:
@@ -161,20 +163,24 @@ def _options(words: list[Text], at: int, command: DockerCommand, verb: str, valu
             return at + 1 if word.value == "--" else at
         at += option.size
         if option.value is None or takes_value(option.name) is False:
-            _switch(option.name, option.value is not None, word, command.container)
+            _switch(option.name, option.value is not None, word, command)
         else:
             _option(option.name, option.value, word, command)
     return at
 
 
-def _switch(name: str, sign: bool, word: Text, container: Container) -> None:
-    if name == "--privileged":
-        container.privileged = not sign or word.value.endswith("true")
+def _switch(name: str, sign: bool, word: Text, command: DockerCommand) -> None:
+    if name == "--env-host":
+        command.env_open = word.origin()
+    elif name == "--privileged":
+        command.container.privileged = not sign or word.value.endswith("true")
 
 
 def _option(name: str, value: Text, word: Text, command: DockerCommand) -> None:
     container, node = command.container, value.node()
-    if name in ("-e", "--env"):
+    if name == "--env-file":
+        command.env_open = word.origin()
+    elif name in ("-e", "--env"):
         key, sign, _ = value.value.partition("=")
         given = value.part(len(key) + 1, len(value.value)) if sign else value.stand_in(HOLE)
         command.env[key] = given, value.part(0, len(key))

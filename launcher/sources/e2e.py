@@ -127,6 +127,7 @@ def _engine(
 
     def finish(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
+        node.env_open = command.key or command.origin  # the test runner sets variables of its own
         node.side = _side(tree, index)
         node.host = f"node {index}"
         node.node_rank = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -34,6 +34,8 @@ ONLINE_DP = "launch_online_dp.py"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
+_FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
+"""What gives the command behind it variables of a file."""
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
 
 
@@ -64,6 +66,16 @@ class Followed(NamedTuple):
     target: Text | None = None
 
 
+class Started(NamedTuple):
+    """A container that a command starts, and what it gives to all that runs in it."""
+
+    container: Container
+    env: dict[str, EnvVar]
+    env_open: Origin | None = None
+    named: Collection[str] = ()
+    """The scripts that its command names."""
+
+
 @dataclass
 class Found:
     """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
@@ -78,9 +90,9 @@ class Found:
     """Scripts of ConfigMaps, which are read alone where no container runs them."""
     run: set[Place] = field(default_factory=set)
     """Where the scripts begin that containers run as files."""
-    containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
-    idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
-    """Containers that are started without an engine, with the scripts that their command names."""
+    containers: dict[str, Started] = field(default_factory=dict)
+    idle: list[Started] = field(default_factory=list)
+    """Containers that are started without an engine."""
     online_dp: list[list[Text]] = field(default_factory=list)
     profiles: list[Followed] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
@@ -112,11 +124,15 @@ def keep(_: NodeLaunch) -> None:
     """Complete nothing."""
 
 
-def with_variables(env: Mapping[str, EnvVar]) -> Finish:
-    """Return what gives an engine variables that stand around it; what it sets itself goes first."""
+def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) -> Finish:
+    """Return what gives an engine variables that stand around it; what it sets itself goes first.
+
+    ``env_open`` is where it may get further ones that are not known.
+    """
 
     def finish(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
 
     return finish
 
@@ -133,6 +149,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.env = {**env, **node.env}
         node.branches = command.branches
         node.foreground = command.foreground
+        node.env_open = node.env_open or command.env_open
         there(node)
 
     docker = read_docker(words, command.origin, partial(_starts, command))
@@ -192,6 +209,8 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if any(_HELP.fullmatch(word.value) for word in arguments):
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
+    if _given_more(words[: len(words) - len(arguments)]):
+        node.env_open = origin
     found.faults += read_arguments(arguments, node)
     if program == "dynamo":
         own_worker(node)
@@ -200,6 +219,13 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
         node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
+
+
+def _given_more(words: Sequence[Text]) -> bool:
+    """Whether what stands before an engine gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    names = [word.value.rpartition("/")[2] for word in words]
+    given = names[names.index("env") + 1 :] if "env" in names else []
+    return any(name.startswith(HOLE) and "=" not in name for name in given[:-1]) or not _FROM_FILES.isdisjoint(names)
 
 
 def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
@@ -244,20 +270,23 @@ def _given_as(option: str, words: Sequence[Text]) -> list[Text]:
 
 def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
     """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
-    container = docker.container
+    container, env_open = docker.container, docker.env_open
     env = {name: EnvVar.of(name, value, "docker", written) for name, (value, written) in docker.env.items()}
     if docker.executes_in is not None:
         earlier = found.containers.get(docker.executes_in)
         if earlier is not None:
-            container, env = earlier[0], {**earlier[1], **env}
+            container, env = earlier.container, {**earlier.env, **env}
+            env_open = env_open or earlier.env_open
         else:
             container = Container("docker", container.origin, partial=True)
+            env_open = env_open or container.origin  # it may have been started with any
     elif container.name:
-        found.containers[container.name] = (container, env)
+        found.containers[container.name] = Started(container, env, env_open)
 
     def finish(node: NodeLaunch) -> None:
         node.container = container
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
         node.host = f"host of {command.origin.file}" if container.host_network else None
         node.branches = command.branches
         node.side = node.side or spoken_side(container.name or "")
@@ -271,7 +300,7 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         found.nested += [Nested(script, finish, env) for script in scripts]
         if not scripts and docker.executes_in is None:
             named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
-            found.idle.append((container, env, named))
+            found.idle.append(Started(container, env, env_open, named))
 
 
 def _starts(command: Command, docker: DockerCommand) -> int:
@@ -291,13 +320,14 @@ def into_containers(found: Found) -> None:
     The guides start a container with a shell, and the engine by a script inside it.
     """
     bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
-    for container, env, named in found.idle:
-        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in named]
-        if len(found.idle) == 1 and not named:
+    for started in found.idle:
+        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        if len(found.idle) == 1 and not started.named:
             inside = bare
         for node in inside:
-            node.container = container
-            node.env = {**env, **node.env}
+            node.container = started.container
+            node.env = {**started.env, **node.env}
+            node.env_open = node.env_open or started.env_open
 
 
 def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
@@ -340,6 +370,7 @@ def inside(command: Command, finish: Finish) -> Finish:
     def finish_inside(node: NodeLaunch) -> None:
         there(node)
         node.branches = (*node.branches, *command.branches)
+        node.env_open = node.env_open or command.env_open
         node.foreground = node.foreground and command.foreground
 
     return finish_inside

@@ -13,7 +13,7 @@ from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_
 from pd_launch.launcher.sources.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, Means, NodeLaunch
-from pd_launch.schemas.values import HOLE, Node, Text, Unknown
+from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
@@ -123,6 +123,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     names, path, how = place
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
+    env_open = _further(container, found.maps)
 
     def lookup(name: str) -> str | None:
         variable = env.get(name)
@@ -140,6 +141,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     def finish(node: NodeLaunch) -> None:
         node.container = facts
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
         node.side = node.side or side
 
     folder = container.get("workingDir")
@@ -235,6 +237,16 @@ def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
                 name = f"{prefix.value if prefix is not None else ''}{key}"
                 env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
     return env
+
+
+def _further(container: Node, maps: Mapping[str, Node]) -> Origin | None:
+    """Return where ``envFrom`` takes variables from that are not known: a Secret, a ConfigMap that is not given."""
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named = entry.get("configMapRef", "name")
+        if named is None or not isinstance(named.value, str) or named.value not in maps:
+            return entry.origin
+    return None if listed is None or isinstance(listed.value, list) else listed.key or listed.origin
 
 
 def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:

@@ -83,7 +83,7 @@ class Commands:
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
                 self._run(self._words(first.args[0]), origin, env)
             elif text is not None:
-                self.found.nested.append(Nested(text, with_variables(env), env))
+                self.found.nested.append(Nested(text, with_variables(env, origin), env))
             elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
                 self._run(self._words(call.args[0]), origin, env)
 
@@ -115,7 +115,7 @@ class Commands:
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
             given = expand(words[:MAX_WORDS], PYTHON)
             command = Command(given, {}, origin)
-            finish = with_variables(env)
+            finish = with_variables(env, origin)
             if not read_command(command, "python", self.source.path, self.found, finish):
                 nest_scripts(given, origin, self.found, finish, Around(env=env))
 

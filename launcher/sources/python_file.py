@@ -165,7 +165,7 @@ class _Reader:
 
     def launch(self, call: ast.Call) -> NodeLaunch:
         origin = self.origin(call.func)
-        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
+        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), env_open=origin, program="python")
 
     def engine(self, call: ast.Call, ray: bool) -> None:
         launch = self.launch(call)

@@ -474,7 +474,7 @@ class _Call:
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
-        command = Command(expand(texts, GIVEN), {}, texts[0].origin())
+        command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
         found = self.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
             for inner in scripts_inside(command):

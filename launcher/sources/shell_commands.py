@@ -122,6 +122,7 @@ class Commands(Loops):
         command = Command(Words(words, SHELL), NOTHING, self.base.origin(start, end))
         if words[0].value in _STOPS or (words[0].value == "xargs" and any(w.value in _STOPS for w in words[1:])):
             self.stage += 1
+        command.env_open = scope.env_open
         command.branches = self._branches_now()
         torn_off = words[0].value.startswith(("-", "{"))
         if torn_off or any(word_matters(word.value) for word in words) or "<" in self._behind(node):

@@ -50,6 +50,8 @@ class Command:
     """Whether the script waits for its end before it goes on."""
     names: dict[str, Text] = field(default_factory=dict)
     """The names of its variables as they are written, where they are."""
+    env_open: Origin | None = None
+    """Where it may be given further variables that are not known."""
 
 
 @dataclass

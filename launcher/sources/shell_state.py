@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell_scope import Environments, Journal
-from pd_launch.schemas.values import Text
+from pd_launch.schemas.values import Origin, Text
 from pd_launch.schemas.whole import whole
 
 MAX_MADE = 10_000_000
@@ -26,6 +26,8 @@ class Scope:
     aliases: dict[str, Text] = field(default_factory=dict)
     names: dict[str, Text] = field(default_factory=dict)
     """Where a variable was assigned last: its name there."""
+    env_open: Origin | None = None
+    """Where variables were set that are not known: by a file that was read, or by text that was."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)

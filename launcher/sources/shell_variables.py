@@ -14,6 +14,11 @@ from pd_launch.schemas.values import HOLE, Text
 
 _CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
+_SOURCES = ("source", ".")
+_SETS_NO_MORE = re.compile(r"set_?env(?:_vars)?\.sh\Z|(?:^|/)(?:activate|conda\.sh)\Z")
+"""Files of CANN and of Python's environments: none sets what the engine's rules look for."""
+_FROM_ELSEWHERE = ("command_substitution", "expansion", "simple_expansion", "string", "concatenation")
+"""What ``export`` may be given instead of names: ``export $(cat .env)``."""
 _HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
 
 
@@ -109,6 +114,8 @@ class Variables(Flow):
                 scope.variables[name] = word.part(len(name) + 1, len(word.value))
                 scope.names[name] = word.part(0, len(name))
             else:
+                if exports and child.type in _FROM_ELSEWHERE:
+                    self._opens(node, scope)
                 continue
             if exports and name:
                 self._export(name, child, scope)
@@ -128,6 +135,9 @@ class Variables(Flow):
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
         name, *rest = [word.value for word in words]
+        read = name in _SOURCES and rest and not _SETS_NO_MORE.search(rest[0])
+        if read or (name == "eval" and any(HOLE in word for word in rest)):
+            self._opens(node, scope)
         if name == "set":
             for sign, on in (("-", True), ("+", False)):
                 if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
@@ -153,6 +163,11 @@ class Variables(Flow):
         elif name == "let":
             for expression in rest:
                 self._calculate(expression, scope, node)
+
+    def _opens(self, node: Any, scope: Scope) -> None:
+        """Take in that further variables are set here which nobody knows."""
+        if scope.env_open is None:
+            scope.env_open = self.base.origin(*self.words.span(node))
 
     def _set_positional(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow ``set -- WORD…``."""

@@ -80,6 +80,8 @@ class _Unit:
     sources: list[SourceFile] = field(default_factory=list)
     """Files of variables that were read."""
     faults: list[Fault] = field(default_factory=list)
+    env_open: Origin | None = None
+    """Where it may be given further variables: by a file that is not known."""
 
     def set(self, key: str, value: Text) -> None:
         """Take in one setting. An empty one takes back what was set before."""
@@ -117,7 +119,9 @@ class _Unit:
         for file in self.files:
             name = specified(file.part(_optional(file), len(file.value)), self.names)
             source = self.opened(name) if name.value.startswith("/") else None  # another is no path to systemd
-            if source is not None:
+            if source is None:
+                self.env_open = file.origin()
+            else:
                 self.sources.append(source)
                 env.update({name.value: (value, name) for name, value in read_env_file(source)})
         for word in self.unset:
@@ -155,14 +159,14 @@ def read_unit(
         for words in command_lines(value):
             if words.unclosed >= 0:  # systemd passes the line over
                 unit.faults.append(_unclosed(value, words.unclosed))
-            _start(words, unit.names, env, source, found)
+            _start(words, unit, env, source, found)
     found.add_faults(unit.faults)
     return unit.sources
 
 
-def _start(line: Split, names: Names, env: dict[str, tuple[Text, Text]], source: SourceFile, found: Found) -> None:
+def _start(line: Split, unit: _Unit, env: dict[str, tuple[Text, Text]], source: SourceFile, found: Found) -> None:
     """Add what one command line of a unit starts."""
-    given = list(line.words)
+    given, names = list(line.words), unit.names
     if not given:
         return
     start = len(given[0].value) - len(given[0].value.lstrip(_PREFIXES))
@@ -183,10 +187,11 @@ def _start(line: Split, names: Names, env: dict[str, tuple[Text, Text]], source:
         origin,
         None,
         names={name: written for name, (_, written) in env.items()},
+        env_open=unit.env_open,
     )
     if not read_command(command, "systemd", source.path, found, keep):
         around = {name: EnvVar.of(name, text, "export", written) for name, (text, written) in env.items()}
-        nest_scripts(words, origin, found, with_variables(around), Around(env=around))
+        nest_scripts(words, origin, found, with_variables(around, unit.env_open), Around(env=around))
 
 
 def _span(words: Sequence[Text]) -> Origin:

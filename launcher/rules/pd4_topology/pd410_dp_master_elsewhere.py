@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.compare import differ
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import first_rank
 from pd_launch.schemas.sides import DEFAULT_RPC_PORT, exclusive, master, own_address, side_of
@@ -113,7 +114,7 @@ def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[H
     if len(masters) != 1 or len(first) != 1 or masters[0].external_dp != node.external_dp:
         return
     listens = masters[0].number(PORT, DEFAULT_RPC_PORT)
-    if dialled is None or listens is None or dialled == listens:
+    if not differ(dialled, listens):
         return
     yield Hit(
         at(node, PORT, "data-parallel-address"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
+from pd_launch.schemas.compare import differ
 from pd_launch.schemas.kv_transfer import connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.ports import CONSUMER_BINDS, PRODUCER_BINDS
@@ -90,7 +91,7 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
             found = [(node, port) for node in group if (port := _kv_port(node, name)) is not None]
             for node, port in found[1:]:
                 first_node, first = found[0]
-                if port.integer() != first.integer() and not exclusive(node, first_node):
+                if differ(port.integer(), first.integer()) and not exclusive(node, first_node):
                     yield Hit(
                         port.origin,
                         Msg(

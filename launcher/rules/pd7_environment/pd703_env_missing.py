@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.launcher.rules.variables import is_set, place_of, surroundings_known
+from pd_launch.launcher.rules.variables import is_set, place_of
 from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.launch import Deployment, NodeLaunch
 from pd_launch.schemas.sides import is_unreachable, spans_machines
@@ -85,7 +85,7 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     issue 6949.
     """
     yield from _library_path(node, deployment)
-    if not surroundings_known(node, deployment):
+    if node.env_open is not None:
         return
     yield from _network(node, deployment)
     for connector in connectors(node.kv_transfer):
