@@ -5,7 +5,7 @@ Rules compare the values of an input by :func:`same` and in no other way; a test
 
 from __future__ import annotations
 
-from pd_launch.schemas.values import HOLE, Node, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Unknown
 
 
 def same(left: object, right: object) -> bool | None:

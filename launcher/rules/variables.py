@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pd_launch.schemas.launch import EnvVar, NodeLaunch
-from pd_launch.schemas.values import Origin
+from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.core.values import Origin
 
 _SHORT, _LONG = 6, 8
 

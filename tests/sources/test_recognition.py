@@ -10,10 +10,10 @@ import pytest
 from reading import deployment, faults, value
 
 from pd_launch.launcher import cli
-from pd_launch.launcher.check import check
-from pd_launch.launcher.sources.kinds import is_python, may_be_yaml, opens_like_yaml
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.sources.text.kinds import is_python, may_be_yaml, opens_like_yaml
+from pd_launch.schemas.core.values import SourceFile
 
 COMMAND = "vllm serve m --tensor-parallel-size 0"
 POD = (

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from reading import at, deployment, faults, flag, launch, value, variables
 
-from pd_launch.launcher.sources.env_file import read_env_file
-from pd_launch.launcher.sources.systemd_words import command_lines, split
-from pd_launch.schemas.values import HOLE, SourceFile, Text
+from pd_launch.launcher.sources.forms.env_file import read_env_file
+from pd_launch.launcher.sources.forms.systemd_words import command_lines, split
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 SERVE = "/usr/bin/vllm serve m"
 

@@ -1,0 +1,407 @@
+"""Commands become engines: which words start vLLM, under which wrappers, and with which environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
+from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.shell.scope import Environment, Journal
+from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.launcher.sources.text.interpolate import Words, filled_before
+from pd_launch.launcher.sources.text.templates import FilledFile
+from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
+from pd_launch.schemas.engine.sides import spoken_side
+
+Finish = Callable[[NodeLaunch], None]
+"""Completes a node that a form found: its container, side and host."""
+
+_GUESSED = -6
+"""Stands among the branches of engines in texts for people, which show one way or another."""
+ONLINE_DP = "launch_online_dp.py"
+_SCRIPT = re.compile(r"\w+\.py")
+_ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
+"""Flags by which arguments alone are known as those of an engine."""
+_FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
+"""What gives the command behind it variables of a file."""
+_HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
+
+
+class Nested(NamedTuple):
+    """A script inside another form, what completes the engines that it starts, and the variables that it is given."""
+
+    text: Text
+    finish: Finish
+    env: Mapping[str, EnvVar] = MappingProxyType({})
+    around: Around = NOTHING
+    positional: Mapping[int, Text] = MappingProxyType({})
+
+    def scope(self) -> Scope:
+        """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
+        return Scope(Journal(texts_of(self.env, self.text)), positional=dict(self.positional))
+
+
+def texts_of(env: Mapping[str, EnvVar], place: Text) -> dict[str, Text | list[Text]]:
+    """Return variables as a script at ``place`` has them."""
+    hole = place.stand_in(HOLE)
+    return {name: variable.value.text or hole for name, variable in env.items()}
+
+
+class Followed(NamedTuple):
+    """A profile that a command of pd-launch names, and the ``--target`` that it is given with it."""
+
+    name: Text
+    target: Text | None = None
+
+
+class Started(NamedTuple):
+    """A container that a command starts, and what it gives to all that runs in it."""
+
+    container: Container
+    env: dict[str, EnvVar]
+    env_open: Origin | None = None
+    named: Collection[str] = ()
+    """The scripts that its command names."""
+
+
+@dataclass
+class Found:
+    """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
+
+    nodes: list[NodeLaunch] = field(default_factory=list)
+    proxies: list[Proxy] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    nested: list[Nested] = field(default_factory=list)
+    maps: dict[str, Node] = field(default_factory=dict)
+    """The data of ConfigMaps by name."""
+    offered: list[Offered] = field(default_factory=list)
+    """Scripts of ConfigMaps, which are read alone where no container runs them."""
+    run: set[Place] = field(default_factory=set)
+    """Where the scripts begin that containers run as files."""
+    containers: dict[str, Started] = field(default_factory=dict)
+    idle: list[Started] = field(default_factory=list)
+    """Containers that are started without an engine."""
+    online_dp: list[list[Text]] = field(default_factory=list)
+    profiles: list[Followed] = field(default_factory=list)
+    forms: set[str] = field(default_factory=set)
+    """Forms that were recognised, with or without an engine."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    said: set[Fault] = field(default_factory=set)
+
+    def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
+        """Add a part of a text for people: what it starts runs beside nothing else of the text."""
+        number = len(self.guessed)
+
+        def alone(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_GUESSED, number))
+
+        self.guessed.append(part.origin())
+        self.nested.append(Nested(part, alone, env))
+
+    def add_faults(self, more: Sequence[Fault]) -> None:
+        """Add faults, each once."""
+        for fault in more:
+            if fault not in self.said:
+                self.said.add(fault)
+                self.faults.append(fault)
+
+
+def keep(_: NodeLaunch) -> None:
+    """Complete nothing."""
+
+
+def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) -> Finish:
+    """Return what gives an engine variables that stand around it; what it sets itself goes first.
+
+    ``env_open`` is where it may get further ones that are not known.
+    """
+
+    def finish(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
+
+    return finish
+
+
+def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
+    """Add what ``command`` starts to ``found``; return whether it was recognised."""
+    rest, inline = unwrap(command.words)
+    words = command.words.having(rest)
+    env = {**_given(command), **_inline(inline)}
+
+    there = elsewhere(command, finish)
+
+    def complete(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+        node.branches = command.branches
+        node.foreground = command.foreground
+        node.env_open = node.env_open or command.env_open
+        there(node)
+
+    docker = read_docker(words, command.origin, partial(_starts, command))
+    if docker is not None:
+        found.forms.add("docker")
+        _in_container(docker, command, label, found)
+        return True
+    if add_engine(words, form, label, command.origin, found, complete):
+        return True
+    return _other(words, found)
+
+
+def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
+    return {name: EnvVar.of(name, value, "inline", written) for name, (value, written) in given.items()}
+
+
+def _other(words: list[Text], found: Found) -> bool:
+    values = [word.value for word in words]
+    for index, value in enumerate(values[:4]):
+        name = value.rpartition("/")[2]
+        if _SCRIPT.fullmatch(name) and "proxy" in name:
+            found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
+            return True
+        if name == ONLINE_DP:
+            found.online_dp.append(words[index + 1 :])
+            return True
+    return False
+
+
+def _given(command: Command) -> Mapping[str, EnvVar]:
+    """Return the variables that a command is given."""
+    if isinstance(command.env, Environment):
+        return command.env.variables
+    names = command.names
+    return {name: EnvVar.of(name, value, _how(how), names.get(name)) for name, (value, how) in command.env.items()}
+
+
+def _how(how: str) -> Literal["export", "inline"]:
+    return "inline" if how == "inline" else "export"
+
+
+def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do.
+
+    This is the one way from words to an engine: they carry the syntax in which they were expanded.
+    """
+    rest, inline = unwrap(filled_before(words))
+    profiles = _profiles(rest)
+    if profiles:
+        found.profiles += profiles
+        return True
+    start = engine_words(rest) or carried(rest)
+    if start is None:
+        return False
+    program, arguments = start
+    env = _inline(inline)
+    if any(_HELP.fullmatch(word.value) for word in arguments):
+        return True  # it prints and ends
+    node = NodeLaunch(form, origin, label, env=env, program=program)
+    if _given_more(words[: len(words) - len(arguments)]):
+        node.env_open = origin
+    found.faults += read_arguments(arguments, node)
+    if program == "dynamo":
+        own_worker(node)
+    finish(node)
+    if isinstance(words[0].source, FilledFile):
+        node.branches = (*node.branches, *words[0].source.branch)
+    found.nodes.append(node)
+    return True
+
+
+def _given_more(words: Sequence[Text]) -> bool:
+    """Whether what stands before an engine gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    names = [word.value.rpartition("/")[2] for word in words]
+    given = names[names.index("env") + 1 :] if "env" in names else []
+    return any(name.startswith(HOLE) and "=" not in name for name in given[:-1]) or not _FROM_FILES.isdisjoint(names)
+
+
+def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+    """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
+
+    A script is written in the words, or is a file that the container finds.
+    """
+    command = Command(words, {}, origin)
+    run = around.run_by(words)
+    if run is not None:
+        found.run.add(place_of(run.script))
+        found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
+    found.nested += [Nested(script, finish, around.env, around) for script in scripts_inside(command)]
+    found.add_faults(list(started_otherwise(command)))
+
+
+def own_worker(node: NodeLaunch) -> None:
+    """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
+    node.partial = True
+    mode = node.value("disaggregation-mode")
+    prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
+    decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
+    if prefill != decode:
+        node.side = "prefill" if prefill else "decode"
+
+
+def _profiles(words: Sequence[Text]) -> list[Followed]:
+    """Return the profiles that ``pd-launch decode --profile X`` names."""
+    values = [word.value for word in words]
+    if values[:1] and values[0].rpartition("/")[2] == "pd-launch" and values[1:2] in (["decode"], ["prefill"]):
+        own = words[: values.index("--")] if "--" in values else words
+        targets = _given_as("--target", own)
+        return [Followed(name, targets[-1] if targets else None) for name in _given_as("--profile", own)]
+    return []
+
+
+def _given_as(option: str, words: Sequence[Text]) -> list[Text]:
+    """Return the values of an option, ``--option X`` and ``--option=X``."""
+    found = [behind for word, behind in pairwise(words) if word.value == option]
+    return found + [w.part(len(option) + 1, len(w.value)) for w in words if w.value.startswith(f"{option}=")]
+
+
+def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
+    """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
+    container, env_open = docker.container, docker.env_open
+    env = {name: EnvVar.of(name, value, "docker", written) for name, (value, written) in docker.env.items()}
+    if docker.executes_in is not None:
+        earlier = found.containers.get(docker.executes_in)
+        if earlier is not None:
+            container, env = earlier.container, {**earlier.env, **env}
+            env_open = env_open or earlier.env_open
+        else:
+            container = Container("docker", container.origin, partial=True)
+            env_open = env_open or container.origin  # it may have been started with any
+    elif container.name:
+        found.containers[container.name] = Started(container, env, env_open)
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = container
+        node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
+        node.host = f"host of {command.origin.file}" if container.host_network else None
+        node.branches = command.branches
+        node.side = node.side or spoken_side(container.name or "")
+
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
+    words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
+    if not add_engine(words, "docker", label, command.origin, found, finish):
+        inner = Command(words, {}, command.origin, command.body)
+        scripts = scripts_inside(inner)
+        found.nested += [Nested(script, finish, env) for script in scripts]
+        if not scripts and docker.executes_in is None:
+            named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
+            found.idle.append(Started(container, env, env_open, named))
+
+
+def _starts(command: Command, docker: DockerCommand) -> int:
+    """Say how surely a reading of a container's command line starts an engine (see ``docker.Judge``)."""
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
+    rest, _ = unwrap(image_engine(words, docker.container.image, bool(own) or docker.executes_in is not None))
+    if engine_words(rest) is not None:
+        return 2
+    inner = Command(words.having(rest), {}, command.origin)
+    return 1 if carried(rest) is not None or scripts_inside(inner) else 0
+
+
+def into_containers(found: Found) -> None:
+    """Put engines into the containers that other files start for them: by the script's name, or the only one there is.
+
+    The guides start a container with a shell, and the engine by a script inside it.
+    """
+    bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
+    for started in found.idle:
+        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        if len(found.idle) == 1 and not started.named:
+            inside = bare
+        for node in inside:
+            node.container = started.container
+            node.env = {**started.env, **node.env}
+            node.env_open = node.env_open or started.env_open
+
+
+def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
+    """Return a container's command; where only arguments are given, the image's own entry point is the program."""
+    name = image.text.value if image and image.text else image.string() if image else None
+    if has_command or not words or not name or "vllm" not in name.lower():
+        return words
+    first = words[0]
+    serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
+    bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
+    if not first.value.startswith("-") and not bare_model:
+        return words
+    made = [first.stand_in(word) for word in ("vllm", "serve")]
+    return words.having([*made, *words])
+
+
+def as_file(command: Command, run: Run, around: Around) -> Scope:
+    """Return the scope of a script that ``command`` runs as a file of its container."""
+    given = surroundings(command)
+    inherited: Mapping[str, Text | list[Text]] = given.variables if given is not None else {}
+    exported = given.exported if given is not None else Journal()
+    variables = {**texts_of(around.env, run.script), **inherited}
+    return Scope(Journal(variables), exported, positional=dict(run.positional))
+
+
+def surroundings(command: Command) -> Scope | None:
+    """Return the environment that a script inside ``command`` is given; None where it runs on another machine."""
+    words, inline = unwrap(command.words)
+    if is_remote([word.value for word in words]):
+        return None
+    env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
+    return Scope(Journal(env), Journal(dict.fromkeys(env, True)))
+
+
+def inside(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also says when and on which machine ``command`` runs its script."""
+    there = elsewhere(command, finish)
+
+    def finish_inside(node: NodeLaunch) -> None:
+        there(node)
+        node.branches = (*node.branches, *command.branches)
+        node.env_open = node.env_open or command.env_open
+        node.foreground = node.foreground and command.foreground
+
+    return finish_inside
+
+
+def elsewhere(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words]
+    if is_remote(values):
+        operands = [value for value in values[1:] if not value.startswith("-")]
+        machine = " ".join([values[0], *operands[: 1 if values[0] == "ssh" else 2]])
+    elif any(word.value == "srun" for word in command.words[:4]):
+        machine = f"srun {_node_of_step(command.words) or HOLE}"
+    else:
+        return finish
+    place = f" of line {command.origin.line}" if HOLE in machine else ""
+
+    def finish_there(node: NodeLaunch) -> None:
+        finish(node)
+        node.host = node.host or f"{machine}{place}"
+
+    return finish_there
+
+
+def _node_of_step(words: Sequence[Text]) -> str | None:
+    """Return the node that ``srun -w NODE`` names; without one Slurm chooses among the nodes of the job."""
+    values = [word.value for word in words]
+    for value, behind in pairwise(values):
+        if value in ("-w", "--nodelist"):
+            return behind
+        if value.startswith("--nodelist="):
+            return value.removeprefix("--nodelist=")
+    return None
