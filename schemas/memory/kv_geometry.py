@@ -8,7 +8,7 @@ What a rank keeps for one token and layer:
   stands in the model's config.json; by its name alone only full-attention layers are counted, a lower bound.
 
 Sparse attention (an indexer) and draft models that are no MTP layers are estimates too. On CPUs the processor decides
-some of it (:mod:`.releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.
+some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.compare import differ
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node

@@ -211,7 +211,7 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     node = NodeLaunch(form, origin, label, env=env, program=program)
     if _given_more(words[: len(words) - len(arguments)]):
         node.env_open = origin
-    found.faults += read_arguments(arguments, node)
+    found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
     finish(node)

@@ -19,7 +19,7 @@ from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 from pd_launch.schemas.profile import Profile
 
 COMMAND_LINE = "<command line>"
-SHIPPED = Path(__file__).resolve().parent.parent.parent / "profiles"
+SHIPPED = Path(__file__).resolve().parents[3] / "profiles"
 
 
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"

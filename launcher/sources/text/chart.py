@@ -104,8 +104,7 @@ def settle(node: NodeLaunch, bodies: Bodies, source: SourceFile) -> None:
     if last:
         kept = [arg for arg in node.args if last.get(arg.name, arg) is arg]
         unknown = [replace(a, value=Node(Unknown(a.name), a.origin), more=()) if a.name in last else a for a in kept]
-        node.args = [new if arg.value else arg for arg, new in zip(kept, unknown, strict=True)]
-        node.__dict__.pop("by_name", None)
+        node.args = tuple(new if arg.value else arg for arg, new in zip(kept, unknown, strict=True))
 
 
 def not_filled(fault: Fault) -> Fault:
