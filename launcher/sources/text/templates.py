@@ -192,7 +192,7 @@ def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
     """Return what is not read as it stands: where it is, and whether something unknown takes its place."""
     cuts = [(start, end, False) for start, end in variant.left_out]
     for part in variant.parts:
-        if not part.alone:
+        if not part.alone or "\n" not in text:
             cuts.append((part.start, part.end, True))
         elif part.does:
             cuts.append((part.start, min(part.end + 1, len(text)), False))
