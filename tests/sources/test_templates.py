@@ -217,3 +217,13 @@ def test_variants_are_bounded() -> None:
 
 def test_every_syntax_has_a_name_of_its_own() -> None:
     assert len({syntax.name for syntax in TABLES}) == len(TABLES)
+
+
+@pytest.mark.parametrize("name", ["s.sh", "a.service", "c.yaml", "p.yaml"])
+@pytest.mark.parametrize("program", ["{{ vllm_bin }}", "{{ venv }}/bin/vllm"])
+def test_a_program_that_is_filled_in_is_known_by_its_name(name: str, program: str) -> None:
+    text = (
+        FORMS[name].format(1).replace("[vllm, serve", f"['{program}', serve").replace("vllm serve", f"{program} serve")
+    )
+    (node,) = launched({name: text})
+    assert node.tensor == 1

@@ -216,6 +216,9 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
+        node.env_open = node.env_open or node.env[name].value.origin
+        del node.env[name]
     if isinstance(words[0].source, FilledFile):
         node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)

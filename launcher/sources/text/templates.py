@@ -28,6 +28,7 @@ _WORD = re.compile(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\
 _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", "macro", "call", "filter", "define"})
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
 _FOLDED = ("yaml>", "yaml", "yaml-flow", 'yaml"', "yaml'")
+_HOLES = re.compile(f"{HOLE}{{3,}}")
 _LINE_ENDS = re.compile(r"\n+")
 _LONGEST = 2_000
 """Characters of one thing that is filled in."""
@@ -207,7 +208,25 @@ def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
 def filled(text: Text) -> Text:
     """Return a text with its values unknown; of branches, the first is taken."""
     found = variants(text.value)[0]
-    return woven(text, found) if found.parts else text
+    return _one_hole_each(woven(text, found) if found.parts else text)
+
+
+def _one_hole_each(text: Text) -> Text:
+    """Return a text of a filled file with one unknown sign for each value, of which the file has many."""
+    if not isinstance(text.source, FilledFile) or HOLE * 3 not in text.value:
+        return text
+    weaver, at = Weaver(text), 0
+    for run in _HOLES.finditer(text.value):
+        weaver.take(at, run.start(), None)
+        weaver.put(HOLE, *run.span(), None)
+        at = run.end()
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
+
+
+def as_written(source: SourceFile) -> str:
+    """Return a file's text before anything was filled in."""
+    return source.written if isinstance(source, FilledFile) else source.text
 
 
 class FilledFile(SourceFile):
@@ -226,6 +245,7 @@ class FilledFile(SourceFile):
                 pieces += [source.text[at:start], sign * (end - start)]
                 at = end
         super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact, source.starts)
+        self.written = source.text
         self.branch = variant.branch
         self.bodies = Bodies.of(variant.parts)
         own = ((part.start, part.end, not part.does) for part in variant.parts if part.alone)
@@ -259,7 +279,7 @@ def _is_folded(text: Text, index: int) -> bool:
 
 def without_gone(text: Text) -> Text:
     """Return a script of a filled file without the lines that are no text: a command goes on behind them."""
-    source = text.source
+    source, text = text.source, _one_hole_each(text)
     if not isinstance(source, FilledFile) or not source.gone:
         return text
     weaver, at, value = Weaver(text), 0, text.value
