@@ -155,7 +155,8 @@ def test_a_key_in_both_branches_stands_once(marks: tuple[str, str, str]) -> None
 
 
 def test_a_key_in_two_conditions_is_unknown() -> None:
-    text = "command: [vllm, serve, m]\nenv:\n{{- if .a }}\n  A: '1'\n{{- end }}\n{{- if .b }}\n  A: '2'\n{{- end }}\n  B: '3'\n"
+    once = "{{{{- if .{0} }}}}\n  A: '{0}'\n{{{{- end }}}}\n"
+    text = f"command: [vllm, serve, m]\nenv:\n{once.format('a')}{once.format('b')}  B: '3'\n"
     (node,) = deployment({"v.yaml": text}).nodes
     assert variables(node) == {"A": None, "B": "3"}
 
