@@ -28,6 +28,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -45,7 +46,6 @@ from pd_launch.launcher.sources.file_faults import (
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.forms.prose import is_prose, parts_of_prose
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
@@ -205,12 +205,13 @@ class _Call:
             self.nested(group.found)
         elif is_unit(source):
             self.unit(source, group)
+        elif is_named_prose(source):
+            self.prose(source, group)
+        elif self.yaml_file(source, group):
+            pass
         elif is_prose(source):
-            group.sources[source.path] = source
-            for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
-                group.found.guess(part, keep)
-            self.nested(group.found)
-        elif not self.yaml_file(source, group):
+            self.prose(source, group)
+        else:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
@@ -220,6 +221,13 @@ class _Call:
                 group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
+
+    def prose(self, source: SourceFile, group: _Group) -> None:
+        """Read what a text for people may let be run."""
+        group.sources[source.path] = source
+        for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+            group.found.guess(part, keep)
+        self.nested(group.found)
 
     def unit(self, source: SourceFile, group: _Group) -> None:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
