@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.engine.engines import (
     Found,
     Nested,
     as_file,
+    drop_repeated,
     inside,
     into_containers,
     keep,
@@ -66,7 +67,7 @@ from pd_launch.launcher.sources.text.kinds import (
     opens_like_yaml,
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
-from pd_launch.launcher.sources.text.templates import parts_of
+from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -234,8 +235,10 @@ class _Call:
         group.found.forms.add("systemd")
         more = drop_ins(source, self.inputs.files)
         if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
-            read = read_unit(source, group.found, more, self.variables_file)
-            group.sources.update({other.path: other for other in (*more, *read)})
+            for variant in files_of(source):
+                read = read_unit(variant, group.found, more, self.variables_file)
+                group.sources.update({other.path: other for other in (*more, *read)})
+            drop_repeated(group.found.nodes)
         self.nested(group.found)
         self.profiles(group.found)
 

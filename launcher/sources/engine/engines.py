@@ -20,7 +20,7 @@ from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
-from pd_launch.launcher.sources.text.templates import FilledFile
+from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
@@ -142,6 +142,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     rest, inline = unwrap(command.words)
     words = command.words.having(rest)
     env = {**_given(command), **_inline(inline)}
+    env_open = command.origin if _given_more(command.words, rest) else command.env_open
 
     there = elsewhere(command, finish)
 
@@ -149,7 +150,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.env = {**env, **node.env}
         node.branches = command.branches
         node.foreground = command.foreground
-        node.env_open = node.env_open or command.env_open
+        node.env_open = node.env_open or env_open
         there(node)
 
     docker = read_docker(words, command.origin, partial(_starts, command))
@@ -209,23 +210,39 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if any(_HELP.fullmatch(word.value) for word in arguments):
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
-    if _given_more(words[: len(words) - len(arguments)]):
+    if _given_more(words, rest) or _given_more(rest, arguments):
         node.env_open = origin
     found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
+        node.env_open = node.env_open or node.env[name].value.origin
+        del node.env[name]
     if isinstance(words[0].source, FilledFile):
         node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
 
 
-def _given_more(words: Sequence[Text]) -> bool:
-    """Whether what stands before an engine gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
-    names = [word.value.rpartition("/")[2] for word in words]
-    given = names[names.index("env") + 1 :] if "env" in names else []
-    return any(name.startswith(HOLE) and "=" not in name for name in given[:-1]) or not _FROM_FILES.isdisjoint(names)
+def drop_repeated(nodes: list[NodeLaunch]) -> None:
+    """Keep one of the engines that several variants of one template start alike: it is started in any case."""
+    first: dict[object, NodeLaunch] = {}
+    for node in nodes:
+        args = [(arg.name, arg.origin, str(arg.value and arg.value.plain())) for arg in node.args]
+        env = [(name, str(variable.value.value)) for name, variable in node.env.items()]
+        before = first.setdefault((node.origin, tuple(args), tuple(env)), node)
+        if before is not node:
+            before.branches = tuple(branch for branch in before.branches if branch[0] != BRANCH)
+    kept = {id(node) for node in first.values()}
+    nodes[:] = [node for node in nodes if id(node) in kept]
+
+
+def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
+    """Whether what stands before ``rest`` gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    before = {word.value.rpartition("/")[2] for word in command[: len(command) - len(rest)]}
+    unread = bool(rest) and rest[0].value.startswith(HOLE) and "=" not in rest[0].value
+    return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)
 
 
 def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
