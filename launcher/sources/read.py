@@ -286,8 +286,9 @@ class _Call:
         The arguments that different branches of it give an engine become one each.
         """
         parts = parts_of(source.text)
+        bodies = Bodies.of(parts)
         for node in nodes if parts else ():
-            settle(node, Bodies.of(parts), source)
+            settle(node, bodies, source)
         if not parts or documents or not faults:
             return faults
         return [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
