@@ -233,7 +233,7 @@ def printed_by(words: Sequence[str]) -> int | None:
     name = words[0].rpartition("/")[2] if words else ""
     if name == "expr":
         text = " ".join(words[1:])
-    elif (name == "echo" and list(words[-2:]) == ["|", "bc"]) or list(words[-3:-1]) == ["|", "bc"]:
+    elif "|" in words and list(words[words.index("|") + 1 :][:1]) == ["bc"]:
         text = " ".join(words[1 : words.index("|")]).replace("^", "**")
     elif name.startswith("python") and len(words) == 3 and words[1] == "-c":
         printed = _PRINTED.fullmatch(words[2].strip())

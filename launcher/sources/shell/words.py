@@ -18,7 +18,7 @@ from pd_launch.schemas.core.values import HOLE, Text
 
 _HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
 _CALCULATION = re.compile(r"\$\(\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,20}\)\)")
-_CALCULATES = re.compile(r"(?:/\S{1,80}/)?(?:expr|python3?|echo)[ \t]")
+_CALCULATES = re.compile(r"(?:/\S{1,80}/)?(?:expr[ \t]|python3?[ \t]{1,9}-c[ \t]|echo[^|]{1,300}\| bc\b)")
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _PRINT = ("echo", "printf", "cat")
@@ -45,7 +45,8 @@ class Words(Expansions):
             return [Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
         commands = inner[0].children if inner and inner[0].type == "pipeline" else inner
         commands = [child for child in commands if child.type == "command"]
-        if commands and _CALCULATES.match(self.raw(commands[0])):
+        raw = " | ".join(self.raw(command) for command in commands[:2])
+        if len(commands) <= 2 and _CALCULATES.match(raw):
             words = [word for command in commands[:2] for word in [*self._words_of(command, scope), "|"]][:-1]
             return [Piece(self._result(node, printed_by(words)), quoted)]
         counts = bool(commands) and self.raw(commands[0]).startswith("seq")  # else nothing inside is expanded again
