@@ -151,7 +151,8 @@ class _Reader:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return _number(text)
+            number = _number(text)
+            return number if number is not None and number < _LIMIT else None
         if kind == "name" and (step := self.take("++", "--")):
             return self.stepped(step, before=False)
         return None if kind == "unknown" else self.lookup(text)
