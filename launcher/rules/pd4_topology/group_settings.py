@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -30,7 +31,7 @@ def disagreements(deployment: Deployment) -> Iterator[Hit]:
 def _compared(first: NodeLaunch, node: NodeLaunch) -> Iterator[Hit]:
     for name, shown, value, place, severity in SETTINGS:
         left, right = value(first), value(node)
-        if left is None or right is None or left == right:
+        if left is None or right is None or not differ(left, right):
             continue
         yield Hit(
             place(node),

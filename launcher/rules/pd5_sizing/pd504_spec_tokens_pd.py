@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -135,7 +136,7 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
 def _hashed(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     """Yield drafts that NixlConnector's hash tells apart: how many there are is not in it."""
     first, second = hashed_method(prefill), hashed_method(decode)
-    if first is None or second is None or first == second:
+    if first is None or second is None or not differ(first, second):
         return
     left, right = first or "none", second or "none"
     yield Hit(
@@ -168,7 +169,7 @@ def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[H
         if found or not hybrid:
             return
     first, second = _kv_tokens(prefill, hybrid), _kv_tokens(decode, hybrid)
-    if first is None or second is None or first == second:
+    if first is None or second is None or not differ(first, second):
         return
     if not hybrid and first == 1 and second >= 1:
         return

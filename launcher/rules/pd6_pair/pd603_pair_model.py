@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
@@ -109,7 +110,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
     left, right = _name(prefill), _name(decode)
     if left is None or right is None or decode.model is None or prefill.model is None:
         return
-    if left == right:
+    if not differ(left, right):
         if hashed:
             yield from _written(prefill, decode)
         return
@@ -128,7 +129,7 @@ def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     What is resolved before that (a model's name to a folder of a cache or of ModelScope) may become equal again.
     """
     first, second = (node.model.string() if node.model else None for node in (prefill, decode))
-    if first is None or second is None or first == second or decode.model is None or prefill.model is None:
+    if first is None or second is None or not differ(first, second) or decode.model is None or prefill.model is None:
         return
     if any(HOLE in text or "$" in text or "{" in text or "://" in text for text in (first, second)):
         return
@@ -159,7 +160,7 @@ def _flag(prefill: NodeLaunch, decode: NodeLaunch, flag: str) -> Iterator[Hit]:
     left, right = _text(prefill, flag), _text(decode, flag)
     if left is None or right is None or "auto" in (left, right):
         return
-    if _SAME_DTYPE.get(left, left) != _SAME_DTYPE.get(right, right):
+    if differ(_SAME_DTYPE.get(left, left), _SAME_DTYPE.get(right, right)):
         yield _differs(prefill, decode, flag, left, right)
 
 
@@ -168,11 +169,11 @@ def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator
     if any(node.partial or (node.arg(flag) is not None and _text(node, flag) is None) for node in (prefill, decode)):
         return
     left, right = (_text(node, flag) or "auto" for node in (prefill, decode))
-    if hashed and "auto" not in (left, right) and left != right:
+    if hashed and "auto" not in (left, right) and differ(left, right):
         yield _differs(prefill, decode, flag, left, right)  # the word is hashed, not what it means
         return
     left, right = _SAME_KV.get(left, left), _SAME_KV.get(right, right)
-    if left == right or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
+    if not differ(left, right) or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
         return
     yield _differs(prefill, decode, flag, left, right)
 

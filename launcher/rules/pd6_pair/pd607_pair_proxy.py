@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -114,7 +115,13 @@ def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for connector in connectors(node.kv_transfer):
         told = connector.option("http_port") if connector.name in TELLS_PROXY else None
         number = told.integer() if told is not None else None
-        if deployment.target.is_ascend or told is None or number is None or port is None or number == port.first:
+        if (
+            deployment.target.is_ascend
+            or told is None
+            or number is None
+            or port is None
+            or not differ(number, port.first)
+        ):
             continue
         if node.partial or port.count > 1 or not on_host_network(node):
             continue  # published under another number, or one port a rank

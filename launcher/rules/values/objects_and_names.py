@@ -27,8 +27,8 @@ def objects(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
         text = value.text.value if value.text is not None else value.value
         if isinstance(text, str) and is_json(text) and isinstance(json.loads(text), dict):
             continue
-        if isinstance(text, str) and text.lstrip().startswith("{"):
-            continue  # rule PD001 says what keeps it from being JSON
+        if isinstance(text, str) and not is_json(text) and "{" in text:
+            continue  # rules PD001 and PD003 say what keeps it from being JSON
         yield _wrong(value, f"--{name}", OBJECT, text)
 
 
