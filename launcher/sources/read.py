@@ -47,6 +47,7 @@ from pd_launch.launcher.sources.file_faults import (
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
+from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release.installs import CommandLine
@@ -103,6 +104,8 @@ class Inputs:
     """The build that this machine has installed, where it counts."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
+    quiet: bool = False
+    """Whether nothing is said of files that hold no engine, and of a call without any."""
 
     @property
     def given(self) -> Given:
@@ -144,7 +147,8 @@ class _Call:
         self.effort = Effort()
         together = [] if inputs.separate else [s for s in inputs.unique() if not self.is_large(s)]
         self.elsewhere = Elsewhere(together)
-        self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
+        # Files of their own know each other by their places alone: another folder may have one of the same name.
+        self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
@@ -157,7 +161,9 @@ class _Call:
         self.online_dp()
         if self.together.sources:
             self.deployments.append(self.deployment(self.together))
-        if part is None:
+        if self.inputs.quiet:
+            self.deployments = list(speaking(self.deployments))
+        elif part is None:
             self.report_empty()
         return self.deployments
 
@@ -478,6 +484,8 @@ class _Call:
         return named.source or (None if named.refused else shipped_profile(name.value))
 
     def seen_profiles(self) -> set[str]:
+        if self.inputs.separate:
+            return set()  # what is said of a file depends on no other
         return {path for deployment in self.deployments for path in deployment.sources}
 
     def online_dp(self) -> None:
@@ -553,15 +561,7 @@ class _Call:
         ):
             return
         for deployment in self.deployments:
-            for source in deployment.sources.values():
-                deployment.faults.append(
-                    Fault(
-                        "unreadable",
-                        source.origin(0, 0),
-                        "no vLLM engine found: no profile, no known manifest, no command that starts vllm serve",
-                        "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
-                    )
-                )
+            deployment.faults += [none_in(source) for source in deployment.sources.values()]
 
 
 def _in_place(body: Text) -> SourceFile | None:
