@@ -19,7 +19,7 @@ from pd_launch.schemas.values import Node, Origin, SourceFile, Splice, Text, Unk
 
 Side = Literal["prefill", "decode", "mixed"]
 Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"]
-Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command"]
+Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command", "options"]
 JSON_ARGS = (
     "kv-transfer-config",
     "additional-config",

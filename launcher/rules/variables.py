@@ -14,7 +14,7 @@ _READS_MORE = re.compile(
     r"|^[ \t]*(?:-[ \t]*)?(?:env_file|envFrom)[ \t]*:|\bset[ \t]+-a\b",
     re.MULTILINE,
 )
-_NO_SURROUNDINGS = ("command", "python", "e2e")
+_NO_SURROUNDINGS = ("command", "python", "e2e", "options")
 """Forms whose engines are started by something that sets variables too."""
 _SHORT, _LONG = 6, 8
 

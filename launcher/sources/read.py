@@ -38,6 +38,7 @@ from pd_launch.launcher.sources.file_faults import (
     too_deep,
     too_many,
 )
+from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.installs import CommandLine
 from pd_launch.launcher.sources.kinds import is_large, is_python, is_script, opens_like_yaml
 from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
@@ -197,6 +198,11 @@ class _Call:
             read_unit(source, group.found)
             self.nested(group.found)
             self.profiles(group.found)
+        elif (form := text_form(source)) is not None:
+            group.sources[source.path] = source
+            form.read(source, source, group.found)
+            self.nested(group.found)
+            self.profiles(group.found)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
@@ -211,7 +217,7 @@ class _Call:
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text):
+        if not named and not opens_like_yaml(source.text) and not may_hold_tree(source):
             return False
         documents, faults = parse_yaml(source)
         if not named and not any(isinstance(d.value, dict) for d in documents):
@@ -254,6 +260,9 @@ class _Call:
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_named(source)):
+                form.read(tree, source, found)
+                whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
@@ -262,6 +271,13 @@ class _Call:
 
                 read_loose(tree, source.path, found)
         return whole
+
+    def is_named(self, source: SourceFile) -> bool:
+        """Whether another file of the call names this one, so that it counts where it is named."""
+        name = source.path.rpartition("/")[2]
+        return any(name in other.text for other in self.inputs.files if other.path != source.path) or any(
+            name in word for word in self.inputs.command
+        )
 
     def nested(self, found: Found, depth: int = 1) -> None:
         """Read the scripts that other forms hold; what they start is completed by the form."""
