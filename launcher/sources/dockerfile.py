@@ -26,8 +26,8 @@ _ESCAPE = re.compile(r"#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
 _HEREDOC = re.compile(r"<<-?[\"']?(?P<word>\w{1,100})[\"']?(?:[ \t]+(?P<target>/\S{1,500}))?")
 _FLAG = re.compile(r"[ \t]*--[a-z]{1,30}(?:=\S{0,500})?(?=[ \t])")
 _INSTRUCTIONS = frozenset(
-    "FROM ARG ENV RUN CMD ENTRYPOINT COPY ADD LABEL EXPOSE USER VOLUME WORKDIR SHELL STOPSIGNAL HEALTHCHECK ONBUILD "
-    "MAINTAINER".split()
+    {"FROM", "ARG", "ENV", "RUN", "CMD", "ENTRYPOINT", "COPY", "ADD", "LABEL", "EXPOSE", "USER", "VOLUME", "WORKDIR"}
+    | {"SHELL", "STOPSIGNAL", "HEALTHCHECK", "ONBUILD", "MAINTAINER"}
 )
 MAX_INSTRUCTIONS = 5000
 
@@ -129,7 +129,10 @@ def _variables(text: Text, stage: Stage) -> Iterator[tuple[str, EnvVar]]:
         start = text.value.find(words[0].value) + len(words[0].value)
         behind = text.part(start, len(text.value))
         lead = len(behind.value) - len(behind.value.lstrip())
-        yield words[0].value, EnvVar.of(words[0].value, behind.part(lead, len(behind.value.rstrip())), "docker", words[0])
+        yield (
+            words[0].value,
+            EnvVar.of(words[0].value, behind.part(lead, len(behind.value.rstrip())), "docker", words[0]),
+        )
         return
     for word in words:
         name, sign, _ = word.value.partition("=")

@@ -64,7 +64,7 @@ FORMS: tuple[FormRow, ...] = (
         Msg(
             "shell scripts with `vllm serve` or `python -m vllm.entrypoints.openai.api_server`, `docker run` lines, "
             "launch_online_dp.py",
-            "含有 `vllm serve` 或 `python -m vllm.entrypoints.openai.api_server` 的 shell 脚本、`docker run` 行、"
+            "含 `vllm serve` 或 `python -m vllm.entrypoints.openai.api_server` 的 shell 脚本、`docker run` 命令、"
             "launch_online_dp.py",
         ),
         Msg("the commands in them", "其中的命令"),
@@ -73,7 +73,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "profile",
         Msg("profiles", "配置文件"),
-        Msg("`version` with `decode` or `prefill`", "`version`,以及 `decode` 或 `prefill`"),
+        Msg("`version` with `decode` or `prefill`", "`version` 加上 `decode` 或 `prefill`"),
         named=Msg("a profile", "配置文件"),
     ),
     FormRow(
@@ -84,7 +84,10 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "manifest",
-        Msg("Kubernetes manifests, also of controllers that are not known here", "Kubernetes 清单,包括这里未知的控制器"),
+        Msg(
+            "Kubernetes manifests, also of controllers that are not known here",
+            "Kubernetes 清单,包括这里不认识的控制器",
+        ),
         Msg("`apiVersion`, `kind`, and lists of `containers`", "`apiVersion`、`kind` 和 `containers` 列表"),
         named=Msg("a manifest", "清单"),
     ),
@@ -103,7 +106,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "e2e",
-        Msg("vllm-ascend's e2e descriptions", "vllm-ascend 的 e2e 描述文件"),
+        Msg("vllm-ascend's e2e descriptions", "vllm-ascend 的 e2e 描述"),
         Msg(
             "`deployment[].server_cmd`, `templates[].server_cmd_template`",
             "`deployment[].server_cmd`、`templates[].server_cmd_template`",
@@ -140,7 +143,10 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "pymotor",
         Msg("MindIE pyMotor's user_config.json", "MindIE pyMotor 的 user_config.json"),
-        Msg("`motor_engine_prefill_config.engine_config` and its like", "`motor_engine_prefill_config.engine_config` 等"),
+        Msg(
+            "`motor_engine_prefill_config.engine_config` and its like",
+            "`motor_engine_prefill_config.engine_config` 等",
+        ),
         module="pymotor",
         signs=("motor_engine_",),
         whole=True,
@@ -160,13 +166,19 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "python",
-        Msg("Python files with `LLM(…)` or `KVTransferConfig(…)`", "含有 `LLM(…)` 或 `KVTransferConfig(…)` 的 Python 文件"),
+        Msg(
+            "Python files with `LLM(…)` or `KVTransferConfig(…)`",
+            "含 `LLM(…)` 或 `KVTransferConfig(…)` 的 Python 文件",
+        ),
         Msg("the calls", "这些调用"),
     ),
     FormRow(
         "notebook",
         Msg("Jupyter notebooks", "Jupyter 笔记本"),
-        Msg("`nbformat` with `cells`: lines with `!`, cells with `%%bash`", "`nbformat` 和 `cells`:`!` 行和 `%%bash` 单元"),
+        Msg(
+            "`nbformat` with `cells`: lines with `!`, cells with `%%bash`, Python; not what was printed",
+            "`nbformat` 和 `cells`:`!` 行、`%%bash` 单元、Python;输出不算",
+        ),
         module="notebook",
         signs=("nbformat",),
         tree=False,
@@ -198,7 +210,10 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "env",
         Msg("files of variables that hold an engine's arguments", "存放引擎参数的变量文件(.env)"),
-        Msg("nothing but `NAME=VALUE`, one of them with options of `vllm serve`", "只有 `NAME=VALUE`,其中有 `vllm serve` 的参数"),
+        Msg(
+            "nothing but `NAME=VALUE`, one of them with options of `vllm serve`",
+            "只有 `NAME=VALUE`,其中有 `vllm serve` 的参数",
+        ),
         module="env_file",
         signs=("--",),
         tree=False,
@@ -217,7 +232,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "command",
-        Msg("a command line", "命令行"),
+        Msg("a command line", "一条命令"),
         Msg("`pd-launch check -- vllm serve …`", "`pd-launch check -- vllm serve …`"),
     ),
     FormRow("-", Msg("standard input", "标准输入"), Msg("`-`", "`-`")),
@@ -257,6 +272,6 @@ def listed() -> Msg:
 
 def table(chinese: bool) -> str:
     """Return the table of forms of the page about checking."""
-    head = ("| 输入 | 识别依据 |", "|---|---|") if chinese else ("| input | recognised by |", "|---|---|")
+    head = ("| 输入 | 怎样识别 |", "|---|---|") if chinese else ("| input | recognised by |", "|---|---|")
     rows = [(row.input.zh, row.by.zh) if chinese else (row.input.en, row.by.en) for row in FORMS]
     return "\n".join([*head, *(f"| {what} | {by} |" for what, by in rows)])

@@ -9,7 +9,7 @@ from pd_launch.launcher.sources.engines import Found, Nested, add_engine, image_
 from pd_launch.launcher.sources.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.scripts_given import joined
 from pd_launch.launcher.sources.wrapped import STARTS
-from pd_launch.schemas.launch import EnvVar
+from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.values import HOLE, Node, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
@@ -38,7 +38,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> Non
             found.nested.append(Nested(joined(texts, "\n"), with_variables(env), env))
             return
         if len(texts) == len(node.value) and are_arguments(texts):
-            add_arguments(texts, path, node, found, with_variables(env))
+            add_arguments(texts, path, node.origin, found, with_variables(env))
             return
         for child in node.elements():
             _look(child, env, path, found)
@@ -50,8 +50,15 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) 
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
-    words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
-    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env))
+    image = mapping.get("image")
+    words = image_engine([*command, *arguments], image, bool(command))
+
+    def finish(node: NodeLaunch) -> None:
+        with_variables(env)(node)
+        if image is not None and isinstance(image.value, str):
+            node.container = Container("manifest", image.origin, image=image, partial=True)
+
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, finish)
 
 
 def _texts(node: Node | None) -> list[Text]:

@@ -12,7 +12,8 @@ from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.values import HOLE, Node, Text, Unknown
+from pd_launch.schemas.releases.flag_shapes import LISTS, SWITCHES, VALUED
+from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
@@ -22,6 +23,14 @@ MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
+TELLING = frozenset(
+    {"kv-transfer-config", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "max-model-len"}
+    | {"max-num-seqs", "max-num-batched-tokens", "gpu-memory-utilization", "served-model-name", "additional-config"}
+    | {"enable-expert-parallel", "enable-prefix-caching", "kv-cache-dtype", "speculative-config", "compilation-config"}
+    | {"enforce-eager", "kv-events-config", "data-parallel-rank", "enable-chunked-prefill", "all2all-backend"}
+)
+"""Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
@@ -52,7 +61,7 @@ def _inference_service(tree: Node, path: str, found: Found) -> None:
     arguments = tree.get("spec", "predictor", "model", "args")
     texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
     if arguments is not None and are_arguments(texts):
-        add_arguments(texts, path, arguments, found, keep)
+        add_arguments(texts, path, arguments.origin, found, keep)
 
 
 def are_arguments(texts: Sequence[Text]) -> bool:
@@ -61,14 +70,26 @@ def are_arguments(texts: Sequence[Text]) -> bool:
     return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
 
 
-def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, finish: Finish) -> None:
+def only_arguments(texts: Sequence[Text], named: bool = False) -> bool:
+    """Whether words are arguments of ``vllm serve``, most of them known, where nothing says what they are given to.
+
+    ``named`` says whether the name that they stand under speaks of the engine.
+    """
+    flags = [text.value for text in texts if text.value.startswith("--")]
+    names = [flag.partition("=")[0][2:].replace("_", "-").partition(".")[0] for flag in flags]
+    known = [name for name in names if name.removeprefix("no-") in ENGINE_NAMES]
+    return len(known) * 2 >= max(len(names), 1) and (named or any(name in TELLING for name in known))
+
+
+def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found, finish: Finish) -> None:
     """Add an engine of which only arguments are given."""
 
     def complete(node: NodeLaunch) -> None:
         finish(node)
         node.partial = True
 
-    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
+    model = [] if not texts[0].value.startswith("-") else [_hole(texts[0], 1)]
+    add_engine([*_serve(texts[0]), *model, *texts], "manifest", path, place, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -136,8 +157,12 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
         folder.value if folder is not None and isinstance(folder.value, str) else "/",
         {**_injected(container), **env},
     )
+    if facts.image is None and not command and only_arguments(words):
+        facts.partial = True  # a patch: the container itself stands elsewhere
+        add_arguments(words, label, facts.origin, found, finish)
+        words = []
     words = image_engine(words, facts.image, bool(command))
-    if not add_engine(words, "manifest", label, facts.origin, found, finish):
+    if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
         nest_scripts(words, facts.origin, found, finish, around)
     for hook in HOOKS:  # what runs beside the container's own command
         words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)

@@ -17,7 +17,9 @@ from pd_launch.launcher.sources.relocate import read_inside
 from pd_launch.launcher.sources.weave import Weaver, concat
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
-_SHELL_CELL = re.compile(r"\s*%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]+(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?")
+_SHELL_CELL = re.compile(
+    r"\s*%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]+(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?"
+)
 _WRITTEN = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?\S{1,200}\.(?:sh|bash)[ \t]*\n")
 """A cell that writes a script, for another one to run."""
 _OTHER_CELL = re.compile(r"\s*%%(?!time|capture)")
@@ -116,7 +118,7 @@ def _parted(pieces: list[Text]) -> Iterator[Text]:
 
 
 def _python(body: Text) -> Text | None:
-    """Return a cell's Python, with the lines that IPython gives to others as blanks; None for a cell of another kind."""
+    """Return a cell's Python, with the lines that IPython gives to others passed over; else None."""
     magic = _MAGIC_LINE.match(body.value)
     if magic is None and body.value.lstrip().startswith("%%"):
         return None

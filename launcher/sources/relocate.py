@@ -104,9 +104,7 @@ class _Move:
     def nested(self, item: Nested) -> Nested:
         env = {name: self.variable(found) for name, found in item.env.items()}
         positional = {number: self.text(text) for number, text in item.positional.items()}
-        return item._replace(
-            text=self.text(item.text), finish=self.finish(item.finish), env=env, positional=positional
-        )
+        return item._replace(text=self.text(item.text), finish=self.finish(item.finish), env=env, positional=positional)
 
     def finish(self, finish: Finish) -> Finish:
         def finish_here(node: NodeLaunch) -> None:
