@@ -17,7 +17,7 @@ from pd_launch.launcher.sources.shell_model import Command
 from pd_launch.launcher.sources.shell_scope import Environment, Journal
 from pd_launch.launcher.sources.shell_state import Scope
 from pd_launch.launcher.sources.unfollowed import started_otherwise
-from pd_launch.launcher.sources.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.launcher.sources.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import HOLE, Node, Origin, Text
@@ -273,12 +273,14 @@ def image_engine(words: list[Text], image: Node | None, has_command: bool) -> li
         return words
     first = words[0]
     serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    if not serves and "vllm" not in name.lower().rpartition("/")[2]:
+        return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
-    made = [first.stand_in(word) for word in ("vllm", "serve")]
-    return [*made, *words]
+    program_words = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
+    return [*(first.stand_in(word) for word in program_words), *words]
 
 
 def as_file(command: Command, run: Run, around: Around) -> Scope:

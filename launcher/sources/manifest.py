@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.booster import read_booster
 from pd_launch.launcher.sources.compose import side_of
+from pd_launch.launcher.sources.dynamo_graph import MAIN, completed
 from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.interpolate import KUBERNETES_NAME, split_words, substitute
 from pd_launch.launcher.sources.mounted import Around, mounted_files, named_volumes, offered
@@ -18,8 +19,8 @@ from pd_launch.schemas.values import HOLE, Node, Origin, Text, Unknown
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+_SIMULATES = "inference-sim"
 HOOKS = ("postStart", "preStop")
-MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
@@ -100,6 +101,7 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
         injected = injected or _is_injected(node)
+        node = completed(node)
         if _containers(node):
             yield node, names, injected
             return
@@ -123,7 +125,13 @@ def _is_injected(node: Node) -> bool:
 
 
 def _names(node: Node) -> list[str]:
-    found = [node.get("name"), node.get("role"), node.get("metadata", "name"), node.get("metadata", "generateName")]
+    found = [
+        node.get("name"),
+        node.get("role"),
+        node.get("subComponentType"),
+        node.get("metadata", "name"),
+        node.get("metadata", "generateName"),
+    ]
     labels = node.get("metadata", "labels")
     found += [value for _, value in labels.items()] if labels else []
     return [value.value for value in found if value is not None and isinstance(value.value, str)]
@@ -139,6 +147,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
 
     command = _words(container.get("command"), lookup)
     words = [*command, *_words(container.get("args"), lookup)]
+    facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -175,6 +184,11 @@ def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
         return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
+    if command is not None and command.text is not None and command.value == "imageDefault":
+        image = container.get("image")
+        simulated = image is None or _SIMULATES in str(image.value)
+        known = words and not simulated and only_arguments(words, True)
+        return [*_serve(command.text), _hole(command.text, 1), *words, _hole(command.text, 2)] if known else []
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
         return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
