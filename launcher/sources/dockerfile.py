@@ -20,11 +20,13 @@ from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import Origin, SourceFile, Text
 
-_WORD = re.compile(r"[ \t]*(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
-_FROM = re.compile(r"(?:--platform=\S{1,200}[ \t]+)?(?P<image>\S{1,1000})(?:[ \t]+[Aa][Ss][ \t]+(?P<name>\S{1,200}))?")
-_ESCAPE = re.compile(r"#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
-_HEREDOC = re.compile(r"<<-?[\"']?(?P<word>\w{1,100})[\"']?(?:[ \t]+(?P<target>/\S{1,500}))?")
-_FLAG = re.compile(r"[ \t]*--[a-z]{1,30}(?:=\S{0,500})?(?=[ \t])")
+_WORD = re.compile(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
+_FROM = re.compile(
+    r"(?:--platform=\S{1,200}[ \t]{1,40})?(?P<image>\S{1,1000})(?:[ \t]{1,40}[Aa][Ss][ \t]{1,40}(?P<name>\S{1,200}))?"
+)
+_ESCAPE = re.compile(r"#[ \t]{0,40}escape[ \t]{0,40}=[ \t]{0,40}`", re.IGNORECASE)
+_HEREDOC = re.compile(r"<<-?[\"']?(?P<word>\w{1,100})[\"']?(?:[ \t]{1,40}(?P<target>/\S{1,500}))?")
+_FLAG = re.compile(r"[ \t]{0,40}--[a-z]{1,30}(?:=\S{0,500})?(?=[ \t])")
 _INSTRUCTIONS = frozenset(
     {"FROM", "ARG", "ENV", "RUN", "CMD", "ENTRYPOINT", "COPY", "ADD", "LABEL", "EXPOSE", "USER", "VOLUME", "WORKDIR"}
     | {"SHELL", "STOPSIGNAL", "HEALTHCHECK", "ONBUILD", "MAINTAINER"}
@@ -239,7 +241,7 @@ def _heredoc(source: SourceFile, body: Text, at: int) -> tuple[tuple[str, Text] 
     match = _HEREDOC.search(body.value)
     if match is None:
         return None, at
-    end = re.compile(rf"^\t*{re.escape(match['word'])}[ \t\r]*$", re.MULTILINE).search(source.text, at)
+    end = re.compile(rf"^\t*{re.escape(match['word'])}[ \t\r]{{0,40}}$", re.MULTILINE).search(source.text, at)
     if end is None:
         return None, at
     text = Text.verbatim(source, at, end.start())

@@ -18,8 +18,8 @@ from pd_launch.schemas.launch import NodeLaunch
 from pd_launch.schemas.sides import spoken_side
 from pd_launch.schemas.values import SourceFile, Text
 
-_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
-_BLANK = re.compile(r"[ \t\r]*(?:#[^\n]*)?")
+_LINE = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
+_BLANK = re.compile(r"[ \t\r]{0,40}(?:#[^\n]*)?")
 _SPEAKS = re.compile(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
 """A name that says what the value is."""
 _WORD_BEGINS, _WORD_ENDS = re.compile(r"\S"), re.compile(r"\s")

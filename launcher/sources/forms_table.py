@@ -60,6 +60,12 @@ class FormRow:
 
 FORMS: tuple[FormRow, ...] = (
     FormRow(
+        "profile",
+        Msg("profiles", "配置文件"),
+        Msg("`version` with `decode` or `prefill`", "`version` 加上 `decode` 或 `prefill`"),
+        named=Msg("a profile", "配置文件"),
+    ),
+    FormRow(
         "shell",
         Msg(
             "shell scripts with `vllm serve` or `python -m vllm.entrypoints.openai.api_server`, `docker run` lines, "
@@ -69,12 +75,6 @@ FORMS: tuple[FormRow, ...] = (
         ),
         Msg("the commands in them", "其中的命令"),
         named=Msg("a script with vllm serve, a docker command", "含有 vllm serve 的脚本、docker 命令"),
-    ),
-    FormRow(
-        "profile",
-        Msg("profiles", "配置文件"),
-        Msg("`version` with `decode` or `prefill`", "`version` 加上 `decode` 或 `prefill`"),
-        named=Msg("a profile", "配置文件"),
     ),
     FormRow(
         "compose",
@@ -124,7 +124,6 @@ FORMS: tuple[FormRow, ...] = (
         module="srt_slurm",
         signs=("vllm_config",),
         whole=True,
-        named=Msg("an srt-slurm recipe", "srt-slurm 的 recipe"),
     ),
     FormRow(
         "ray",
@@ -138,7 +137,6 @@ FORMS: tuple[FormRow, ...] = (
         ),
         module="ray_serve",
         signs=("engine_kwargs", "serveConfigV2", "llm_configs", "prefill_config"),
-        named=Msg("a Ray Serve configuration", "Ray Serve 配置"),
     ),
     FormRow(
         "pymotor",
@@ -150,7 +148,6 @@ FORMS: tuple[FormRow, ...] = (
         module="pymotor",
         signs=("motor_engine_",),
         whole=True,
-        named=Msg("a user_config.json of pyMotor", "pyMotor 的 user_config.json"),
     ),
     FormRow(
         "options",
@@ -162,7 +159,6 @@ FORMS: tuple[FormRow, ...] = (
         module="options_file",
         signs=("model",),
         alone=True,
-        named=Msg("a file of vllm serve --config", "vllm serve --config 的文件"),
     ),
     FormRow(
         "python",
@@ -205,7 +201,6 @@ FORMS: tuple[FormRow, ...] = (
         module="supervisord",
         signs=("[program:", "[fcgi-program:"),
         tree=False,
-        named=Msg("a configuration of supervisord", "supervisord 配置"),
     ),
     FormRow(
         "env",
@@ -228,7 +223,6 @@ FORMS: tuple[FormRow, ...] = (
         module="hcl",
         signs=('resource "', 'job "', 'module "', 'variable "', 'data "', "locals {", "terraform {"),
         tree=False,
-        named=Msg("a file of Terraform", "Terraform 文件"),
     ),
     FormRow(
         "command",
@@ -264,10 +258,13 @@ def _candidates(source: SourceFile) -> list[FormRow]:
 
 
 def listed() -> Msg:
-    """Return the forms as a message lists them."""
+    """Return the most common forms, as a message lists them, and where the others are."""
     named = [row.named for row in FORMS if row.named is not None]
-    head, head_zh = ", ".join(name.en for name in named[:-1]), "、".join(name.zh for name in named[:-1])
-    return Msg(f"give {head} or {named[-1].en}", f"请给出{head_zh}或{named[-1].zh}")
+    head, head_zh = ", ".join(name.en for name in named), "、".join(name.zh for name in named)
+    return Msg(
+        f"give {head}, or another of the forms that the guide lists (docs/guide/checking.md)",
+        f"请给出{head_zh},或指南里列出的其他形式(docs/zh/guide/checking.md)",
+    )
 
 
 def table(chinese: bool) -> str:

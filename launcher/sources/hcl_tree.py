@@ -11,12 +11,12 @@ from pd_launch.launcher.sources.weave import Stretch, Weaver
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text, Unknown
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/)){0,100000}\*/)*")
-_BLANK = re.compile(r"[ \t\r]*")
+_BLANK = re.compile(r"[ \t\r]{0,40}")
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,200}")
 _WORD = re.compile(r"-?[\w.]{1,200}")
-_HEREDOC = re.compile(r"<<-?([A-Za-z_]\w{0,100})[ \t\r]*\n")
+_HEREDOC = re.compile(r"<<-?([A-Za-z_]\w{0,100})[ \t\r]{0,40}\n")
 _FILLS = re.compile(r"[$%]\{")
-_END = re.compile(r"[ \t\r]*(?:\n|$|[,\]})#]|//)")
+_END = re.compile(r"[ \t\r]{0,40}(?:\n|$|[,\]})#]|//)")
 _PLAIN = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 MAX_DEPTH = 60
@@ -217,7 +217,7 @@ class _Reader:
         return self.at
 
     def heredoc(self, match: re.Match[str]) -> Text:
-        end = re.compile(rf"^[ \t]*{match[1]}[ \t\r]*$", re.MULTILINE).search(self.text, match.end())
+        end = re.compile(rf"^[ \t]{{0,40}}{match[1]}[ \t\r]{{0,40}}$", re.MULTILINE).search(self.text, match.end())
         if end is None:
             raise NotHCL
         weaver, begun, self.at = Weaver(self.whole), match.end(), match.end()

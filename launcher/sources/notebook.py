@@ -18,16 +18,16 @@ from pd_launch.launcher.sources.weave import Weaver, concat
 from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
 
 _SHELL_CELL = re.compile(
-    r"\s*%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]+(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?"
+    r"\s{0,40}%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]{1,40}(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?"
 )
-_WRITTEN = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?\S{1,200}\.(?:sh|bash)[ \t]*\n")
+_WRITTEN = re.compile(r"\s{0,40}%%(?:writefile|file)[ \t]{1,40}(?:-a[ \t]{1,40})?\S{1,200}\.(?:sh|bash)[ \t]{0,40}\n")
 """A cell that writes a script, for another one to run."""
-_OTHER_CELL = re.compile(r"\s*%%(?!time|capture)")
-_MAGIC_LINE = re.compile(r"\s*%%(?:time|capture)[^\n]*\n")
-_BANG = re.compile(r"[ \t]*(?:[\w, .\[\]]{1,80}=[ \t]*)?(?:!{1,2}|%(?:sx|system)[ \t])")
-_NAME = re.compile(r"(?<!\$)\{[ \t]*[A-Za-z_][\w.\[\]]{0,80}[ \t]*\}")
+_OTHER_CELL = re.compile(r"\s{0,40}%%(?!time|capture)")
+_MAGIC_LINE = re.compile(r"\s{0,40}%%(?:time|capture)[^\n]*\n")
+_BANG = re.compile(r"[ \t]{0,40}(?:[\w, .\[\]]{1,80}=[ \t]{0,40})?(?:!{1,2}|%(?:sx|system)[ \t])")
+_NAME = re.compile(r"(?<!\$)\{[ \t]{0,40}[A-Za-z_][\w.\[\]]{0,80}[ \t]{0,40}\}")
 _BUILDS = re.compile(r"\b(?:LLM|AsyncEngineArgs|EngineArgs|LLMConfig|KVTransferConfig)\(|vllm", re.IGNORECASE)
-_NO_PYTHON = re.compile(rf"{_BANG.pattern}|[ \t]*(?:%|\?|[\w.]{{1,80}}\?{{1,2}}[ \t]*$)")
+_NO_PYTHON = re.compile(rf"{_BANG.pattern}|[ \t]{{0,40}}(?:%|\?|[\w.]{{1,80}}\?{{1,2}}[ \t]{{0,40}}$)")
 """A line that IPython itself understands, and Python does not."""
 MAX_CELLS = 5000
 

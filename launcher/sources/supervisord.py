@@ -23,9 +23,9 @@ _PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
 _OWN = "supervisord"
 _COMMENT = re.compile(r"(?<=[ \t])[;#][^\n]*")
 _MAY_HOLD = re.compile(r"[;#\n]")
-_PLAIN_LINE = re.compile(r"[ \t]*[;#][^\n]*")
+_PLAIN_LINE = re.compile(r"[ \t]{0,40}[;#][^\n]*")
 _EXPANSION = re.compile(r"%%|%\((?P<name>\w{1,200})\)(?:[sd]|\d{1,3}d)")
-_ENTRY = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*")
+_ENTRY = re.compile(r"\s{0,40}(?P<name>[A-Za-z_]\w{0,200})\s{0,40}=\s{0,40}")
 Given = dict[str, tuple[Text, str]]
 Settings = dict[str, Text]
 
