@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engines import Finish, Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.interpolate import split_words, substitute
-from pd_launch.launcher.sources.json_tree import parse_json
-from pd_launch.launcher.sources.mounted import Around
-from pd_launch.launcher.sources.weave import concat
-from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.sides import spoken_side
-from pd_launch.schemas.values import Origin, SourceFile, Text
+from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.text.interpolate import split_words, substitute
+from pd_launch.launcher.sources.trees.json_tree import parse_json
+from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
 _WORD = re.compile(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
 _FROM = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pd_launch.schemas.values import Node
+from pd_launch.schemas.core.values import Node
 
 SPEC, MAIN = "extraPodSpec", "mainContainer"
 _GPU = "nvidia.com/gpu"

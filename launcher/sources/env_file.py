@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Found, Nested, keep
-from pd_launch.launcher.sources.interpolate import split_words, substitute
-from pd_launch.launcher.sources.manifest import add_arguments, only_arguments
-from pd_launch.launcher.sources.weave import concat
-from pd_launch.launcher.sources.wrapped import STARTS
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.sides import spoken_side
-from pd_launch.schemas.values import SourceFile, Text
+from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
+from pd_launch.launcher.sources.text.interpolate import split_words, substitute
+from pd_launch.launcher.sources.forms.manifest import add_arguments, only_arguments
+from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.launcher.sources.engine.wrapped import STARTS
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import SourceFile, Text
 
 _LINE = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
 _BLANK = re.compile(r"[ \t\r]{0,40}(?:#[^\n]*)?")

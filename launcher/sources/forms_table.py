@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.sources.engines import Found
-from pd_launch.launcher.sources.kinds import is_script
-from pd_launch.launcher.sources.per_file import per_file
-from pd_launch.schemas.values import Node, SourceFile
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.text.kinds import is_script
+from pd_launch.launcher.sources.text.per_file import per_file
+from pd_launch.schemas.core.values import Node, SourceFile
 
 _OPENS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
 """How a text of YAML or JSON begins, behind comments."""

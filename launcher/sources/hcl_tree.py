@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.python_texts import dumped
-from pd_launch.launcher.sources.weave import Stretch, Weaver
-from pd_launch.schemas.values import HOLE, Node, SourceFile, Text, Unknown
+from pd_launch.launcher.sources.python.texts import dumped
+from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text, Unknown
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/)){0,100000}\*/)*")
 _BLANK = re.compile(r"[ \t\r]{0,40}")

@@ -10,12 +10,12 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Found, Nested, keep
-from pd_launch.launcher.sources.json_tree import parse_json
-from pd_launch.launcher.sources.python_file import read_python
+from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
+from pd_launch.launcher.sources.trees.json_tree import parse_json
+from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.relocate import read_inside
-from pd_launch.launcher.sources.weave import Weaver, concat
-from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
+from pd_launch.launcher.sources.text.weave import Weaver, concat
+from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
 _SHELL_CELL = re.compile(
     r"\s{0,40}%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]{1,40}(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?"

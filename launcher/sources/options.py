@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from pd_launch.launcher.sources.config_file import add_flag
-from pd_launch.launcher.sources.interpolate import substitute
-from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch
-from pd_launch.schemas.values import Node, Unknown
+from pd_launch.launcher.sources.engine.config_file import add_flag
+from pd_launch.launcher.sources.text.interpolate import substitute
+from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.values import Node, Unknown
 
 MODELS = ("model", "model-tag")
 """Keys that name the model and are no flags of the command line that the tool writes."""

@@ -5,13 +5,13 @@ Many YAML files have a model, so it is one only where every other key is an opti
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.engines import Found
+from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.options import MODELS, add_options
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.names import nearest
-from pd_launch.schemas.releases.flag_shapes import LISTS, SWITCHES, VALUED
-from pd_launch.schemas.sides import spoken_side
-from pd_launch.schemas.values import Node, SourceFile
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import Node, SourceFile
 
 _KNOWN = frozenset({*SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
 _NEARLY = 0.8

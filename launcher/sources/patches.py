@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from pd_launch.launcher.sources.engines import Found, add_engine, nest_scripts, with_variables
-from pd_launch.launcher.sources.loose import read_loose
-from pd_launch.launcher.sources.manifest import add_arguments, is_manifest, only_arguments, read_manifest
-from pd_launch.launcher.sources.mounted import Around
+from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_scripts, with_variables
+from pd_launch.launcher.sources.forms.loose import read_loose
+from pd_launch.launcher.sources.forms.manifest import add_arguments, is_manifest, only_arguments, read_manifest
+from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.options import resolved
 from pd_launch.launcher.sources.relocate import read_inside
-from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.schemas.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.sides import spoken_side
-from pd_launch.schemas.values import Node, SourceFile, Text
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 _WRITES = ("add", "replace", "test")
 _IN_CONTAINER = re.compile(

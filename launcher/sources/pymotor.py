@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engines import Found
+from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.options import add_options, variables
-from pd_launch.schemas.hardware import HARDWARE, Hardware
-from pd_launch.schemas.launch import Container, NodeLaunch, Side
-from pd_launch.schemas.values import Node, Origin, SourceFile, Unknown
+from pd_launch.schemas.core.hardware import HARDWARE, Hardware
+from pd_launch.schemas.core.launch import Container, NodeLaunch, Side
+from pd_launch.schemas.core.values import Node, Origin, SourceFile, Unknown
 
 _SIDES: dict[str, Side | None] = {
     "motor_engine_prefill_config": "prefill",

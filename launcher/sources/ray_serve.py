@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engines import Found
-from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
+from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.options import resolved, variables
 from pd_launch.launcher.sources.relocate import read_inside
-from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.schemas.hardware import HARDWARE
-from pd_launch.schemas.launch import Arg, NodeLaunch, Side
-from pd_launch.schemas.releases.flag_shapes import LISTS
-from pd_launch.schemas.values import Node, SourceFile
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.hardware import HARDWARE
+from pd_launch.schemas.core.launch import Arg, NodeLaunch, Side
+from pd_launch.schemas.core.flag_shapes import LISTS
+from pd_launch.schemas.core.values import Node, SourceFile
 
 ARGUMENTS = "engine_kwargs"
 LOADING = "model_loading_config"

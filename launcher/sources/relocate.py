@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engines import Finish, Found, Nested
-from pd_launch.schemas.launch import Arg, EnvVar, Fault, NodeLaunch, Proxy
-from pd_launch.schemas.quoting import Quoting
-from pd_launch.schemas.values import Node, Origin, SourceFile, Splice, Text
+from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested
+from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch, Proxy
+from pd_launch.schemas.core.quoting import Quoting
+from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text
 
 _INSIDE = "\0inside"
 

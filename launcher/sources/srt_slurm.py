@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engines import Found
-from pd_launch.launcher.sources.json_tree import parse_json
+from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.options import add_options, merged, variables
-from pd_launch.schemas.hardware import HARDWARE
-from pd_launch.schemas.launch import Arg, Container, EnvVar, Fault, NodeLaunch, Side
-from pd_launch.schemas.values import Node, SourceFile, Unknown
+from pd_launch.schemas.core.hardware import HARDWARE
+from pd_launch.schemas.core.launch import Arg, Container, EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.values import Node, SourceFile, Unknown
 
 _MODES: dict[str, Side | None] = {"prefill": "prefill", "decode": "decode", "aggregated": None}
 _OWN = ("connector",)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engines import Found, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.interpolate import split_words
-from pd_launch.launcher.sources.mounted import Around
-from pd_launch.launcher.sources.shell_model import Command
-from pd_launch.launcher.sources.weave import Stretch, Weaver
-from pd_launch.schemas.launch import EnvVar, Fault, NodeLaunch
-from pd_launch.schemas.sides import spoken_side
-from pd_launch.schemas.values import HOLE, SourceFile, Text
+from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.text.interpolate import split_words
+from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 _SECTION = re.compile(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
 _PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
