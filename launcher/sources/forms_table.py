@@ -20,7 +20,7 @@ from pd_launch.schemas.core.values import Node, SourceFile
 
 _OPENS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
 """How a text of YAML or JSON begins, behind comments."""
-_HERE = "pd_launch.launcher.sources"
+_HERE = "pd_launch.launcher.sources.forms"
 
 
 @dataclass(frozen=True)

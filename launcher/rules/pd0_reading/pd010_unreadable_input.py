@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.forms_table import listed
-from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import Severity
 
 ZH = """
 输入不符合任何支持的形式

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.trees.json_tree import parse_json
-from pd_launch.launcher.sources.options import add_options, merged, variables
+from pd_launch.launcher.sources.forms.options import add_options, merged, variables
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.core.values import Node, SourceFile, Unknown

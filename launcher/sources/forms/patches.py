@@ -15,8 +15,8 @@ from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_sc
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.forms.manifest import add_arguments, is_manifest, only_arguments, read_manifest
 from pd_launch.launcher.sources.engine.mounted import Around
-from pd_launch.launcher.sources.options import resolved
-from pd_launch.launcher.sources.relocate import read_inside
+from pd_launch.launcher.sources.forms.options import resolved
+from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.engine.sides import spoken_side

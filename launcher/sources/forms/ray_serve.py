@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
-from pd_launch.launcher.sources.options import resolved, variables
-from pd_launch.launcher.sources.relocate import read_inside
+from pd_launch.launcher.sources.forms.options import resolved, variables
+from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, NodeLaunch, Side
