@@ -20,7 +20,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import Node, Unknown
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.profile import CONTAINER_NAME
 
 _NONE = object()
