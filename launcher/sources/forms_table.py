@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.launcher.sources.text.per_file import per_file
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 _OPENS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
@@ -209,7 +209,7 @@ FORMS: tuple[FormRow, ...] = (
             "nothing but `NAME=VALUE`, one of them with options of `vllm serve`",
             "只有 `NAME=VALUE`,其中有 `vllm serve` 的参数",
         ),
-        module="env_file",
+        module="argument_file",
         signs=("--",),
         tree=False,
     ),

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.text.interpolate import split_words, substitute
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
+from pd_launch.schemas.engine.sides import spoken_side
 
 _WORD = re.compile(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
 _FROM = re.compile(
@@ -93,7 +93,7 @@ def _begun(text: Text, arguments: Mapping[str, str], stages: list[Stage], number
     match = _FROM.match(text.value, start)
     if match is None:
         return Stage(text.part(start, len(text.value)))
-    image = substitute(text.part(*match.span("image")), arguments.get)
+    image = expand_value(text.part(*match.span("image")), DOCKERFILE, arguments.get)
     return Stage(image, match["name"] or f"#{number}")
 
 
@@ -139,7 +139,7 @@ def _variables(text: Text, stage: Stage) -> Iterator[tuple[str, EnvVar]]:
     for word in words:
         name, sign, _ = word.value.partition("=")
         if sign:
-            value = substitute(word.part(len(name) + 1, len(word.value)), lookup)
+            value = expand_value(word.part(len(name) + 1, len(word.value)), DOCKERFILE, lookup)
             yield name, EnvVar.of(name, value, "docker", word.part(0, len(name)))
 
 
@@ -151,6 +151,7 @@ def _start(stage: Stage, source: SourceFile, found: Found) -> None:
 
     def finish(node: NodeLaunch) -> None:
         node.container = container
+        node.env_open = node.env_open or origin  # docker run gives more
         node.env = {**stage.env, **node.env}
         node.side = node.side or spoken_side(stage.name) or spoken_side(source.path.rpartition("/")[2])
 
@@ -166,14 +167,14 @@ def _start(stage: Stage, source: SourceFile, found: Found) -> None:
             return
         place = stage.command
         behind = [place.stand_in("/bin/sh"), place.stand_in("-c"), _script(place)]
-    whole = image_engine([*(words or []), *(behind or [])], image, words is not None)
+    whole = image_engine(Words([*(words or []), *(behind or [])], GIVEN), image, words is not None)
     if whole and not add_engine(whole, "docker", stage.name, origin, found, finish):
         nest_scripts(whole, origin, found, finish, around)
 
 
 def _shell(text: Text, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
     words = [text.stand_in("/bin/sh"), text.stand_in("-c"), _script(text)]
-    nest_scripts(words, origin, found, finish, around)
+    nest_scripts(Words(words, GIVEN), origin, found, finish, around)
 
 
 def _script(text: Text) -> Text:

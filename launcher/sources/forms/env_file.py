@@ -1,7 +1,6 @@
-"""Files of variables (``.env``) of which one holds arguments of an engine: ``VLLM_ARGS="--port 8000 …"``.
+"""Files of variables as ``EnvironmentFile=`` of systemd reads them: NAME=VALUE lines, quotes around whole values.
 
-What puts them into a command stands elsewhere, so that the engine may have any other arguments, and the variables of
-the file are its own only where they are passed on.
+systemd.exec(5), at EnvironmentFile=.
 """
 
 from __future__ import annotations
@@ -9,100 +8,72 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
-from pd_launch.launcher.sources.text.interpolate import split_words, substitute
-from pd_launch.launcher.sources.forms.manifest import add_arguments, only_arguments
-from pd_launch.launcher.sources.text.weave import concat
-from pd_launch.launcher.sources.engine.wrapped import STARTS
-from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.values import SourceFile, Text
 
-_LINE = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
-_BLANK = re.compile(r"[ \t\r]{0,40}(?:#[^\n]*)?")
-_SPEAKS = re.compile(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
-"""A name that says what the value is."""
-_WORD_BEGINS, _WORD_ENDS = re.compile(r"\S"), re.compile(r"\s")
-_LEAD = re.compile(r"--[\w.-]{1,100}=")
-MAX_LINES = 2000
+_LINE = re.compile(r"[ \t\r\n]*(?:(?P<comment>[#;][^\n]*)|(?P<name>[^=\n]*)(?P<sign>=)?[ \t]*)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ESCAPED_IN_QUOTES = '"\\`$'
 
 
-def recognise(source: SourceFile) -> bool:
-    """Whether a file has nothing but variables, one of them with arguments of an engine."""
-    return any(_holds(name, value) for name, value in _variables(source))
-
-
-def read(given: SourceFile, source: SourceFile, found: Found) -> None:
-    """Add an engine for each variable with arguments, and read each one with a command as a script."""
-    for name, value in _variables(source):
-        if STARTS.search(value.value):
-            found.nested.append(Nested(value, keep))
-        elif _holds(name, value):
-            _add(name, value, source, found)
-
-
-def _add(name: str, value: Text, source: SourceFile, found: Found) -> None:
-    def finish(node: NodeLaunch) -> None:
-        node.side = spoken_side(name) or spoken_side(source.path.rpartition("/")[2])
-
-    words = [substitute(word, lambda _: None) for word in _words(value)]
-    add_arguments(words, name, value.origin(), found, finish)
-
-
-def _words(value: Text) -> list[Text]:
-    """Return the words of a value: who splits it, a shell or a program, is not known, so that JSON keeps its quotes.
-
-    Quotes around a word, or around what stands behind its equals sign, are taken off.
-    """
-    words, at, text = [], 0, value.value
-    while (start := _WORD_BEGINS.search(text, at)) is not None:
-        first = start.start()
-        lead = _LEAD.match(text, first)
-        inner = lead.end() if lead is not None else first
-        mark = text[inner : inner + 1]
-        close = text.find(mark, inner + 1) if mark in ("'", '"') else -1
-        if close > 0:
-            quoted = value.part(inner + 1, close).quoted(mark, value.spots[inner])
-            head = [value.part(first, inner).quoted("split", value.spots[first])] if inner > first else []
-            words.append(concat([*head, quoted], value.source, value.spots[first]))
-            at = close + 1
-        else:
-            end = _WORD_ENDS.search(text, first)
-            at = end.start() if end is not None else len(text)
-            words.append(value.part(first, at).quoted("split", value.spots[first]))
-    return words
-
-
-def _holds(name: str, value: Text) -> bool:
-    words = _words(value)
-    return STARTS.search(value.value) is not None or only_arguments(words, _SPEAKS.search(name) is not None)
-
-
-def _variables(source: SourceFile) -> Iterator[tuple[str, Text]]:
-    """Iterate over the variables of a file and their values without the quotes around them; none of another file."""
-    found: list[tuple[str, Text]] = []
-    at = 0
-    for _ in range(MAX_LINES):
-        if at >= len(source.text):
-            yield from found
+def read_env_file(source: SourceFile) -> Iterator[tuple[Text, Text]]:
+    """Iterate over the variables of a file: name and value, each in its place."""
+    whole = Text.verbatim(source, 0, len(source.text))
+    at = 1 if source.text.startswith("\ufeff") else 0
+    while at < len(source.text):
+        line = _LINE.match(source.text, at)
+        if line is None:  # it matches anywhere
             return
-        end = source.text.find("\n", at)
-        end = len(source.text) if end < 0 else end
-        match = _LINE.match(source.text, at, end)
-        if match is not None:
-            found.append((match["name"], _unquoted(source, match.start("value"), end)))
-        elif _BLANK.fullmatch(source.text, at, end) is None:
-            return
+        at = max(line.end(), at + 1)
+        if line["comment"] is not None or not line["sign"]:
+            continue
+        value, at = _value(whole, line.end())
+        name = line["name"].strip()
+        if _NAME.fullmatch(name):
+            yield whole.part(line.start("name"), line.start("name") + len(name)), value
+
+
+def _value(whole: Text, start: int) -> tuple[Text, int]:
+    """Return the value that begins at ``start``, and the end of its line."""
+    text, at = whole.value, start
+    weaver = Weaver(whole)
+    while text[at : at + 1] in ("'", '"'):
+        at = _quoted(whole, weaver, at)
+        while text[at : at + 1] in (" ", "\t"):
+            at += 1
+    stretch, end = Stretch("word", whole.spots[at]), _line_end(text, at)
+    stop = end - (len(text[at:end]) - len(text[at:end].rstrip()))
+    while at < stop:
+        size = 2 if text[at] == "\\" and at + 1 < stop else 1
+        character = text[at + size - 1]
+        if size == 1 or character != "\n":  # a line that ends with a backslash goes on
+            weaver.put(character, at, at + size, stretch)
+        at += size
+    return (weaver.text(stop) if weaver.runs else whole.part(start, start)), end
+
+
+def _line_end(text: str, at: int) -> int:
+    """Return the end of a value without quotes: of its line, or of the last that goes on in the next."""
+    while True:
+        end = text.find("\n", at)
+        if end < 0:
+            return len(text)
+        before = text[at:end].removesuffix("\r")
+        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            return end
         at = end + 1
 
 
-def _unquoted(source: SourceFile, start: int, end: int) -> Text:
-    raw = source.text[start:end]
-    start += len(raw) - len(raw.lstrip())
-    stop = start + len(raw.strip())
-    mark = source.text[start : start + 1]
-    if mark in ("'", '"') and stop - start > 1 and source.text[stop - 1] == mark:
-        whole = Text.verbatim(source, start, stop)
-        words, unclosed = split_words(whole)
-        return words[0] if len(words) == 1 and unclosed < 0 else whole.part(1, len(whole.value) - 1)
-    return Text.verbatim(source, start, stop)
+def _quoted(whole: Text, weaver: Weaver, opened: int) -> int:
+    """Take in a value in quotes; return where it ends, behind them."""
+    text, mark = whole.value, whole.value[opened]
+    stretch = Stretch(mark, opened)
+    at = opened + 1
+    weaver.begin(opened, stretch)
+    while at < len(text) and text[at] != mark:
+        escaped = mark == '"' and text[at] == "\\" and text[at + 1 : at + 2] in (*_ESCAPED_IN_QUOTES, "\n")
+        size = 2 if escaped else 1
+        if not (escaped and text[at + 1] == "\n"):
+            weaver.put(text[at + size - 1], at, at + size, stretch)
+        at += size
+    return at + 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.engine.engines import Found
-from pd_launch.launcher.sources.trees.hcl_tree import NotHCL, parse_hcl
 from pd_launch.launcher.sources.forms.loose import read_loose
+from pd_launch.launcher.sources.trees.hcl_tree import NotHCL, parse_hcl
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 _BLOCK = re.compile(

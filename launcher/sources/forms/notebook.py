@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
-from pd_launch.launcher.sources.trees.json_tree import parse_json
-from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.forms.relocate import read_inside
+from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.text.weave import Weaver, concat
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
 _SHELL_CELL = re.compile(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.config_file import add_flag
-from pd_launch.launcher.sources.text.interpolate import substitute
+from pd_launch.launcher.sources.engine.config_file import as_flag
+from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand_value
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.values import Node, Unknown
 
@@ -27,7 +27,7 @@ def resolved(node: Node) -> Node:
         return replace(node, value=[resolved(entry) for entry in value])
     if not isinstance(value, str) or node.text is None or "$" not in value:
         return node
-    text = substitute(node.text, lambda _: None)
+    text = expand_value(node.text, ARGUMENTS)
     return replace(node, value=text.node().value, text=text, site=None)
 
 
@@ -50,17 +50,9 @@ def add_options(
         if name in MODELS:
             node.model = node.model or value
         elif value.value is True:
-            node.args.append(Arg(name, key, value.key or value.origin, text=value.key_text))
-        elif not node.named(name):
-            add_flag(node, name, value, faults)
-            _as_written(node, name, key)
-        node.__dict__.pop("by_name", None)
-
-
-def _as_written(node: NodeLaunch, name: str, key: str) -> None:
-    """Let the argument that was just added be called as it is written: with underscores, where it has them."""
-    if node.args and node.args[-1].name in (name, f"no-{name}"):
-        node.args[-1] = replace(node.args[-1], written=key)
+            node.add(Arg(name, key, value.key or value.origin, text=value.key_text))
+        elif (arg := as_flag(node, name, value, faults)) is not None:
+            node.add(replace(arg, written=key))
 
 
 def variables(mapping: Node | None) -> dict[str, EnvVar]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.forms.options import MODELS, add_options
+from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import Node, SourceFile
+from pd_launch.schemas.engine.sides import spoken_side
 
 _KNOWN = frozenset({*SWITCHES, *LISTS, *VALUED, *(f"no-{name}" for name in SWITCHES)})
 _NEARLY = 0.8
@@ -46,5 +46,6 @@ def read(tree: Node, source: SourceFile, found: Found) -> None:
     label = source.path.rpartition("/")[2]
     model = next(value for key, value in tree.items() if key.replace("_", "-") in MODELS)
     node = NodeLaunch("options", model.key or model.origin, label, side=spoken_side(label), partial=True)
+    node.env_open = node.origin
     add_options(node, tree, found.faults, drops_false=False)
     found.nodes.append(node)

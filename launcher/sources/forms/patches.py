@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_scripts, with_variables
+from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.forms.manifest import add_arguments, is_manifest, only_arguments, read_manifest
-from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.forms.options import resolved
 from pd_launch.launcher.sources.forms.relocate import read_inside
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import Node, SourceFile, Text
+from pd_launch.schemas.engine.sides import spoken_side
 
 _WRITES = ("add", "replace", "test")
 _IN_CONTAINER = re.compile(
@@ -149,7 +150,7 @@ def _note(changed: _Changed, part: str | None, value: Node) -> None:
 
 
 def _add(changed: _Changed, path: str, found: Found) -> None:
-    words = [*changed.command, *changed.arguments]
+    words = expand([*changed.command, *changed.arguments], KUBERNETES)
     if not words or changed.place is None:
         return
     origin = changed.place.origin
@@ -158,6 +159,7 @@ def _add(changed: _Changed, path: str, found: Found) -> None:
     def finish(node: NodeLaunch) -> None:
         with_variables(changed.env)(node)
         node.partial = True
+        node.env_open = node.origin
         node.container = container
         node.side = node.side or spoken_side(path.rpartition("/")[2])
 

@@ -58,6 +58,7 @@ def _section(tree: Node, key: str) -> Node | None:
 
 def _engine(tree: Node, section: Node, side: Side | None, found: Found) -> NodeLaunch:
     node = NodeLaunch("options", section.key or section.origin, side or "union", side=side, partial=True)
+    node.env_open = node.origin  # pyMotor sets more
     options = _completed(tree, section.get(_OPTIONS), side)
     add_options(node, options, found.faults, drops_false=True, leave=_OWN)
     for mapping in _older(section, side):

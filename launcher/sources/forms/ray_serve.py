@@ -13,9 +13,9 @@ from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.forms.options import resolved, variables
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, NodeLaunch, Side
-from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.values import Node, SourceFile
 
 ARGUMENTS = "engine_kwargs"
@@ -82,6 +82,7 @@ def _of_application(label: str, arguments: Node) -> Iterator[tuple[str, Side | N
 def _engine(label: str, side: Side | None, model: Node) -> NodeLaunch:
     place = model.get(ARGUMENTS) or model
     node = NodeLaunch("python", place.key or place.origin, label, program="python", side=side, partial=True)
+    node.env_open = node.origin  # Ray sets more
     loading = model.get(LOADING)
     if loading is not None:
         node.model = loading.get("model_source") or loading.get("model_id")
@@ -101,8 +102,8 @@ def _add(node: NodeLaunch, key: str, value: Node) -> None:
     if flag == "model":
         node.model = node.model or value
     elif isinstance(value.value, bool):
-        node.args.append(Arg(flag if value.value else f"no-{flag}", key, place, text=value.key_text))
+        node.add(Arg(flag if value.value else f"no-{flag}", key, place, text=value.key_text))
     elif flag in LISTS and isinstance(value.value, list) and value.value:
-        node.args.append(Arg(flag, key, place, value.value[0], tuple(value.value[1:]), value.key_text))
+        node.add(Arg(flag, key, place, value.value[0], tuple(value.value[1:]), value.key_text))
     elif value.value is not None:
-        node.args.append(Arg(flag, key, place, value, text=value.key_text))
+        node.add(Arg(flag, key, place, value, text=value.key_text))

@@ -24,6 +24,7 @@ def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], No
     read(inner, more)
     move = _Move(text, inner)
     found.nodes += [move.launch(node) for node in more.nodes]
+    found.guessed += [move.place(origin) for origin in more.guessed]
     found.nested += [move.nested(item) for item in more.nested]
     found.proxies += [Proxy(move.place(p.origin), p.program, [move.node(w) for w in p.words]) for p in more.proxies]
     found.add_faults([move.fault(fault) for fault in more.faults])
@@ -92,8 +93,8 @@ class _Move:
     def launch(self, node: NodeLaunch) -> NodeLaunch:
         node.origin = self.place(node.origin)
         node.label = node.label.replace(_INSIDE, "")
-        node.args = [self.argument(arg) for arg in node.args]
-        node.__dict__.pop("by_name", None)
+        node.args = tuple(self.argument(arg) for arg in node.args)
+        node.env_open = self.place(node.env_open) if node.env_open is not None else None
         node.env = {name: self.variable(found) for name, found in node.env.items()}
         node.model = self.node(node.model) if node.model is not None else None
         return node

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.forms.options import add_options, merged, variables
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.core.values import Node, SourceFile, Unknown
@@ -89,6 +89,7 @@ def _unzipped(part: Node) -> Node:
 
 def _engine(recipe: Node, mode: str, side: Side | None, options: Node, faults: list[Fault]) -> NodeLaunch:
     node = NodeLaunch("options", options.key or options.origin, mode, program="dynamo", side=side, partial=True)
+    node.env_open = node.origin  # the tool sets more
     frontend = recipe.get("frontend", "type")
     if frontend is not None and frontend.value == "vllm":
         node.program = "serve"
@@ -135,7 +136,7 @@ def _connector(node: NodeLaunch, recipe: Node, options: Node, faults: list[Fault
         faults += more
     if written is not None:
         name = "kv-transfer-config"
-        node.args.append(Arg(name, name, (given or options).key or options.origin, written))
+        node.add(Arg(name, name, (given or options).key or options.origin, written))
 
 
 def _tree(plain: dict[str, str], place: Node) -> Node:

@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping
 
 from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, split_words
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
+from pd_launch.schemas.engine.sides import spoken_side
 
 _SECTION = re.compile(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
 _PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
@@ -69,7 +69,8 @@ def _start(
         node.side = node.side or spoken_side(name)
         node.host = node.host or f"host of {source.path}"
 
-    started = Command(words, env, command.origin(), None, names=names)
+    given_words = Words(words, SUPERVISORD)
+    started = Command(given_words, env, command.origin(), None, names=names)
     if not read_command(started, "shell", name, found, finish):
         given = {key: EnvVar.of(key, text, "export", names.get(key)) for key, (text, _) in env.items()}
 
@@ -77,7 +78,7 @@ def _start(
             with_variables(given)(node)
             finish(node)
 
-        nest_scripts(words, command.origin(), found, complete, Around(env=given))
+        nest_scripts(given_words, command.origin(), found, complete, Around(env=given))
 
 
 def _sections(source: SourceFile) -> dict[str, Settings]:
