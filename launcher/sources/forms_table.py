@@ -129,7 +129,7 @@ FORMS: tuple[FormRow, ...] = (
         "ray",
         Msg(
             "Ray Serve: `applications` and the models that they name, RayService with `serveConfigV2`",
-            "Ray Serve:`applications` 和其中的模型配置,以及带 `serveConfigV2` 的 RayService",
+            "Ray Serve 的 `applications` 和其中的模型配置,以及带 `serveConfigV2` 的 RayService",
         ),
         Msg(
             "`prefill_config`, `decode_config` or `llm_configs`; `model_loading_config` with `engine_kwargs`",
@@ -191,7 +191,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "systemd",
-        Msg("systemd units", "systemd 单元"),
+        Msg("systemd units and their drop-ins", "systemd 单元及其 drop-in"),
         Msg("`ExecStart`", "`ExecStart`"),
     ),
     FormRow(
@@ -223,6 +223,11 @@ FORMS: tuple[FormRow, ...] = (
         module="hcl",
         signs=('resource "', 'job "', 'module "', 'variable "', 'data "', "locals {", "terraform {"),
         tree=False,
+    ),
+    FormRow(
+        "prose",
+        Msg("Markdown and other texts for people", "Markdown 等给人读的文本"),
+        Msg("blocks and lines that are commands", "其中作为命令的代码块和行"),
     ),
     FormRow(
         "command",

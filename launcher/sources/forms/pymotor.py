@@ -97,16 +97,16 @@ def _completed(tree: Node, options: Node | None, side: Side | None) -> Node | No
     connector = entries.get("kv_connector")
     extra = entries.get("kv_connector_extra_config") or Node({}, at)
     if connector is not None and str(connector.value).startswith("Mooncake") and isinstance(extra.value, dict):
-        sizes = {key: node for name, key in _SIZES.items() if (node := _sizes(tree, name, at)) is not None}
+        sizes = {key: _sizes(tree, name, at) for name, key in _SIZES.items()}
         entries["kv_connector_extra_config"] = replace(extra, value={**extra.value, **sizes})
     return replace(options, value={**options.value, found: replace(config, value=entries)})
 
 
-def _sizes(tree: Node, section: str, at: Origin) -> Node | None:
+def _sizes(tree: Node, section: str, at: Origin) -> Node:
     """Return the sizes of a side as they are written into both sides' configurations."""
     sizes = _section(tree, section)
     if sizes is None:
-        return None
+        return Node(Unknown("…"), at)
     side = _SIDES[section]
     probe = NodeLaunch("options", at, section)
     add_options(probe, sizes.get(_OPTIONS), [], drops_false=True)
