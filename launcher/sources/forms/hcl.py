@@ -9,7 +9,6 @@ from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.trees.hcl_tree import NotHCL, parse_hcl
 from pd_launch.schemas.core.launch import Fault
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 _BLOCK = re.compile(
@@ -27,7 +26,6 @@ _ACRONYMS = {"hostIpc": "hostIPC", "hostPid": "hostPID"}
 _VERBATIM = ("limits", "requests", "labels", "annotations", "data")
 _LABELLED = ("resource", "data", "module")
 _SPEAKS = re.compile(r"vllm", re.IGNORECASE)
-_NOT_READ = Msg("this HCL is not read", "这个 HCL 文件没有读取")
 
 
 def recognise(source: SourceFile) -> bool:
@@ -44,9 +42,9 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     except (NotHCL, RecursionError):
         help_ = "give what it becomes: `terraform show -json`, the manifest or the script"
         help_zh = "请给出它最终生成的内容:`terraform show -json`、清单或脚本"
-        fault = Fault(
-            "unread", source.origin(0, 0), f"not read: {_NOT_READ.en}", _NOT_READ.zh, (), False, help_, help_zh
-        )
+        place = source.origin(0, 0)
+        en, zh = "not read: this HCL has something that is not understood", "没有读取:这个 HCL 文件中有无法理解的内容"
+        fault = Fault("unreadable", place, en, zh, help=help_, help_zh=help_zh)
         found.add_faults([fault])
         return
     for kind, blocks in tree.items():
