@@ -192,7 +192,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "systemd",
         Msg("systemd units and their drop-ins", "systemd 单元及其 drop-in"),
-        Msg("`ExecStart`", "`ExecStart`"),
+        Msg("`[Service]` and `ExecStart`", "`[Service]` 和 `ExecStart`"),
     ),
     FormRow(
         "supervisord",
@@ -225,9 +225,17 @@ FORMS: tuple[FormRow, ...] = (
         tree=False,
     ),
     FormRow(
+        "template",
+        Msg(
+            "templates of YAML (Helm, Jinja), as far as they can be read before they are filled in",
+            "YAML 模板(Helm、Jinja),只要渲染之前就能读懂",
+        ),
+        Msg("`{{ … }}`, `{% … %}`", "`{{ … }}`、`{% … %}`"),
+    ),
+    FormRow(
         "prose",
-        Msg("Markdown and other texts for people", "Markdown 等给人读的文本"),
-        Msg("blocks and lines that are commands", "其中作为命令的代码块和行"),
+        Msg("Markdown and other texts, YAML of no known form", "Markdown 等文档,以及不属于上述形式的 YAML"),
+        Msg("fenced blocks, and lines that begin with a command", "代码块,以及以命令开头的行"),
     ),
     FormRow(
         "command",

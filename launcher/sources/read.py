@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.engine.engines import (
     Found,
     Nested,
     as_file,
+    drop_repeated,
     inside,
     into_containers,
     keep,
@@ -27,6 +28,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -44,7 +46,6 @@ from pd_launch.launcher.sources.file_faults import (
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.forms.prose import is_prose, parts_of_prose
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
@@ -67,7 +68,7 @@ from pd_launch.launcher.sources.text.kinds import (
     opens_like_yaml,
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
-from pd_launch.launcher.sources.text.templates import parts_of
+from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -210,12 +211,13 @@ class _Call:
             form.read(source, source, group.found)
             self.nested(group.found)
             self.profiles(group.found)
+        elif is_named_prose(source):
+            self.prose(source, group)
+        elif self.yaml_file(source, group):
+            pass
         elif is_prose(source):
-            group.sources[source.path] = source
-            for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
-                group.found.guess(part, keep)
-            self.nested(group.found)
-        elif not self.yaml_file(source, group):
+            self.prose(source, group)
+        else:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
@@ -226,14 +228,23 @@ class _Call:
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
+    def prose(self, source: SourceFile, group: _Group) -> None:
+        """Read what a text for people may let be run."""
+        group.sources[source.path] = source
+        for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+            group.found.guess(part, keep)
+        self.nested(group.found)
+
     def unit(self, source: SourceFile, group: _Group) -> None:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
         group.sources[source.path] = source
         group.found.forms.add("systemd")
         more = drop_ins(source, self.inputs.files)
         if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
-            read = read_unit(source, group.found, more, self.variables_file)
-            group.sources.update({other.path: other for other in (*more, *read)})
+            for variant in files_of(source):
+                read = read_unit(variant, group.found, more, self.variables_file)
+                group.sources.update({other.path: other for other in (*more, *read)})
+            drop_repeated(group.found.nodes)
         self.nested(group.found)
         self.profiles(group.found)
 

@@ -62,7 +62,7 @@ def master_port(node: NodeLaunch) -> PortRange | None:
     if machines is None or machines < 2:
         return None
     written = node.value("master-port")
-    port = DEFAULT_MASTER if written is None else as_integer(written.value)
+    port = node.number("master-port", DEFAULT_MASTER)
     if port is None:
         return None
     first = node.number("node-rank", 0) == 0 and node.node_rank == 0

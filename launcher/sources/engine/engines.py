@@ -20,7 +20,7 @@ from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
-from pd_launch.launcher.sources.text.templates import FilledFile
+from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
@@ -216,10 +216,26 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
+        node.env_open = node.env_open or node.env[name].value.origin
+        del node.env[name]
     if isinstance(words[0].source, FilledFile):
         node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
+
+
+def drop_repeated(nodes: list[NodeLaunch]) -> None:
+    """Keep one of the engines that several variants of one template start alike: it is started in any case."""
+    first: dict[object, NodeLaunch] = {}
+    for node in nodes:
+        args = [(arg.name, arg.origin, str(arg.value and arg.value.plain())) for arg in node.args]
+        env = [(name, str(variable.value.value)) for name, variable in node.env.items()]
+        before = first.setdefault((node.origin, tuple(args), tuple(env)), node)
+        if before is not node:
+            before.branches = tuple(branch for branch in before.branches if branch[0] != BRANCH)
+    kept = {id(node) for node in first.values()}
+    nodes[:] = [node for node in nodes if id(node) in kept]
 
 
 def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:

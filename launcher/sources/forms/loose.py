@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested, add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose, speaks_of_engines
 from pd_launch.launcher.sources.engine.scripts_given import joined
-from pd_launch.launcher.sources.engine.wrapped import STARTS, engine_words, unwrap
+from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.forms.prose import is_script_text, parts_of_prose, reads_as_prose
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
@@ -55,7 +55,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
             return
         for child in node.elements():
             _look(child, env, path, found, env_open)
-    elif node.text is not None and STARTS.search(node.text.value):
+    elif node.text is not None and speaks_of_engines(node.text.value):
         _text(node.text, env, found, with_variables(env, env_open))
 
 
