@@ -307,3 +307,24 @@ spec:
     assert node.program == "dynamo" and node.side == "prefill" and variables(node) == {"A": "1"}
     assert node.container is not None and node.container.resources["nvidia.com/gpu"].value == "2"
     assert not [f for f in check([found]) if f.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.conf", "[program:a]\ncommand=vllm serve {{ model }} --port {{ port | int }} --max-num-seqs 4\n"),
+        (
+            "Dockerfile",
+            'FROM vllm/vllm-openai\nCMD ["--model", "{{ model }}", "--port", "{{ port }}", "--max-num-seqs", "4"]\n',
+        ),
+        ("r.yaml", recipe("      port: ${PORT}\n      max-num-seqs: 4\n")),
+        ("m.yaml", "model_loading_config: {model_id: a}\nengine_kwargs: {port: '${PORT}', max_num_seqs: 4}\n"),
+        ("c.yaml", "model: m\nport: {{ .Values.port }}\nmax-num-seqs: 4\n"),
+        (".env", "VLLM_ARGS=--port ${PORT} --max-num-seqs 4\n"),
+    ],
+)
+def test_what_is_filled_in_is_unknown_in_each_form(name: str, text: str) -> None:
+    node, found = launch(text, name)
+    port = node.value("port")
+    assert port is not None and not port.known and str(value(node, "max-num-seqs")) == "4"
+    assert not [f for f in check([found]) if f.severity == "error"]

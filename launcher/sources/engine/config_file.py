@@ -78,5 +78,7 @@ def _json(name: str, value: Node, faults: list[Fault]) -> Node:
 
 
 def _word(node: Node) -> Node:
+    if not node.known:
+        return replace(node, shadowed=[])
     text = node.text.value if node.text is not None else str(node.value)
     return replace(node, value=text, shadowed=[])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
@@ -233,7 +234,7 @@ def _body(source: SourceFile, start: int, escape: str) -> tuple[Text, int]:
         goes_on = text.endswith(escape, at, stop) and end < len(text)
         pieces.append(Text.verbatim(source, at, stop - 1 if goes_on else stop))
         if not goes_on:
-            return concat(pieces, source, start), min(end + 1, len(text))
+            return filled(concat(pieces, source, start)), min(end + 1, len(text))
         at = _next(text, end + 1)
 
 

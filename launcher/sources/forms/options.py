@@ -19,15 +19,17 @@ MODELS = ("model", "model-tag")
 
 
 def resolved(node: Node) -> Node:
-    """Return a value with what is filled in before the launch as Unknown: ``${NAME}`` in one of its texts."""
+    """Return a value with what is filled in before the launch as Unknown: variables and templates in its texts."""
     value = node.value
     if isinstance(value, dict):
         return replace(node, value={key: resolved(entry) for key, entry in value.items()})
     if isinstance(value, list):
         return replace(node, value=[resolved(entry) for entry in value])
-    if not isinstance(value, str) or node.text is None or "$" not in value:
+    if not isinstance(value, str) or node.text is None:
         return node
     text = expand_value(node.text, ARGUMENTS)
+    if text.value == node.text.value:
+        return node
     return replace(node, value=text.node().value, text=text, site=None)
 
 

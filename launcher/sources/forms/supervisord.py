@@ -13,6 +13,7 @@ from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, split_words
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
@@ -164,6 +165,7 @@ def _environment(value: Text | None, known: Mapping[str, str]) -> tuple[Given, d
 
 def _expanded(text: Text, known: Mapping[str, str]) -> Text:
     """Return a value with ``%(NAME)s`` filled in, as a hole where it is not known, and ``%%`` as one sign."""
+    text = filled(text)
     weaver, stretch, at = Weaver(text), Stretch("percent", text.spots[0]), 0
     for match in _EXPANSION.finditer(text.value):
         weaver.take(at, match.start(), stretch)
