@@ -206,13 +206,13 @@ class _Call:
             self.nested(group.found)
         elif is_unit(source):
             self.unit(source, group)
+        elif is_named_prose(source):
+            self.prose(source, group)
         elif (form := text_form(source)) is not None:
             group.sources[source.path] = source
             form.read(source, source, group.found)
             self.nested(group.found)
             self.profiles(group.found)
-        elif is_named_prose(source):
-            self.prose(source, group)
         elif self.yaml_file(source, group):
             pass
         elif is_prose(source):
@@ -261,7 +261,8 @@ class _Call:
         if not named and not (opens_like_yaml(source.text) or may_be_yaml(source.text) or may_hold_tree(source)):
             return False
         documents, faults = parse_yaml(source)
-        if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
+        shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
+        if not named and not shaped and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
         if tree is not None and is_profile(tree):

@@ -328,3 +328,13 @@ def test_what_is_filled_in_is_unknown_in_each_form(name: str, text: str) -> None
     port = node.value("port")
     assert port is not None and not port.known and str(value(node, "max-num-seqs")) == "4"
     assert not [f for f in check([found]) if f.severity == "error"]
+
+
+def test_a_form_inside_a_text_for_people_or_a_script_is_not_the_file() -> None:
+    section = "[program:a]\ncommand=vllm serve inner --port 1\n"
+    for name, before in (("README.md", "# How\n\n"), ("notes", "cat > s.conf <<EOF\n")):
+        text = f"{before}{section}" + ("EOF\nvllm serve outer --port 2\n" if name == "notes" else "")
+        nodes = deployment({name: text}).nodes
+        assert [node.model.value for node in nodes if node.model] == (["outer"] if name == "notes" else [])
+    block = 'resource "a" "b" {\n  x = 1\n}\n'
+    assert deployment({"run": f"cat > m.tf <<EOF\n{block}EOF\nvllm serve m\n"}).nodes

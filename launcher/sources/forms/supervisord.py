@@ -20,6 +20,7 @@ from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
 _SECTION = re.compile(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
+_BEGINS = re.compile(r"\ufeff?(?:[ \t\r]{0,40}(?:[;#][^\n]*)?\n){0,2000}\[")
 _PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
 _OWN = "supervisord"
 _COMMENT = re.compile(r"(?<=[ \t])[;#][^\n]*")
@@ -32,7 +33,9 @@ Settings = dict[str, Text]
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has sections of programs."""
+    """Whether a file begins with a section, and has sections of programs."""
+    if _BEGINS.match(source.text) is None:
+        return False
     return any(_PROGRAM.fullmatch(section[1]) for section in _SECTION.finditer(source.text))
 
 
