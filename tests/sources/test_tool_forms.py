@@ -7,8 +7,9 @@ import json
 import pytest
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.values import SourceFile
 from tests.sources.reading import deployment, faults, launch, value, variables
 
 JSON = '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
@@ -338,3 +339,9 @@ def test_a_form_inside_a_text_for_people_or_a_script_is_not_the_file() -> None:
         assert [node.model.value for node in nodes if node.model] == (["outer"] if name == "notes" else [])
     block = 'resource "a" "b" {\n  x = 1\n}\n'
     assert deployment({"run": f"cat > m.tf <<EOF\n{block}EOF\nvllm serve m\n"}).nodes
+
+
+def test_a_file_of_options_met_in_a_folder_counts_only_where_it_is_named() -> None:
+    source = SourceFile("c.yaml", "model: m\nport: 70000\nmax-model-len: 4096\n")
+    assert not [node for d in read(Inputs([source], separate=True, quiet=True)) for node in d.nodes]
+    assert [node for d in read(Inputs([source], separate=True)) for node in d.nodes]
