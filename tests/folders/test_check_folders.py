@@ -191,7 +191,7 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said", "line"),
     [
-        ("main.go", "// vllm serve m\n", "programs other than Python and shell scripts are not read", 1),
+        ("x.toml", "a = 1 # vllm\n", "TOML files are not read", 1),
         ("nginx.conf", "# vllm\n", "INI files other than supervisord's are not read", 1),
         ("empty.sh", "\n", "it is empty", 1),
         ("i.sh", "echo\npip install vllm\n", "“vllm” stands here in no form that is read", 2),
