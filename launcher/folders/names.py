@@ -28,6 +28,7 @@ FOLDERS = frozenset(
 _CAN_NAME = re.compile(
     rb"vllm|api_server|dynamo|pd-launch|online_dp|server_cmd|kv[-_](?:transfer|connector)|llminferenceservice|"
     rb"modelartifacts|llmconfig|engine_?args|engine_kwargs|motor_engine_|kvtransferconfig|remotepdserver|remoteopenaiserver|"
+    rb"--(?:tensor-parallel-size|max-num-seqs|max-num-batched-tokens|max-model-len|gpu-memory-utilization)|"
     rb"\b(?:decode|prefill)['\"]?[ \t]{0,20}:",
     re.IGNORECASE,
 )
