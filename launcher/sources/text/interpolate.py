@@ -45,7 +45,14 @@ SYSTEMD = Syntax("systemd", None)
 CONFIG = Syntax("config file", None, before=FILLED_BEFORE)
 E2E = Syntax("e2e", SHELL_NAME, split_first=True)
 LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
-TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, CONFIG, E2E, LOOSE)
+DOCKERFILE = Syntax("dockerfile", SHELL_NAME)
+SUPERVISORD = Syntax("supervisord", None)
+ARGUMENTS = Syntax("arguments", SHELL_NAME, split_first=True)
+"""A text of arguments alone, which something else puts into a command."""
+TABLES = (
+    *(SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, CONFIG, E2E, LOOSE),
+    *(DOCKERFILE, SUPERVISORD, ARGUMENTS),
+)
 """Every syntax that there is."""
 
 
