@@ -6,13 +6,16 @@ import re
 from pathlib import PurePath
 
 from pd_launch.launcher.sources.forms.systemd import is_unit
+from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.text.kinds import is_python, is_script, opens_like_yaml
 from pd_launch.schemas.core.values import SourceFile
 
 SCRIPTS = ("sh", "bash", "zsh", "ksh", "slurm", "sbatch", "pbs", "lsf", "mk")
 TREES = ("yaml", "yml", "json")
 OTHERS = ("py", "service", "dockerfile", "containerfile")
-ENDINGS = frozenset((*SCRIPTS, *TREES, *OTHERS))
+TABLED = ("tf", "tfvars", "hcl", "nomad", "ipynb", "conf", "ini", "env")
+"""Endings of files that count only where the table of forms knows their text."""
+ENDINGS = frozenset((*SCRIPTS, *TREES, *OTHERS, *TABLED))
 TEMPLATES = ("j2", "jinja", "jinja2", "tpl", "tmpl", "template")
 """Endings behind the one that counts: ``decode.sh.j2``."""
 _BY_NAME = ("dockerfile", "containerfile", "makefile", "gnumakefile", "justfile", "procfile")
@@ -24,7 +27,8 @@ FOLDERS = frozenset(
 """Folders of tools, which hold nothing of the project."""
 _CAN_NAME = re.compile(
     rb"vllm|api_server|dynamo|pd-launch|online_dp|server_cmd|kv[-_](?:transfer|connector)|llminferenceservice|"
-    rb"modelartifacts|llmconfig|engineargs|kvtransferconfig|remotepdserver|remoteopenaiserver|"
+    rb"modelartifacts|llmconfig|engine_?args|engine_kwargs|motor_engine_|kvtransferconfig|remotepdserver|remoteopenaiserver|"
+    rb"--(?:tensor-parallel-size|max-num-seqs|max-num-batched-tokens|max-model-len|gpu-memory-utilization)|"
     rb"\b(?:decode|prefill)['\"]?[ \t]{0,20}:",
     re.IGNORECASE,
 )
@@ -69,6 +73,8 @@ def is_of_a_form(source: SourceFile) -> bool:
     name = PurePath(source.path).name
     if _is_prose(source):
         return False
+    if name.lower().rpartition(".")[2] in TABLED:
+        return text_form(source) is not None
     if "." in name.lstrip(".") or name.lower() in _BY_NAME:
         return True
     if is_script(source) or is_python(source) or is_unit(source) or opens_like_yaml(source.text):

@@ -16,11 +16,8 @@ _MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(
 _STARTS = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
 _OF_A_FORM = re.compile(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
 _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
-    ("tf", "tfvars", "hcl", "nomad"): ("Terraform and other HCL files are", "Terraform 等 HCL 文件"),
-    ("ipynb",): ("notebooks are", "Jupyter 笔记本"),
     ("toml",): ("TOML files are", "TOML 文件"),
-    ("ini", "conf", "cfg"): ("INI files are", "INI 文件"),
-    ("env",): ("files of variables are", "只写变量的文件"),
+    ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),
     ("ps1", "bat", "cmd"): ("Windows scripts are", "Windows 脚本"),
     ("md", "rst", "txt", "adoc"): ("documents are", "说明文档"),
     ("jsonnet", "libsonnet", "cue", "dhall"): ("configuration languages are", "配置语言的源文件"),

@@ -47,6 +47,7 @@ from pd_launch.launcher.sources.file_faults import (
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
+from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
@@ -213,6 +214,11 @@ class _Call:
             self.unit(source, group)
         elif is_named_prose(source):
             self.prose(source, group)
+        elif (form := text_form(source)) is not None:
+            group.sources[source.path] = source
+            form.read(source, source, group.found)
+            self.nested(group.found)
+            self.profiles(group.found)
         elif self.yaml_file(source, group):
             pass
         elif is_prose(source):
@@ -266,10 +272,11 @@ class _Call:
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text) and not may_be_yaml(source.text):
+        if not named and not (opens_like_yaml(source.text) or may_be_yaml(source.text) or may_hold_tree(source)):
             return False
         documents, faults = parse_yaml(source)
-        if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
+        shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
+        if not named and not shaped and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
         if tree is not None and is_profile(tree):
@@ -324,6 +331,9 @@ class _Call:
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_elsewhere(source)):
+                form.read(tree, source, found)
+                whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
@@ -332,6 +342,15 @@ class _Call:
 
                 read_loose(tree, source.path, found)
         return whole
+
+    def is_elsewhere(self, source: SourceFile) -> bool:
+        """Whether a file counts only where another one names it: one of the call does, or it was met in a folder."""
+        if self.inputs.quiet and self.inputs.separate:
+            return True
+        name = source.path.rpartition("/")[2]
+        return any(name in other.text for other in self.inputs.files if other.path != source.path) or any(
+            name in word for word in self.inputs.command
+        )
 
     def nested(self, found: Found, depth: int = 1) -> None:
         """Read the scripts that other forms hold; what they start is completed by the form."""

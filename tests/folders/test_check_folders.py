@@ -191,8 +191,8 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said", "line"),
     [
-        ("main.tf", "command = \"vllm serve m\"\n", "Terraform and other HCL files are not read", 1),
-        ("cells.ipynb", "{}\n", "notebooks are not read", 1),
+        ("x.toml", "a = 1 # vllm\n", "TOML files are not read", 1),
+        ("nginx.conf", "# vllm\n", "INI files other than supervisord's are not read", 1),
         ("empty.sh", "\n", "it is empty", 1),
         ("i.sh", "echo\npip install vllm\n", "“vllm” stands here in no form that is read", 2),
         ("n.sh", "echo\n", "no command that starts vllm serve", 1),

@@ -15,7 +15,7 @@ from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
@@ -363,12 +363,14 @@ def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
         return words
     first = words[0]
     serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    if not serves and "vllm" not in name.lower().rpartition("/")[2]:
+        return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
-    made = [first.stand_in(word) for word in ("vllm", "serve")]
-    return words.having([*made, *words])
+    made = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
+    return words.having([*(first.stand_in(word) for word in made), *words])
 
 
 def as_file(command: Command, run: Run, around: Around) -> Scope:

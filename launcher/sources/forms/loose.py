@@ -10,8 +10,8 @@ from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_pro
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
-from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_node
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
@@ -51,7 +51,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         if _words(texts, path, node, found, with_variables(env, env_open)):
             return
         if len(texts) == len(node.value) and are_arguments(texts):
-            add_arguments(texts, path, node, found, with_variables(env, env_open))
+            add_arguments(texts, path, node.origin, found, with_variables(env, env_open))
             return
         for child in node.elements():
             _look(child, env, path, found, env_open)
@@ -81,8 +81,15 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found, 
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
-    words = image_engine(expand([*command, *arguments], LOOSE), mapping.get("image"), bool(command))
-    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env, env_open))
+    image = mapping.get("image")
+    words = image_engine(expand([*command, *arguments], LOOSE), image, bool(command))
+
+    def finish(node: NodeLaunch) -> None:
+        with_variables(env, env_open)(node)
+        if image is not None and isinstance(image.value, str):
+            node.container = Container("manifest", image.origin, image=image, partial=True)
+
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, finish)
 
 
 def _texts(node: Node | None) -> list[Text]:
@@ -95,12 +102,12 @@ def _environment(mapping: Node) -> dict[str, EnvVar]:
     for key in _SURROUNDINGS:
         given = mapping.get(key)
         for name, value in given.items() if given else ():
-            env[name] = EnvVar(name, value, "yaml")
+            env[name] = EnvVar(name, expand_node(value, LOOSE), "yaml")
         for entry in given.elements() if given else ():
             named = entry.get("name")
             if named is not None and isinstance(named.value, str):
                 value = entry.get("value") or Node(Unknown("valueFrom"), named.origin)
-                value = replace(value, key=named.origin, key_text=named.text, shadowed=[])
+                value = replace(expand_node(value, LOOSE), key=named.origin, key_text=named.text, shadowed=[])
                 env[named.value] = EnvVar(named.value, value, "yaml")
             elif entry.text is not None:
                 name, sign, _ = entry.text.value.partition("=")
