@@ -23,7 +23,9 @@ _STAND_INS = {
     "vllm": '{ printf "%s\\0" "$@"; printf "\\1\\0"; } >> "$WRITTEN"',
     "bash": 'exec {bash} --noprofile --norc -r "$@"',
     "ssh": 'shift; exec {bash} --noprofile --norc -r -c "$*"',
-    "docker": 'while [ "$1" != example/vllm:1 ]; do shift; done; shift; exec "$@"',
+    **dict.fromkeys(
+        ("docker", "podman", "nerdctl"), 'while [ "$1" != example/vllm:1 ]; do shift; done; shift; exec "$@"'
+    ),
 }
 Launches = list[list[str]]
 
