@@ -27,6 +27,11 @@ class Engine:
     words: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that may have to be quoted: the words, and the variables' values."""
+        return (*self.words, *(value for _, value in self.env))
+
 
 @dataclass(frozen=True)
 class Fixture:

@@ -9,8 +9,8 @@ from typing import Any
 
 from fixture import Engine, Files, Fixture
 from python_twins import literal
-from shell_twins import Writer, by_lines, double, script_of
-from yaml_twins import Literal, command_of, dump, kubernetes_dollars, unit_word
+from shell_twins import IMAGE, Writer, by_lines, double, script_of
+from yaml_twins import HOST, MOUNTED, Literal, command_of, dump, kubernetes_dollars, unit_word
 
 Form = Callable[[Fixture], "Files | None"]
 
@@ -21,7 +21,7 @@ def _named_env(engine: Engine) -> list[dict[str, str]]:
 
 def _container(engine: Engine, **more: Any) -> dict[str, Any]:
     env = _named_env(engine)
-    return {"name": "engine", "image": "example/vllm:1", **more, **({"env": env} if env else {})}
+    return {"name": "main", "image": IMAGE, **more, **({"env": env} if env else {})}
 
 
 def _words(engine: Engine) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def manifests(wrap: Callable[[str, dict[str, Any]], dict[str, Any]], as_json: bo
 
     def write(fixture: Fixture) -> Files | None:
         objects = [
-            wrap(f"engine{number}", {"containers": [_container(engine, **_words(engine))]})
+            wrap(f"engine{number}", {**HOST, "containers": [_container(engine, **_words(engine), **MOUNTED)]})
             for number, engine in enumerate(fixture.engines)
         ]
         if not objects:
@@ -81,9 +81,10 @@ def config_map(run: list[str], **how: Any) -> Form:
                 return None
             data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"scripts{number}"}}
             documents.append({**data, "data": {"serve.sh": Literal(script)}})
-            mount = {"name": "scripts", "mountPath": "/scripts"}
+            mounts = [*MOUNTED["volumeMounts"], {"name": "scripts", "mountPath": "/scripts"}]
             spec = {
-                "containers": [_container(engine, command=run, volumeMounts=[mount])],
+                **HOST,
+                "containers": [_container(engine, command=run, volumeMounts=mounts)],
                 "volumes": [{"name": "scripts", "configMap": {"name": f"scripts{number}", "defaultMode": 0o755}}],
             }
             documents.append(pod(f"engine{number}", spec))
@@ -98,7 +99,7 @@ def e2e(as_list: bool) -> Form:
     def write(fixture: Fixture) -> Files | None:
         entries: list[dict[str, Any]] = []
         for engine in fixture.engines:
-            if any("$" in text for text in [*engine.words, *(value for _, value in engine.env)]):
+            if any("$" in text for text in engine.texts):
                 return None  # all of them are placeholders
             words = ["vllm", "serve", *engine.words]
             entry = {"server_cmd": words if as_list else command_of(engine)}
@@ -116,7 +117,7 @@ def dockerfile(as_json: bool) -> Form:
         if len(fixture.engines) != 1:
             return None
         engine = fixture.engines[0]
-        if any("\n" in text for text in [*engine.words, *(value for _, value in engine.env)]):
+        if any("\n" in text for text in engine.texts):
             return None
         lines = [f"ENV {name}={double(value)}" for name, value in engine.env if "`" not in value]
         if len(lines) < len(engine.env):
@@ -125,7 +126,7 @@ def dockerfile(as_json: bool) -> Form:
             start = ['ENTRYPOINT ["vllm", "serve"]', f"CMD {json.dumps(list(engine.words), ensure_ascii=False)}"]
         else:
             start = [f"CMD {Writer().command(engine)}"]
-        return {"Dockerfile": "\n".join(["FROM example/vllm:1", *lines, *start, ""])}
+        return {"Dockerfile": "\n".join([f"FROM {IMAGE}", *lines, *start, ""])}
 
     return write
 
@@ -138,7 +139,7 @@ def supervisord(fixture: Fixture) -> Files | None:
         texts = [command, *(value for _, value in engine.env)]
         if any("\n" in text or re.search(r"\s[;#]", text) for text in texts):
             return None
-        if any(re.search(r'["\\]', value) for _, value in engine.env):
+        if any(re.search(r"[\"\\]|^'|'$", value) for _, value in engine.env):
             return None  # between its quotes there is no escape
         lines += ["", f"[program:engine{number}]", f"command={command.replace('%', '%%')}"]
         if engine.env:
@@ -175,7 +176,7 @@ def makefile(fixture: Fixture) -> Files | None:
     """Write a rule whose recipe starts the engine: to make, a dollar sign stands twice."""
     lines: list[str] = []
     for number, engine in enumerate(fixture.engines):
-        if any("\n" in text or "#" in value for text in engine.words for _, value in [*engine.env, ("", "")]):
+        if any("\n" in text or "#" in text for text in engine.texts):
             return None
         command = Writer(inline=True).command(engine).replace("$", "$$")
         lines += [f"engine{number}:", "\t" + command.replace("\n  ", "\n\t  "), ""]

@@ -10,6 +10,9 @@ from typing import Any
 
 from fixture import Engine, Files, Fixture
 
+IMAGE = "example/engine:1"
+"""An image whose name says of no release or family that it holds one."""
+AS_HOST = "--net=host --ipc=host -v /etc:/etc"
 _PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
@@ -301,9 +304,7 @@ def docker(quote: Quote | None = None, program: str = "docker") -> Callable[[Fix
             if quote is not None:
                 word = quote(" ".join([writer.prefix, *map(writer.word, engine.words)]))
                 command = f"bash -c {word}"
-            lines.append(
-                f"{program} run --rm --net=host --name engine{number} \\\n{given}  example/vllm:1 {command} &\n"
-            )
+            lines.append(f"{program} run --rm {AS_HOST} --name engine{number} \\\n{given}  {IMAGE} {command} &\n")
         return script_file("".join(lines)) if lines else None
 
     return write

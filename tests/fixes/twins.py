@@ -141,7 +141,7 @@ FORMS: dict[str, Form] = {
     "dense double": Form(words_changed(dense, quote=double)),
     "dense bare": Form(words_changed(dense, quote=bare)),
     "inline variables": Form(written(quote=double, inline=True)),
-    "exec": Form(written(inline=True, prefix="exec vllm serve")),
+    "exec": Form(written(inline=True, prefix="exec vllm serve"), runs=False),
     "env": Form(behind_env),
     "array": Form(in_array),
     "variables single": Form(in_variables(single)),

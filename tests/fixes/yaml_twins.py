@@ -9,7 +9,18 @@ from typing import Any
 
 import yaml
 from fixture import Engine, Files, Fixture
-from shell_twins import Writer, double, double_on_lines, glued, needs_quotes, on_lines, parsed, script_file, script_of
+from shell_twins import (
+    IMAGE,
+    Writer,
+    double,
+    double_on_lines,
+    glued,
+    needs_quotes,
+    on_lines,
+    parsed,
+    script_file,
+    script_of,
+)
 
 
 def dump(data: Any, **how: Any) -> str:
@@ -37,6 +48,10 @@ _Dumper.add_representer(Literal, lambda d, text: d.represent_scalar("tag:yaml.or
 _Dumper.add_representer(Folded, lambda d, text: d.represent_scalar("tag:yaml.org,2002:str", text, style=">"))
 _Dumper.add_representer(Flow, lambda d, items: d.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True))
 
+HOST: dict[str, Any] = {"hostNetwork": True, "hostIPC": True}
+MOUNTED: dict[str, Any] = {"volumeMounts": [{"name": "etc", "mountPath": "/etc"}]}
+SERVICE: dict[str, Any] = {"network_mode": "host", "ipc": "host", "volumes": ["/etc:/etc"]}
+"""What gives a container the host's network and memory, so that it is to its engine as the host itself is."""
 Service = Callable[[Engine], "dict[str, Any] | None"]
 
 
@@ -83,8 +98,8 @@ def kubernetes(container: Service, folded: bool = False, **how: Any) -> Callable
         for number, engine in enumerate(fixture.engines):
             env = [{"name": name, "value": kubernetes_dollars(value)} for name, value in engine.env]
             words = {key: kubernetes_dollars(given) for key, given in (container(engine) or {}).items()}
-            named = {"name": "engine", "image": "example/vllm:1", **words}
-            spec = {"containers": [{**named, **({"env": env} if env else {})}]}
+            named = {"name": "main", "image": IMAGE, **words, **MOUNTED}
+            spec = {**HOST, "containers": [{**named, **({"env": env} if env else {})}]}
             metadata = {"name": f"engine{number}"}
             pods.append(dump({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, **how))
         text = "---\n".join(pods)
@@ -118,7 +133,7 @@ def compose(command: Callable[[Engine], Any], mapping: bool, folded: bool = Fals
         services: dict[str, Any] = {}
         for number, engine in enumerate(fixture.engines):
             given: Any = dict(engine.env) if mapping else [f"{name}={value}" for name, value in engine.env]
-            service = {"image": "example/vllm:1", "command": _dollars(command(engine))}
+            service = {"image": IMAGE, **SERVICE, "command": _dollars(command(engine))}
             services[f"engine{number}"] = {**service, **({"environment": _dollars(given)} if given else {})}
         text = dump({"services": services}, **how)
         return {"compose.yaml": fold(text) if folded else text} if services else None

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fixture import Engine, Files
-from kept_twins import Fixture
+from fixture import Engine, Files, Fixture
 
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.schemas.launch import Arg, NodeLaunch
-from pd_launch.schemas.target import parse_target
 from pd_launch.schemas.values import HOLE, Node, Unknown
 
 UNKNOWN = "<unknown>"
 _DEFAULTS = {("tensor-parallel-size", ("1",))}
 """What a profile writes out although it is so without it."""
+_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}")
+_HOLES = re.compile(rf"(?:{UNKNOWN}|\\+ue000|{HOLE})+")
 Args = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -29,18 +30,21 @@ class Same:
     args: Args
     env: tuple[tuple[str, str], ...]
     role: str | None
-    torn: bool = False
 
     def differences(self, other: Same) -> list[str]:
         """Return what another reading has otherwise, a line each."""
-        found = [f"model {self.model!r} -> {other.model!r}"] if self.model != other.model else []
-        found += [f"role {self.role!r} -> {other.role!r}"] if self.role != other.role else []
+        found = [] if _alike(self.model, other.model) else [f"model {self.model!r} -> {other.model!r}"]
+        found += [] if self.role == other.role else [f"role {self.role!r} -> {other.role!r}"]
         for name, mine, theirs in (("arguments", self.args, other.args), ("variables", self.env, other.env)):
-            gone = [entry for entry in mine if entry not in theirs]
-            more = [entry for entry in theirs if entry not in mine]
-            if gone or more:
-                found.append(f"{name} {gone!r} -> {more!r}")
+            gone = [entry for entry in mine if not any(_alike(entry, found) for found in theirs)]
+            more = [entry for entry in theirs if not any(_alike(found, entry) for found in mine)]
+            found += [f"{name} {gone!r} -> {more!r}"] if gone or more else []
         return found
+
+
+def _alike(mine: object, theirs: object) -> bool:
+    """Whether two readings are the same; what stands in ``{{ … }}`` may be unknown: something may fill it in."""
+    return mine == theirs or _TEMPLATE.sub(UNKNOWN, repr(mine)) == _HOLES.sub(UNKNOWN, repr(theirs))
 
 
 def same(node: NodeLaunch, own: Iterable[str] = ()) -> Same:
@@ -75,27 +79,31 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=lambda _: UNKNOWN)
 
 
-def launches(files: Files, own: Iterable[str] = (), target: str | None = None) -> list[Same]:
+def launches(files: Files, own: Iterable[str] = ()) -> list[Same]:
     """Return what is read of the files' engines, in an order that no form decides."""
     names = list(own)
-    nodes = [node for found in read_texts(files, target) for node in found.nodes]
+    nodes = [node for found in read_texts(files) for node in found.nodes]
     return sorted((same(node, names) for node in nodes), key=repr)
 
 
-def expected(engines: Sequence[Engine], target: str | None = None) -> list[Same]:
+def expected(engines: Sequence[Engine]) -> list[Same]:
     """Return what must be read: the words as the engine gets them, without any spelling, and the variables."""
     found = []
     for engine in engines:
-        given = Inputs([], ["vllm", "serve", *engine.words], parse_target(target) if target else None)
+        given = Inputs([], ["vllm", "serve", *engine.words])
         (node,) = [node for deployment in read(given) for node in deployment.nodes]
-        env = tuple(sorted((name, _text(value)) for name, value in engine.env))
         plain = same(node)
+        env = tuple(sorted((name, _text(value)) for name, value in engine.env))
         found.append(Same(plain.model, plain.args, env, plain.role))
     return sorted(found, key=repr)
 
 
-def names_of(engines: Sequence[Engine]) -> set[str]:
-    return {name for engine in engines for name, _ in engine.env}
+def differences(files: Files, engines: Sequence[Engine]) -> list[str]:
+    """Return what is read otherwise of the files' engines than it is meant, a line each."""
+    meant, got = expected(engines), launches(files, {name for engine in engines for name, _ in engine.env})
+    if len(got) != len(meant):
+        return [f"{len(got)} engines, not {len(meant)}"]
+    return [line for one, other in zip(meant, got, strict=True) for line in one.differences(other)]
 
 
 def of_engines(*engines: Engine) -> Fixture:
