@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import read_texts
 

@@ -7,7 +7,7 @@ host blocks are a run, as the pool hands them out. Compared in turn:
   bound    one ``torch.Tensor.copy_`` of as many bytes
   memcpy   one ``memmove`` of as many bytes, which for 99 MB and more writes past the caches (on the machine at hand)
   ours     what the connector does: save is device to host, load is host to device
-  numpy    the same without :mod:`pd_launch.connector.streaming`, as it is where that cannot be
+  numpy    the same without :mod:`pd_launch.connector.copying.streaming`, as it is where that cannot be
   loop     one ``copy_`` per block and tensor, which is what upstream's connector does
 
 One thread. Ratios are medians over rounds, of wall-clock and of processor time.
@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from bench.measure import finish, parser, ratio, refuse_beyond
-from pd_launch.connector.copies import CpuCopies
+from pd_launch.connector.copying.choose import CpuCopies
 from pd_launch.connector.pool import HostPool
 
 

@@ -18,7 +18,7 @@ from vllm.v1.kv_offload.base import OffloadingWorker, TransferResult
 from vllm.v1.kv_offload.cpu.spec import CPUOffloadingSpec
 
 from pd_launch.connector import RecomputeCPUOffloadConnector
-from pd_launch.connector.copies import CpuCopies
+from pd_launch.connector.copying.choose import CpuCopies
 from pd_launch.connector.options import Options
 from pd_launch.connector.worker import OffloadWorker
 

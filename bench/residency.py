@@ -34,7 +34,7 @@ def measure(budget: int) -> dict[str, Any]:
 def _child(budget: int, sender: Any) -> None:
     import torch
 
-    from pd_launch.connector.copies import CpuCopies
+    from pd_launch.connector.copying.choose import CpuCopies
     from pd_launch.connector.pool import HostPool
 
     cache = [torch.ones((2, width), dtype=torch.uint8) for width in WIDTHS]

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench.measure import alternate, finish, parser, ratio
-from pd_launch.connector.groups import Group
+from pd_launch.schemas.offload.groups import Group
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 if TYPE_CHECKING:
     from pd_launch.connector.connector import PreemptOffloadConnector, RecomputeCPUOffloadConnector

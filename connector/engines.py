@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 from weakref import ReferenceType, WeakValueDictionary, ref
 
-from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 Side = TypeVar("Side")
 

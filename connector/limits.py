@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pd_launch.schemas.units import human_size
+from pd_launch.schemas.core.units import human_size
 
 ROOT = Path("/")
 CGROUP_FILES = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata, KVConnectorWorkerMetadata
 
-from pd_launch.connector.ledger import Step
+from pd_launch.schemas.offload.ledger import Step
 
 
 @dataclass

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pd_launch.schemas.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, Budget, parse_ratio, resolve_budget
+from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, Budget, parse_ratio, resolve_budget
 
 PIN = "pin_host_memory"
 COPY_BACKEND = "copy_backend"

@@ -13,7 +13,7 @@ from itertools import accumulate
 import torch
 
 from pd_launch.connector.hostmem import Registrar, prefer_node
-from pd_launch.schemas.budget import host_blocks
+from pd_launch.schemas.engine.budget import host_blocks
 
 POPULATE_WRITE = 23  # madvise: back pages as a write would, without changing a byte. Linux 5.14
 # madvise: a fork copies neither page tables nor pages, and has zeros there; Linux 4.14. Without the mapping itself, as

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
-from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 MODULE = "pd_launch.connector.connector"
 

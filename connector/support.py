@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pd_launch.connector.groups import Group
+from pd_launch.schemas.offload.groups import Group
 
 FULL = ("FullAttentionSpec", "MLAAttentionSpec", "AscendMLAAttentionSpec")
 WINDOWED = ("SlidingWindowSpec", "SlidingWindowMLASpec")

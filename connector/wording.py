@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.budget import NEW_NAME, OLD_NAME
+from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME
 
 
 @dataclass(frozen=True)

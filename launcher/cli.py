@@ -49,7 +49,7 @@ class _Commands(click.Group):
 def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
+    from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
     click.echo(f"pd-launch, version {__version__}")
     click.echo(f"newest releases known: vllm-ascend {list(ASCEND_PAIRS)[-1]}, vLLM {VLLM_RELEASES[-1]}")

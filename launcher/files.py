@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from pd_launch.schemas.errors import ValueFault
+from pd_launch.schemas.core.errors import ValueFault
 
 
 class NotRewritten(ValueFault):

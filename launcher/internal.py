@@ -60,7 +60,7 @@ def _message(error: Exception, trace: TracebackType | None, language: str) -> st
 
 
 def _place(trace: TracebackType | None) -> str:
-    """Return the innermost place of ours, such as ``launcher/config.py:12``."""
+    """Return the innermost place of ours, such as ``launcher/check/config.py:12``."""
     place = "unknown place"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename).resolve()

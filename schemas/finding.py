@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pd_launch.schemas.target import Choice, Target
+from pd_launch.schemas.core.target import Choice, Target
 
 FORMAT_VERSION = 2
 Severity = Literal["error", "warning", "info"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pd_launch.schemas.budget import BudgetSource
+from pd_launch.schemas.engine.budget import BudgetSource
 from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
 
 

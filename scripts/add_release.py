@@ -4,7 +4,7 @@
     python scripts/add_release.py vllm 0.34.0
     python scripts/add_release.py vllm-ascend 0.31.0rc1
 
-It reads the release (scripts/read_release.py), writes its row and what it was built with (schemas/releases/pairing.py),
+It reads the release (scripts/read_release.py), writes its row and what it was built with (schemas/core/pairing.py),
 and prints the checklist of what it changed, evidence of facts included. What is ticked off there is corrected in
 schemas/releases. It ends with 1 where facts no longer hold, or where a name has no row yet.
 """

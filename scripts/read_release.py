@@ -12,7 +12,7 @@ them. ``--new`` asks the package index which releases have no table yet, and rea
 and says where reading gives something else than the tables: the newest two releases of each project, or all. The
 status is 1 where something differs or cannot be read, and 2 where nothing does and a release was not to be had. What is
 written is one file for each project in schemas/releases/data, in which every entry stands once with the releases that
-have it, and schemas/releases/flag_shapes.py: how a command line is split into flags and values.
+have it, and schemas/core/flag_shapes.py: how a command line is split into flags and values.
 """
 
 from __future__ import annotations

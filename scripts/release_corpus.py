@@ -9,11 +9,11 @@ from pathlib import Path
 
 from release_ranges import Table
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.build import BuiltPart, ReadBuild
-from pd_launch.schemas.target import Target, ascend_target, vllm_target
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.build import BuiltPart, ReadBuild
+from pd_launch.schemas.core.target import Target, ascend_target, vllm_target
+from pd_launch.schemas.core.values import SourceFile
 
 ROOT = Path(__file__).resolve().parent.parent
 Inputs_ = dict[str, str]

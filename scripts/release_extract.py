@@ -155,7 +155,7 @@ def companions(files: Files) -> dict[str, str]:
 
 
 def _companions(files: Files) -> Iterator[tuple[str, str]]:
-    from pd_launch.schemas.releases.pairing import WRITTEN_AT
+    from pd_launch.schemas.core.pairing import WRITTEN_AT
 
     for name, (place, pattern) in WRITTEN_AT.items():
         for _, text in files.texts(place):

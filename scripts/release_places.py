@@ -23,11 +23,11 @@ SECTIONS = {
     "keywords": "generated",
     "logs": "schemas/releases/log_lines.py, launcher/logs/patterns.py",
     "refusals": "schemas/releases/features.py and the rule",
-    "options": "schemas/releases/connector_keys.py",
+    "options": "schemas/engine/connector_keys.py",
     "flags of the platform": "schemas/releases/domains.py (ASCEND_WORDS)",
     "overwritten": "schemas/releases/additional_keys.py (DERIVED), PD008",
     "hooks": "schemas/releases/schedulers.py, connector/",
-    "companions": "schemas/releases/pairing.py",
+    "companions": "schemas/core/pairing.py",
 }
 """Kind of a change → where it is kept."""
 

@@ -1,4 +1,4 @@
-"""schemas/releases/flag_shapes.py: how a command line is split, written from the tables of all releases."""
+"""schemas/core/flag_shapes.py: how a command line is split, written from the tables of all releases."""
 
 from __future__ import annotations
 

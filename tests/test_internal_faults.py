@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pd_launch.launcher.config import ConfigError, find_config
-from pd_launch.launcher.doctor_rows import Needs, rows_of
-from pd_launch.launcher.facts import difference_text, differences, disagreements, issue_block
+from pd_launch.launcher.check.config import ConfigError, find_config
+from pd_launch.launcher.doctor.rows import Needs, rows_of
+from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.host.contract import FACTS, MORE, FactsError, read_facts
-from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.values import SourceFile
 
 ROOT = Path(__file__).resolve().parent.parent
 DIGITS = "9" * 5_000
@@ -60,9 +60,9 @@ def test_an_internal_fault_is_one_line_and_status_70(tmp_path: Path, error: str)
 
 def test_the_line_names_the_place_in_our_code(tmp_path: Path) -> None:
     code = FAILING.format(error="ValueError()").replace(
-        "def failing(*_):", "from pd_launch.schemas.units import _factor\ndef failing(*_):\n    _factor(None, None)"
+        "def failing(*_):", "from pd_launch.schemas.core.units import _factor\ndef failing(*_):\n    _factor(None, None)"
     )
-    assert "AttributeError, schemas/units.py:" in run("rules", cwd=tmp_path, code=code).stderr
+    assert "AttributeError, schemas/core/units.py:" in run("rules", cwd=tmp_path, code=code).stderr
 
 
 @pytest.mark.parametrize(("args", "env"), [(("--debug",), {}), ((), {"PD_LAUNCH_DEBUG": "1"})])
@@ -115,7 +115,7 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(("target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang", "x")), VALUES)
 def test_no_value_of_a_configuration_is_an_exception(tmp_path: Path, key: str, value: Any) -> None:
-    from pd_launch.launcher.config import _config
+    from pd_launch.launcher.check.config import _config
 
     try:
         _config(tmp_path / "pd-launch.toml", {key: value})

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.report.lines import broken
-from pd_launch.launcher.report.text import width
+from pd_launch.launcher.wording.lines import broken
+from pd_launch.launcher.wording.width import width
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "docs" / "examples" / "decode.sh"

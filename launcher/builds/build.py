@@ -12,10 +12,10 @@ from pd_launch.launcher.builds import cached
 from pd_launch.launcher.builds.archives import DAMAGED, is_archive, open_archive
 from pd_launch.launcher.builds.files import Files, Folder, Limit
 from pd_launch.launcher.builds.find import PACKAGES, find_packages, looked_for
-from pd_launch.schemas.build import BuiltPart, ReadBuild
-from pd_launch.schemas.errors import ValueFault
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS
-from pd_launch.schemas.target import Decider, Target, release
+from pd_launch.schemas.core.build import BuiltPart, ReadBuild
+from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS
+from pd_launch.schemas.core.target import Decider, Target, release
 
 _MOST_ARCHIVE = 8 * 1024**3
 """Bytes of a wheel; vLLM's largest has 0.4 of 10⁹."""

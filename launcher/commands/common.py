@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from pd_launch.launcher.config import Config
+from pd_launch.launcher.check.config import Config
 from pd_launch.launcher.opening import open_input
-from pd_launch.launcher.report.text import clean
-from pd_launch.launcher.sources.limits import MAX_SIZE
-from pd_launch.schemas.target import Choice, Target, TargetError, parse_target
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
+from pd_launch.schemas.core.values import SourceFile
 
 USAGE = 2
 STDIN = "<stdin>"
@@ -203,7 +203,7 @@ def size_option(text: str | None, default: int) -> int:
     """Return ``--max-size`` in bytes; nonsense is a usage error."""
     if text is None:
         return default
-    from pd_launch.schemas.units import SizeError, human_size, parse_size
+    from pd_launch.schemas.core.units import SizeError, human_size, parse_size
 
     try:
         size = parse_size(text)

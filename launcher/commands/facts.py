@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import click
 
-from pd_launch.launcher.commands.common import load_facts, locale_language, write
-from pd_launch.launcher.facts import difference_text, differences, disagreements, issue_block
+from pd_launch.launcher.inputs import load_facts
+from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.host import all_facts
-from pd_launch.launcher.report.text import clean
-from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.msg import Msg
 
 
 def facts_command(form: str) -> int:

@@ -9,33 +9,25 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.check import worst
-from pd_launch.launcher.chinese import typeset
-from pd_launch.launcher.commands.common import (
-    USAGE,
-    config_target,
-    is_text,
-    locale_language,
-    parse_target_option,
-    say_passed_over,
-    split_command,
-    use_colour,
-    write,
-)
-from pd_launch.launcher.config import ConfigError, find_config
+from pd_launch.launcher.check.run import worst
+from pd_launch.schemas.core.chinese import typeset
+from pd_launch.launcher.commands.common import USAGE, config_target, locale_language, parse_target_option, say_passed_over, split_command, use_colour, write
+from pd_launch.launcher.inputs import is_text
+from pd_launch.launcher.check.config import ConfigError, find_config
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
-from pd_launch.launcher.launch import Launch, LaunchOptions, prepare
-from pd_launch.launcher.origins import origins
-from pd_launch.launcher.render import ProfileSide
-from pd_launch.launcher.report.text import TextReport, clean
-from pd_launch.launcher.run import REFUSED, Refused
-from pd_launch.launcher.secrets import all_secrets
-from pd_launch.launcher.sources.profile import ProfileNotFound, SettingError
-from pd_launch.launcher.start import start
-from pd_launch.launcher.targets import file_choices
+from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
+from pd_launch.launcher.launch.origins import origins
+from pd_launch.launcher.sources.profiles.render import ProfileSide
+from pd_launch.launcher.report.text import TextReport
+from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.launch.program import REFUSED, Refused
+from pd_launch.launcher.secrets.masking import all_secrets
+from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
+from pd_launch.launcher.launch.start import start
+from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.schemas.finding import Summary
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.core.target import Target
 
 
 def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None, **options: Any) -> int:

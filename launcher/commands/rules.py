@@ -7,8 +7,8 @@ import json
 import click
 
 from pd_launch.launcher.commands.common import locale_language, write
-from pd_launch.launcher.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
-from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.check.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
+from pd_launch.launcher.wording.width import clean
 
 
 def explain_command(code: str, form: str, lang: str | None) -> int:
@@ -39,7 +39,7 @@ def schema_text(name: str) -> str:
     """Return the JSON Schema of ``profile``, ``report`` or ``plan`` as text."""
     from pydantic import BaseModel
 
-    from pd_launch.launcher.schema_docs import described_schema
+    from pd_launch.launcher.check.schema_docs import described_schema
     from pd_launch.schemas.finding import Report
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile

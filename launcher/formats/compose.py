@@ -9,7 +9,7 @@ from pd_launch.launcher.formats.box import Box, pieces, script
 from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, needs_shell
 from pd_launch.launcher.formats.text import head, yaml_text
 from pd_launch.launcher.formats.words import shell_word
-from pd_launch.schemas.ports import http_port
+from pd_launch.schemas.engine.ports import http_port
 
 STARTUP_SECONDS = 3600
 """A large model takes long to load; until then an engine that does not answer is not called unhealthy."""

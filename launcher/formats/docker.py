@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pd_launch.launcher.formats.box import Box, pieces, script
 from pd_launch.launcher.formats.words import shell_word
-from pd_launch.schemas.units import GIB
+from pd_launch.schemas.core.units import GIB
 
 CONTROL_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 DRIVER_MOUNTS = (

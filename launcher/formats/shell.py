@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pd_launch.launcher.formats.box import ADD, TOGETHER, UNTIL_ONE_ENDS
 from pd_launch.launcher.formats.words import shell_word
-from pd_launch.launcher.plan import command_words, environment
-from pd_launch.launcher.secrets import Held
-from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.launcher.launch.plan import command_words, environment
+from pd_launch.launcher.secrets.masking import Held
+from pd_launch.schemas.core.launch import NodeLaunch
 
 
 def shell_script(launches: Sequence[NodeLaunch]) -> str:

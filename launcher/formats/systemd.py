@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pd_launch.launcher.plan import Part
-from pd_launch.launcher.report.text import shows_all
-from pd_launch.launcher.run import REFUSED
+from pd_launch.launcher.launch.plan import Part
+from pd_launch.launcher.wording.width import shows_all
+from pd_launch.launcher.launch.program import REFUSED
 
 
 @dataclass(frozen=True)

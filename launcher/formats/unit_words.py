@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pd_launch.launcher.plan import Part, command_words, environment, variable_name
-from pd_launch.launcher.secrets import Held, is_secret, is_secret_flag
-from pd_launch.schemas.launch import NodeLaunch
+from pd_launch.launcher.launch.plan import Part, command_words, environment, variable_name
+from pd_launch.launcher.secrets.masking import Held, is_secret, is_secret_flag
+from pd_launch.schemas.core.launch import NodeLaunch
 
 UnitWord = str | Sequence[Part]
 

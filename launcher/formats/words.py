@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from pd_launch.launcher.report.text import shows_all
+from pd_launch.launcher.wording.width import shows_all
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./ ]")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
-from pd_launch.schemas.names import nearest
+from pd_launch.schemas.core.names import nearest
 
 FACTS: dict[str, type] = {
     "mem_total": int,

@@ -13,8 +13,8 @@ from pd_launch.launcher.host.network import interface_facts, ports_in_use
 from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
-from pd_launch.launcher.secrets import MASK, is_secret, mask_lines
-from pd_launch.schemas.whole import whole
+from pd_launch.launcher.secrets.masking import MASK, is_secret, mask_lines
+from pd_launch.schemas.core.whole import whole
 
 _SHOWN = re.compile(
     r"(ASCEND|HCCL|HCCN|ACL|VLLM|NCCL|GLOO|TP_SOCKET|MOONCAKE|MMC|YR|UCX|OMP|PYTORCH|TORCH|CUDA|KUBERNETES_SERVICE_HOST"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.host.tree import ROOT, key_values, names, number, text
-from pd_launch.schemas.whole import whole
+from pd_launch.schemas.core.whole import whole
 
 _UNLIMITED = 2**60
 

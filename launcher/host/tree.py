@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pd_launch.schemas.whole import whole
+from pd_launch.schemas.core.whole import whole
 
 ROOT = Path("/")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from pd_launch.schemas.hardware import HARDWARE
-from pd_launch.schemas.units import format_size, parse_size
+from pd_launch.schemas.core.hardware import HARDWARE
+from pd_launch.schemas.core.units import format_size, parse_size
 
 SIDES = ("both", "decode")
 KINDS = tuple(HARDWARE)

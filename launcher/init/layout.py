@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.parallel import device_range
-from pd_launch.schemas.ports import first_rank
-from pd_launch.schemas.values import Node, Unknown, as_integer
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.parallel import device_range
+from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.core.values import Node, Unknown, as_integer
 
 AUTO = "auto"
 VLLM_RPC_PORT = 29550

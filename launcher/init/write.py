@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from pd_launch.launcher.formats.text import dumped
-from pd_launch.launcher.report.text import clean
-from pd_launch.launcher.rules.registry import Msg
+from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.msg import Msg
 
 COMMENTS = {
     "target": "The release that this is checked against and rendered for.",

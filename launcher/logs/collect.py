@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pd_launch.launcher.logs.notices import Notice
 from pd_launch.launcher.logs.reader import MAX_LINE, Hit, Noticed, Scanner
 from pd_launch.launcher.logs.story import MAX_EVENTS, MAX_REQUESTS, Book
-from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 MAX_ENGINES = 256
 MAX_EXCEPTIONS = 5

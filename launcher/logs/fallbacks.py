@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.core.msg import Msg
 
 _RAISE = Msg("raise cpu_bytes_to_use_per_rank", "增大 cpu_bytes_to_use_per_rank")
 _REPORT = Msg("see the worker's lines about it, and report it", "查看 worker 的相关日志并报告")

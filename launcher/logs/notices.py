@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from pd_launch.launcher.rules.registry import Msg
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.log_lines import writers
 

@@ -10,7 +10,7 @@ from typing import IO
 
 from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
-from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.wording.width import clean
 
 CHUNK = 1 << 20
 MAX_UNPACKED = 1 << 30

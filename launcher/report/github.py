@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_line
-from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.finding import Finding
 
 _KINDS = {"error": "error", "warning": "warning", "info": "notice"}

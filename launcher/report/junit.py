@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
-from pd_launch.launcher.report.text import clean
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.finding import Finding
-from pd_launch.schemas.target import Choice
+from pd_launch.schemas.core.target import Choice
 
 
 def junit(findings: Sequence[Finding], files: Sequence[str], choices: Choices = ()) -> str:

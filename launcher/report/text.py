@@ -5,11 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from pd_launch.launcher.chinese import typeset
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
-from pd_launch.launcher.secrets import NONE, Secrets, mask_line
-from pd_launch.schemas.finding import RANK, Finding, Summary
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.secrets.masking import NONE, Secrets, mask_line
+from pd_launch.schemas.core.severity import RANK
+from pd_launch.schemas.finding import Finding, Summary
+from pd_launch.schemas.core.values import SourceFile
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _MORE = {"en": "for more: ", "zh": "详细说明："}
@@ -119,7 +120,7 @@ class TextReport:
         """Break a text at words, where columns are given; ``used`` are taken on its first line."""
         if self.columns is None:
             return text
-        from pd_launch.launcher.report.lines import broken
+        from pd_launch.launcher.wording.lines import broken
 
         return broken(text, self.columns, used, 4)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pd_launch.schemas.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.values import Node
+from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.values import Node
 
 DAVINCI = re.compile(r"/dev/davinci(\d+)")
 NPU_RESOURCE = re.compile(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import HOLE, Node, Origin
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, Origin
 
 _PLACEHOLDER = re.compile(
     r"""

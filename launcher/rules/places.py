@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.rules.registry import Msg
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.values import Origin
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.values import Origin
 
 
 def at(node: NodeLaunch, *flags: str) -> Origin:

@@ -18,11 +18,11 @@ from functools import cache, cached_property
 from typing import Literal, cast
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.chinese import typeset
-from pd_launch.schemas.build import UnreadError
-from pd_launch.schemas.finding import Confidence, Severity
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Origin, Splice
+from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.build import UnreadError
+from pd_launch.schemas.core.severity import Confidence, Severity
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.values import Origin, Splice
 
 SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
 _STATED = re.compile(r"<(?:since|until|last|before|all) ")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pd_launch.schemas.launch import Deployment, EnvVar, NodeLaunch
-from pd_launch.schemas.values import Origin
+from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.values import Origin
 
 _READS_MORE = re.compile(
     r"^[ \t]*(?:source|\.)[ \t]+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.limits import not_followed
-from pd_launch.launcher.sources.shell_model import MAX_STEPS
-from pd_launch.schemas.launch import Fault, NodeLaunch
-from pd_launch.schemas.values import Origin, Text
+from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.shell.model import MAX_STEPS
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.values import Origin, Text
 
 MAX_NESTED = 4
 """How deep scripts may hold each other."""

@@ -12,20 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.rules.registry import Msg
-from pd_launch.launcher.sources.elsewhere import Elsewhere
-from pd_launch.launcher.sources.engines import (
-    Finish,
-    Followed,
-    Found,
-    Nested,
-    as_file,
-    inside,
-    into_containers,
-    keep,
-    read_command,
-    surroundings,
-)
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
+from pd_launch.launcher.sources.engine.engines import Finish, Followed, Found, Nested, as_file, inside, into_containers, keep, read_command, surroundings
 from pd_launch.launcher.sources.file_faults import (
     LARGER,
     LESS,
@@ -38,31 +27,31 @@ from pd_launch.launcher.sources.file_faults import (
     too_deep,
     too_many,
 )
-from pd_launch.launcher.sources.installs import CommandLine
-from pd_launch.launcher.sources.kinds import is_large, is_python, is_script, opens_like_yaml
-from pd_launch.launcher.sources.limits import MAX_SIZE, not_followed
-from pd_launch.launcher.sources.mounted import NOTHING, Around, config_maps, place_of
-from pd_launch.launcher.sources.named import KINDS as UNREAD
-from pd_launch.launcher.sources.named import named_file, unread
-from pd_launch.launcher.sources.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.profile import COMMAND_LINE, LoadedProfile, shipped_profile, validate
-from pd_launch.launcher.sources.profile_deployment import is_profile, profile_deployment
-from pd_launch.launcher.sources.release_words import FAULT as COMMENT
-from pd_launch.launcher.sources.release_words import comment_above, comment_faults
-from pd_launch.launcher.sources.scripts_given import files_run, runs_python, scripts_inside
-from pd_launch.launcher.sources.shell import MAX_STEPS, Command, read_shell
-from pd_launch.launcher.sources.shell_state import Effort, Scope
-from pd_launch.launcher.sources.shell_weight import word_matters
-from pd_launch.launcher.sources.systemd import is_unit, read_unit
-from pd_launch.launcher.sources.torn import put_together
-from pd_launch.launcher.sources.unfollowed import held_back, not_started, started_otherwise
-from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.launcher.targets import Given, choice_of, choose
-from pd_launch.schemas.launch import Deployment, Fault, Form, NodeLaunch
-from pd_launch.schemas.sides import is_unreachable
-from pd_launch.schemas.target import Target, TargetError, parse_target
-from pd_launch.schemas.units import human_size
-from pd_launch.schemas.values import HOLE, Node, SourceFile, Text
+from pd_launch.launcher.sources.release.installs import CommandLine
+from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
+from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
+from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
+from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
+from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
+from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.release.release_words import comment_above, comment_faults
+from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
+from pd_launch.launcher.sources.shell.state import Effort, Scope
+from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.engine.torn import put_together
+from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
+from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
+from pd_launch.schemas.engine.sides import is_unreachable
+from pd_launch.schemas.core.target import Target, TargetError, parse_target
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
@@ -185,7 +174,7 @@ class _Call:
                 Fault("unreadable", source.origin(0, 0), "this file is no text", "这个文件不是文本文件")
             )
         elif is_python(source):
-            from pd_launch.launcher.sources.python_file import read_python
+            from pd_launch.launcher.sources.python.file import read_python
 
             group.sources[source.path] = source
             group.found.forms.add("python")
@@ -239,9 +228,9 @@ class _Call:
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
-        from pd_launch.launcher.sources.compose import is_compose, read_compose
-        from pd_launch.launcher.sources.e2e import is_e2e, read_e2e
-        from pd_launch.launcher.sources.manifest import is_manifest, read_manifest
+        from pd_launch.launcher.sources.forms.compose import is_compose, read_compose
+        from pd_launch.launcher.sources.forms.e2e import is_e2e, read_e2e
+        from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 
         whole = False
         found.maps.update(named for tree in documents for named in config_maps(tree))
@@ -258,7 +247,7 @@ class _Call:
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
             elif _STARTS_VLLM.search(source.text) and not is_profile(tree):
-                from pd_launch.launcher.sources.loose import read_loose
+                from pd_launch.launcher.sources.forms.loose import read_loose
 
                 read_loose(tree, source.path, found)
         return whole
@@ -357,7 +346,7 @@ class _Call:
                 read_unit(source, found)
             return True
         if runs_python(command):
-            from pd_launch.launcher.sources.python_file import read_python
+            from pd_launch.launcher.sources.python.file import read_python
 
             if (source := _in_place(body)) is not None:
                 read_python(source, found)
@@ -452,7 +441,7 @@ class _Call:
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
-            from pd_launch.launcher.sources.config_file import read_config_file
+            from pd_launch.launcher.sources.engine.config_file import read_config_file
 
             source, faults = read_config_file(node, self.templates, self.inputs.max_size)
             if source is not None:

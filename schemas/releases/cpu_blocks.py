@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.core.target import Target
 
 CPU_BLOCK = 128
 """The block size where none is written."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from packaging.version import Version
 
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
 if TYPE_CHECKING:
-    from pd_launch.schemas.target import Target
+    from pd_launch.schemas.core.target import Target
 
 Project = Literal["vllm", "vllm-ascend"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, ascend, options, platform
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.core.target import Target
 
 Sized = dict[str, tuple[tuple[Fact, int], ...]]
 """Module of finegrained_tp_config → facts, each with the least size that is meant."""

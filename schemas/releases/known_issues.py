@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, rows
-from pd_launch.schemas.target import Target, release
+from pd_launch.schemas.core.target import Target, release
 
 Needs = Literal[
     "speculation",

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from packaging.version import Version
 
-from pd_launch.schemas.build import BuiltPart, ReadBuild, UnreadError
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.core.build import BuiltPart, ReadBuild, UnreadError
+from pd_launch.schemas.core.target import Target
 
 Ranges = list[tuple[str, "str | None", Any]]
 """First release, last release (None: up to the newest), and what these releases say."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.finding import RANK, Finding
+from pd_launch.schemas.core.severity import RANK
+from pd_launch.schemas.finding import Finding
 
 HERE = Path(__file__).parent
 OWN = "written for this project"

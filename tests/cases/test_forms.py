@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from test_cases import ROWS
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import HOLE
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.values import HOLE
 
 Files = dict[str, str]
 QUOTING = ("PD001", "PD002", "PD003", "PD013")

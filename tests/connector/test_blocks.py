@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.connector.blocks import HostBlocks, runs
-from pd_launch.connector.groups import Group
+from pd_launch.schemas.offload.blocks import HostBlocks, runs
+from pd_launch.schemas.offload.groups import Group
 
 
 def test_a_victim_gets_neighbours_when_there_are_some() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pd_launch.connector.copies import CpuCopies, TorchCopies  # noqa: E402
+from pd_launch.connector.copying.choose import CpuCopies, TorchCopies  # noqa: E402
 from pd_launch.connector.pool import HostPool  # noqa: E402
 from pd_launch.connector.regions import LayoutError, block_regions  # noqa: E402
 

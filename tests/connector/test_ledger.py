@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.connector.groups import Group
-from pd_launch.connector.ledger import Ledger, State
+from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.offload.ledger import Ledger, State
 
 FULL = Group(block_size=4)
 WINDOWED = Group(block_size=4, window=8)

@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from pd_launch.connector.groups import Group
-from pd_launch.connector.ledger import Ledger, State, Step, Transfer
+from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.offload.ledger import Ledger, State, Step, Transfer
 from tests.sampling import size
 
 SIZE = 4

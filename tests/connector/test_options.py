@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pd_launch.connector.options import parse_options
-from pd_launch.schemas.budget import NEW_NAME, OLD_NAME
+from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME
 
 GIB = 2**30
 

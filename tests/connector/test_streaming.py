@@ -21,11 +21,11 @@ if platform.machine() not in ("x86_64", "AMD64"):
 
 import numpy as np  # noqa: E402
 
-from pd_launch.connector import streaming as module  # noqa: E402
-from pd_launch.connector import streaming_code  # noqa: E402
-from pd_launch.connector.copies import CpuCopies  # noqa: E402
+from pd_launch.connector.copying import streaming as module  # noqa: E402
+from pd_launch.connector.copying import streaming_code  # noqa: E402
+from pd_launch.connector.copying.choose import CpuCopies  # noqa: E402
 from pd_launch.connector.pool import HostPool  # noqa: E402
-from pd_launch.connector.streaming import LEAST_BYTES, StreamingCopy, streaming  # noqa: E402
+from pd_launch.connector.copying.streaming import LEAST_BYTES, StreamingCopy, streaming  # noqa: E402
 
 
 def pool(*widths: int, blocks: int = 20) -> Any:
@@ -155,14 +155,14 @@ def test_where_memory_may_not_be_executed_numpy_copies(monkeypatch: pytest.Monke
 )
 def test_code_that_does_not_stand_alone_is_refused(assembly: str, reason: str) -> None:
     """In a process of its own, as llvmlite must not be imported into this one."""
-    program = f"from pd_launch.connector import streaming_code as s; s._COPY = {assembly!r}; s.compile_here()"
+    program = f"from pd_launch.connector.copying import streaming_code as s; s._COPY = {assembly!r}; s.compile_here()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode and "RuntimeError" in done.stderr and reason in done.stderr
 
 
 def test_the_compiler_stays_out_of_the_process() -> None:
     program = (
-        "import sys, torch; from pd_launch.connector.streaming import streaming; "
+        "import sys, torch; from pd_launch.connector.copying.streaming import streaming; "
         "from pd_launch.connector.pool import HostPool; "
         "assert streaming(HostPool(128, [128]).regions, HostPool(128, [128]).regions); "
         "print([name for name in sys.modules if 'llvmlite' in name])"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from pd_launch.schemas.budget import OFFLOAD_NAMES
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 
 @dataclass(frozen=True)

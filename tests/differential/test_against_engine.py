@@ -13,7 +13,7 @@ import pytest
 from engine import Verdict, judge
 from generate import Words, command_lines
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
 from tests.sampling import SEED, size

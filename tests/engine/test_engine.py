@@ -125,7 +125,7 @@ def test_one_request_is_preempted_several_times() -> None:
 
 def past_the_caches(mode: Mode) -> dict[str, Any]:
     """Serve with all copies as only large ones are made, and count them."""
-    from pd_launch.connector import streaming
+    from pd_launch.connector.copying import streaming
 
     streaming.LEAST_BYTES = 0
     copy, copied = streaming.StreamingCopy.copy, [0]

@@ -128,7 +128,7 @@ def report_late() -> None:
 
 
 def abort_while_loading(mode: Mode) -> dict[str, Any]:
-    from pd_launch.connector.steps import State
+    from pd_launch.schemas.offload.steps import State
 
     report_late()
     engine = begin(mode)

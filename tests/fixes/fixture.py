@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pd_launch.launcher.sources.shell import read_shell
-from pd_launch.launcher.sources.wrapped import unwrap
-from pd_launch.schemas.values import HOLE, SourceFile, Text
+from pd_launch.launcher.sources.shell.follow import read_shell
+from pd_launch.launcher.sources.engine.wrapped import unwrap
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 RULES = Path(__file__).parent.parent / "rules"
 MOST_ENGINES = 4

@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 import yaml
 
-from pd_launch.launcher.check import check
-from pd_launch.launcher.sources.profile import shipped_names
+from pd_launch.launcher.check.run import check
+from pd_launch.launcher.sources.profiles.load import shipped_names
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
-from pd_launch.schemas.target import release
-from pd_launch.schemas.units import SIZE_PATTERN, SizeError, parse_size
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.target import release
+from pd_launch.schemas.core.units import SIZE_PATTERN, SizeError, parse_size
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "profiles"

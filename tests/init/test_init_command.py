@@ -10,13 +10,13 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.init import ask
 from pd_launch.launcher.init.ask import Answers, profile_text
-from pd_launch.launcher.sources.profile import load_profile, shipped_names
+from pd_launch.launcher.sources.profiles.load import load_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile
 
 
 def run(*words: str, stdin: str | None = None) -> Result:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.render import render
-from pd_launch.launcher.sources.profile import load_profile
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.target import parse_target
-from pd_launch.schemas.values import SourceFile
+from pd_launch.launcher.sources.profiles.render import render
+from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.target import parse_target
+from pd_launch.schemas.core.values import SourceFile
 
 HEAD = "version: 1\nhardware: a3\nmodel: /m\n"
 TARGET = parse_target("vllm-ascend==0.25.1rc1")

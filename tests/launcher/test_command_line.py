@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.sources.command_line import read_arguments
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.releases.flag_shapes import LISTS, SHORT, SWITCHES
-from pd_launch.schemas.values import HOLE, Origin, SourceFile, Text, Unknown
+from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES
+from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text, Unknown
 
 
 def read(*words: str) -> NodeLaunch:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pd_launch.launcher import fix
-from pd_launch.launcher.check import Selection
+from pd_launch.launcher.check import fix
+from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.sources.read import Inputs
-from pd_launch.schemas.target import parse_target
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.target import parse_target
+from pd_launch.schemas.core.values import SourceFile
 
 DOUBLE_QUOTED = """vllm serve /models/m --tensor-parallel-size 8 \\
   --additional-config '{"recompute_scheduler_enable": true}' \\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.launcher.check import Selection, run_checks
+from pd_launch.launcher.check.run import Selection, run_checks
 from pd_launch.launcher.sources.read import read_texts
 
 COMMA = """--additional-config '{"enable_cpu_binding": true,}'"""

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.check import Selection
-from pd_launch.launcher.jobs import MANY, check_inputs, default_jobs
+from pd_launch.launcher.check.run import Selection
+from pd_launch.launcher.check.jobs import MANY, check_inputs, default_jobs
 from pd_launch.launcher.sources.read import Inputs
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile
 
 TEXTS = {
     "a.sh": "export HF_TOKEN=hunter2hunter2\nvllm serve m --tensor-parallel-sizee 8\n",

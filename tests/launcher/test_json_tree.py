@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pd_launch.launcher.sources.command_line import read_arguments
-from pd_launch.launcher.sources.json_tree import MAX_DEPTH, MAX_FAULTS, parse_json
-from pd_launch.launcher.sources.shell import read_shell
-from pd_launch.launcher.sources.yaml_tree import parse_yaml
-from pd_launch.schemas.launch import Fault, NodeLaunch
-from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text, Unknown
+from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.trees.json_tree import MAX_DEPTH, MAX_FAULTS, parse_json
+from pd_launch.launcher.sources.shell.follow import read_shell
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text, Unknown
 
 
 def read(text: str) -> tuple[Node, list[Fault]]:
@@ -287,7 +287,7 @@ def test_places_inside_yaml_scalars(text: str, place: tuple[int, int] | None) ->
 def test_a_word_that_goes_on_behind_a_quote_is_not_quoted_in_part(value: str, quote: str) -> None:
     import json
 
-    from pd_launch.launcher.check import check
+    from pd_launch.launcher.check.run import check
     from pd_launch.launcher.sources.read import read_texts
 
     word = json.dumps(value)
@@ -303,7 +303,7 @@ def test_a_word_that_goes_on_behind_a_quote_is_not_quoted_in_part(value: str, qu
 
 
 def test_a_script_with_an_open_quote_gets_no_json_fix() -> None:
-    from pd_launch.launcher.check import check
+    from pd_launch.launcher.check.run import check
     from pd_launch.launcher.sources.read import read_texts
 
     found = check(read_texts({"a.sh": "vllm serve m --kv-transfer-config '{it\\'s: 1}'\n"}))
@@ -312,7 +312,7 @@ def test_a_script_with_an_open_quote_gets_no_json_fix() -> None:
 
 def test_what_stands_behind_a_text_is_not_taken_away() -> None:
     """A shell makes three words of an object without quotes around it: the first is a text, with the rest behind it."""
-    from pd_launch.launcher.check import check
+    from pd_launch.launcher.check.run import check
     from pd_launch.launcher.sources.read import read_texts
 
     value = r"{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",}"

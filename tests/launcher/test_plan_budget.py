@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
-from pd_launch.schemas.units import GIB
+from pd_launch.schemas.core.units import GIB
 
 PROFILE = """
 version: 1

@@ -6,19 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.check import check
-from pd_launch.launcher.sources.profile import (
-    SHIPPED,
-    ProfileNotFound,
-    SettingError,
-    find_profile,
-    load_profile,
-    shipped_names,
-)
-from pd_launch.launcher.sources.profile_deployment import profile_deployment
+from pd_launch.launcher.check.run import check
+from pd_launch.launcher.sources.profiles.load import SHIPPED, ProfileNotFound, SettingError, find_profile, load_profile, shipped_names
+from pd_launch.launcher.sources.profiles.deployment import profile_deployment
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.units import GIB
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.core.values import SourceFile
 
 BASE = "version: 1\nhardware: a3\nmodel: /m\n"
 

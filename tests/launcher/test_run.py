@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.doctor import _program
-from pd_launch.launcher.run import Refused, find_program
+from pd_launch.launcher.doctor.examine import _program
+from pd_launch.launcher.launch.program import Refused, find_program
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from pd_launch.launcher import copies
-from pd_launch.launcher.copies import Copies, Quoted
+from pd_launch.launcher.secrets import copies
+from pd_launch.launcher.secrets.copies import Copies, Quoted
 
 ALPHABET = "ab…'= "
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.launcher.sources.engines import scripts_inside
-from pd_launch.launcher.sources.shell import MAX_COMMANDS, Command, Script, read_shell
-from pd_launch.schemas.values import HOLE, SourceFile, Text
+from pd_launch.launcher.sources.engine.engines import scripts_inside
+from pd_launch.launcher.sources.shell.follow import MAX_COMMANDS, Command, Script, read_shell
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 
 def follow(text: str) -> Script:

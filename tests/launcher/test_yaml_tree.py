@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.launcher.sources import yaml_tree
-from pd_launch.launcher.sources.yaml_tree import MAX_DEPTH, MAX_NODES, parse_yaml
-from pd_launch.schemas.launch import Fault
-from pd_launch.schemas.values import Node, SourceFile
+from pd_launch.launcher.sources.trees import yaml_tree
+from pd_launch.launcher.sources.trees.yaml_tree import MAX_DEPTH, MAX_NODES, parse_yaml
+from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.values import Node, SourceFile
 
 
 def tree(text: str) -> Node:

@@ -27,7 +27,7 @@ else:
 
 _ANCHORED = ("match", "fullmatch")
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
-_TEXTS = ("pd_launch.launcher.chinese",)
+_TEXTS = ("pd_launch.schemas.core.chinese",)
 """Modules that keep expressions as texts, and compile them where they are used."""
 _TABLES = ("PATTERNS", "EXCEPTION")
 """Tables of lines of logs, whose expressions are applied once, from a literal on."""

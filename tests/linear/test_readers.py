@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from growth import MOST, ratio
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.logs.collect import Collector
-from pd_launch.launcher.secrets import all_secrets, hide
+from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
 

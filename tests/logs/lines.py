@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pd_launch.launcher.logs.build import file_reports
 from pd_launch.launcher.logs.collect import Collector
-from pd_launch.launcher.logs.contract import EngineReport
+from pd_launch.schemas.logs import EngineReport
 
 ARGS = (
     "non-default args: {{'model': '/models/m', 'block_size': 128, 'additional_config': {additional}, "

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.check import Checked, run_checks
+from pd_launch.launcher.check.run import Checked, run_checks
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
 
 OLD, NEW = "RecomputeCPUOffloadConnector", "PreemptOffloadConnector"

@@ -13,12 +13,12 @@ import pytest
 from pd_launch.launcher.logs.notices import NOTICES
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.schemas.releases import pairing
+from pd_launch.schemas.core import pairing
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, Inherits, Run, rows
 from pd_launch.schemas.releases.log_lines import ELSEWHERE, LOG_LINES
 from pd_launch.schemas.releases.registry import all_facts, stated
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
-from pd_launch.schemas.target import ascend_target, vllm_target
+from pd_launch.schemas.core.target import ascend_target, vllm_target
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = list(all_facts().values())
@@ -28,7 +28,7 @@ BEFORE_THE_TABLES = {"0.12.0rc1"}
 _RELEASE = re.compile(r"(?<![\d.])0\.(?:1[0-9]|[2-9][0-9])\.\d+(?:rc\d+|\.post\d+)?(?![\d.]*\d)")
 _EXAMPLE = re.compile(r"vllm(?:-ascend)?(?:==|:v)[\w.]+")
 """How a target is written, as messages show it."""
-EXAMPLES = {"launcher/sources/profile_reasons.py": 2}
+EXAMPLES = {"launcher/sources/profiles/reasons.py": 2}
 """Files whose texts show values of a profile, with how many."""
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.schemas.launch import NodeLaunch
-from pd_launch.schemas.model_table import TABLE
-from pd_launch.schemas.models import facts_by_name, facts_from_config, kv_cache_is_c8, model_of
-from pd_launch.schemas.values import Node, Origin
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.models.table import TABLE
+from pd_launch.schemas.models.known import facts_by_name, facts_from_config, kv_cache_is_c8, model_of
+from pd_launch.schemas.core.values import Node, Origin
 
 PLACE = Origin("f", 1, 1, 1, 1)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.releases.switches import paired, switch_of
+from pd_launch.schemas.core.switches import paired, switch_of
 
 
 def codes(line: str, target: str) -> list[str]:

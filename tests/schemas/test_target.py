@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.schemas.releases.pairing import ASCEND_PAIRS, VLLM_RELEASES
-from pd_launch.schemas.target import TargetError, ascend_target, newest, parse_target, release
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.target import TargetError, ascend_target, newest, parse_target, release
 
 NEWEST = list(ASCEND_PAIRS)[-1]
 

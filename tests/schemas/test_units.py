@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.schemas.units import GIB, KIB, MIB, TIB, SizeError, format_size, human_size, parse_size
+from pd_launch.schemas.core.units import GIB, KIB, MIB, TIB, SizeError, format_size, human_size, parse_size
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.schemas.values import HOLE, Node, Origin, SourceFile, Text, Unknown, as_integer, plain_node
+from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text, Unknown, as_integer, plain_node
 
 PLACE = Origin("f", 1, 1, 1, 1)
 FILE = SourceFile("a.sh", "eins 模型\nzwei\r\n\n  ü=\U0001f600x")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.values import Node, Origin
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.values import Node, Origin
 
 
 def deployment(files: dict[str, str], **options: Any) -> Deployment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reading import at, deployment, flag, launch, value, variables
 
-from pd_launch.schemas.launch import Container
+from pd_launch.schemas.core.launch import Container
 
 IMAGE = "quay.io/ascend/vllm-ascend:v0.25.1rc1"
 SERVE = "vllm serve /models/m --port 8100"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reading import at, deployment, faults, flag, value, variables
 
-from pd_launch.schemas.hardware import HARDWARE
+from pd_launch.schemas.core.hardware import HARDWARE
 
 DEPLOYMENT = """\
 test_name: two nodes

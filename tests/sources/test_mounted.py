@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from reading import at, deployment, flag, launch, value, variables
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 
 MAP = """\
 apiVersion: v1

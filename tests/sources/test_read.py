@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 from reading import at, deployment, faults, flag, launch, value, variables
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.cli import cli
-from pd_launch.launcher.sources.profile import COMMAND_LINE
+from pd_launch.launcher.sources.profiles.load import COMMAND_LINE
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.schemas.values import SourceFile
+from pd_launch.schemas.core.values import SourceFile
 
 PREFILL = 'vllm serve /m --port 1 --kv-transfer-config \'{"kv_role": "kv_producer"}\'\n'
 DECODE = 'vllm serve /m --port 2 --kv-transfer-config \'{"kv_role": "kv_consumer"}\'\n'

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from reading import deployment, flag, launch, value, variables
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.launcher.sources.shell import read_shell
-from pd_launch.schemas.values import HOLE, SourceFile, Text
+from pd_launch.launcher.sources.shell.follow import read_shell
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 
 def test_eval_runs_what_a_variable_holds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
 
 WRONG = "vllm serve m --max-num-batched-tokns 64"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pd_launch.launcher.check import check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
 
 RIGHT = "vllm serve ok --port 8123 &\n"

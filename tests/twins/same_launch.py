@@ -11,8 +11,8 @@ from typing import Any
 from fixture import Engine, Files, Fixture
 
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.schemas.launch import Arg, NodeLaunch
-from pd_launch.schemas.values import HOLE, Node, Unknown
+from pd_launch.schemas.core.launch import Arg, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, Unknown
 
 UNKNOWN = "<unknown>"
 _DEFAULTS = {("tensor-parallel-size", ("1",))}

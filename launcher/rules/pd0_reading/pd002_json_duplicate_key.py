@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import JSON_ARGS, Deployment, NodeLaunch
-from pd_launch.schemas.values import Node
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import JSON_ARGS, Deployment, NodeLaunch
+from pd_launch.schemas.core.values import Node
 
 ZH = """
 一个 JSON 对象里同一个键出现了两次

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
-from pd_launch.launcher.sources.command_line import QUOTED
-from pd_launch.schemas.launch import Deployment, EnvVar, Fault
+from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.engine.command_line import QUOTED
+from pd_launch.schemas.core.launch import Deployment, EnvVar, Fault
 
 _NO_SHELL = ("compose", "manifest", "docker", "e2e")
 _OURS = (

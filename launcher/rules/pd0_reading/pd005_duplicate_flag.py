@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Arg, Deployment, NodeLaunch
-from pd_launch.schemas.releases.switches import switch_of
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.core.switches import switch_of
 
 REPEATABLE = frozenset({"middleware"})
 """Flags that collect their values."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry, rename_key, renamed
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.names import nearest
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.releases.kv_fields import kv_field_dropped, kv_fields
-from pd_launch.schemas.target import Target
-from pd_launch.schemas.values import Node, knowable
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node, knowable
 
 ZH = """
 --kv-transfer-config 里有 vLLM 不认识的字段

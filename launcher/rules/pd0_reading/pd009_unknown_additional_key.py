@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import rename_key, renamed
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.additional import GROUP, SWITCH
-from pd_launch.schemas.finding import Severity
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.names import nearest
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.additional import GROUP, SWITCH
+from pd_launch.schemas.core.severity import Severity
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.releases.additional_keys import (
     REFUSING_GROUPS,
     group_keys,
@@ -17,8 +18,8 @@ from pd_launch.schemas.releases.additional_keys import (
     known_keys,
     releases_with_key,
 )
-from pd_launch.schemas.target import Target
-from pd_launch.schemas.values import Node, knowable
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node, knowable
 
 ZH = """
 --additional-config 里有目标版本不读取的键

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.finding import Severity
-from pd_launch.schemas.launch import Deployment
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import Severity
+from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
 输入不符合任何支持的形式

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, Fault
+from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, Fault
 
 ZH = """
 配置文件的键未知、缺失或类型不对

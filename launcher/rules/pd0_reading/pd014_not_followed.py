@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.launcher.sources.limits import NOT_FOLLOWED
-from pd_launch.schemas.launch import Deployment
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
+from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
 读到这里达到上限,之后没有检查

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.additional import switch_of
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.additional import switch_of
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
-from pd_launch.schemas.values import Node, Origin
+from pd_launch.schemas.core.values import Node, Origin
 
 ZH = """
 重计算调度器开在了不支持它的角色上

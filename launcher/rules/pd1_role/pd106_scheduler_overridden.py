@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.additional import switch_of
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.scheduling import overriders, recompute_runs
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.additional import switch_of
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.scheduling import overriders, recompute_runs
 
 ZH = r"""
 另一个选项取代了重计算调度器

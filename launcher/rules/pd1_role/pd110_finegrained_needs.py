@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.additional import switch_of
-from pd_launch.schemas.budget import NEW_NAME
-from pd_launch.schemas.kv_transfer import BUNDLES, Connector, connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models import model_of
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.additional import switch_of
+from pd_launch.schemas.engine.budget import NEW_NAME
+from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector, connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.features import (
     FINEGRAINED_DECODE,
     FINEGRAINED_MOE,
@@ -19,8 +20,8 @@ from pd_launch.schemas.releases.features import (
     OLORA,
     asks,
 )
-from pd_launch.schemas.scheduling import role_of, setting
-from pd_launch.schemas.target import Target
+from pd_launch.schemas.engine.scheduling import role_of, setting
+from pd_launch.schemas.core.target import Target
 
 SUFFIX = "_tensor_parallel_size"
 MODULES = frozenset(f"{module}{SUFFIX}" for module in ("oproj", "lmhead", "embedding", "mlp", "olora"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.option_pairs import conflicts
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.launcher.rules.vllm_pairs import vllm_conflicts
-from pd_launch.schemas.launch import Deployment, NodeLaunch
+from pd_launch.launcher.rules.pd1_role.option_pairs import conflicts
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.rules.pd1_role.vllm_pairs import vllm_conflicts
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 
 ZH = r"""
 两个选项互相排斥

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, set_value
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.budget import PREFIX_CACHING
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.offload import served
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.budget import PREFIX_CACHING
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.offload import served
 
 ZH = """
 打开了卸载前缀共享

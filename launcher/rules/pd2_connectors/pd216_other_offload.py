@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.offload import offloads
-from pd_launch.schemas.values import Origin
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.offload import offloads
+from pd_launch.schemas.core.values import Origin
 
 OTHER = frozenset({"OffloadingConnector", "SimpleCPUOffloadConnector", "CPUOffloadingConnector"})
 FLAGS = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import Connector, connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.machines import same_machine
-from pd_launch.schemas.pools import idle_consumer, is_pool, lookup_port
-from pd_launch.schemas.ports import first_rank
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.machines import same_machine
+from pd_launch.schemas.engine.pools import idle_consumer, is_pool, lookup_port
+from pd_launch.schemas.engine.ports import first_rank
 
 ZH = """
 KV 池连接器的角色或设置有问题

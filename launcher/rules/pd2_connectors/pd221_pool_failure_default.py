@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models import model_of
-from pd_launch.schemas.pools import loads_from_pool
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.engine.pools import loads_from_pool
 
 ZH = """
 KV 池加载失败会让请求失败

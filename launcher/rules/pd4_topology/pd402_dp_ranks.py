@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import dp_groups, exclusive, is_unreachable, local_ranks, master_address
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.sides import dp_groups, exclusive, is_unreachable, local_ranks, master_address
 
 ZH = """
 数据并行的 rank 越界、重复或缺失

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd4_topology.uses import shown
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.devices import direct_ports
-from pd_launch.schemas.kv_transfer import connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.ports import kv_ports
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.devices import direct_ports
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.ports import kv_ports
 
 ZH = """
 kv_port 落在 AscendDirect 随机取用的端口范围内

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.ports import PortRange, bound_ports, on_host_network
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.ports import PortRange, bound_ports, on_host_network
 
 ZH = """
 本节点必须绑定的端口已被占用

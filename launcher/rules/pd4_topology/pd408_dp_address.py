@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import DEFAULT_ADDRESS, is_unreachable, master, spans_machines
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.sides import DEFAULT_ADDRESS, is_unreachable, master, spans_machines
 
 ZH = """
 其他节点连不上的 DP master 或 HCCL 地址

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import side_of
-from pd_launch.schemas.speculation import step_tokens
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.sides import side_of
+from pd_launch.schemas.engine.speculation import step_tokens
 
 ZH = """
 解码节点的 max_num_batched_tokens 远大于需要

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at, seen
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.model_facts import ModelFacts
-from pd_launch.schemas.models import model_of
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.models.facts import ModelFacts
+from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.cpu_blocks import MLA_BLOCK, cpu_step
 from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, real_block
 from pd_launch.schemas.releases.stock import CPU_MLA_AMX

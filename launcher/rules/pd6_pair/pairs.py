@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Msg
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import of_side
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.sides import of_side
 
 PREFILL = Msg("the prefill side", "预填充一侧")
 DECODE = Msg("the decode side", "解码一侧")

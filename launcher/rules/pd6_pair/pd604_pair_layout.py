@@ -14,7 +14,7 @@ from pd_launch.launcher.rules.pd6_pair.layouts import (
 )
 from pd_launch.launcher.rules.pd6_pair.pairs import pairs
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.launch import Deployment
+from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
 两侧必须一致的缓存布局不同

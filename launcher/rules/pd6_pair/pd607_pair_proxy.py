@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch, Proxy
-from pd_launch.schemas.ports import http_port, on_host_network
-from pd_launch.schemas.proxies import SideList, side_lists
-from pd_launch.schemas.releases.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
-from pd_launch.schemas.sides import PairSide, is_loopback, of_side, own_address
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
+from pd_launch.schemas.engine.ports import http_port, on_host_network
+from pd_launch.schemas.engine.proxies import SideList, side_lists
+from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
+from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
 
 ZH = """
 代理的种类或列表与连接器、rank 不符

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.pairs import PROXY_LISTS
-from pd_launch.schemas.sides import exclusive, named_side
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.pairs import PROXY_LISTS
+from pd_launch.schemas.engine.sides import exclusive, named_side
 
 ZH = """
 预填充/解码拓扑里的引擎没有 --kv-transfer-config

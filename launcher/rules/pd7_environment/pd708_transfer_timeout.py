@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.kv_transfer import SIZED_CONNECTORS, connectors
-from pd_launch.schemas.launch import Deployment, NodeLaunch
-from pd_launch.schemas.sides import side_of
-from pd_launch.schemas.values import Origin, as_integer
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.sides import side_of
+from pd_launch.schemas.core.values import Origin, as_integer
 
 ABORT = "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"
 TRANSFER = "ASCEND_TRANSFER_TIMEOUT"

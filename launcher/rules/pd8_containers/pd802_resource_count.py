@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import GPU_RESOURCE, NPU_RESOURCE, ranks_inside
 from pd_launch.launcher.rules.edits import fix, set_value
-from pd_launch.launcher.rules.registry import FixEdits, Hit, Msg, rule
-from pd_launch.schemas.launch import Container, Deployment
-from pd_launch.schemas.machines import by_container
+from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Container, Deployment
+from pd_launch.schemas.engine.machines import by_container
 
 ZH = """
 Pod 申请的设备数与 rank 数不同

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.releases.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS
-from pd_launch.schemas.target import TargetError, release
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS
+from pd_launch.schemas.core.target import TargetError, release
 
 ZH = """
 安装的 vLLM 与 vllm-ascend 不配套

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.registry import Hit, Msg, rule
-from pd_launch.launcher.sources.profile_deployment import TARGET_FAMILY
-from pd_launch.schemas.build import ReadBuild
-from pd_launch.schemas.launch import Deployment
-from pd_launch.schemas.target import Target, TargetError, release
-from pd_launch.schemas.values import Origin
+from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.profiles.deployment import TARGET_FAMILY
+from pd_launch.schemas.core.build import ReadBuild
+from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.target import Target, TargetError, release
+from pd_launch.schemas.core.values import Origin
 
 ZH = """
 目标版本不在表里
@@ -33,7 +34,7 @@ ZH = """
 
 ## 来源
 
-schemas/releases/pairing.py。
+schemas/core/pairing.py。
 """
 
 
@@ -75,7 +76,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    schemas/releases/pairing.py.
+    schemas/core/pairing.py.
     """
     for fault in deployment.faults_of(TARGET_FAMILY):
         yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh), "warning")

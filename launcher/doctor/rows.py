@@ -1,0 +1,249 @@
+"""The lines of doctor: each fact of the host, beside what the profile needs of it. Unknown stays unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
+from pd_launch.schemas.core.units import human_size
+
+Status = Literal["ok", "info", "warning", "error", "unknown"]
+_UNKNOWN = Msg("unknown", "未知")
+_CONTROL = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. ``name`` is its stable name."""
+
+    name: str
+    label: Msg
+    text: Msg
+    status: Status
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the fullest machine of a profile needs: bytes of offload, bytes of /dev/shm, ranks. None: unknown.
+
+    ``devices`` tells whether each rank takes a device: on CPUs none does.
+    """
+
+    offload: int | None = None
+    shm: int | None = None
+    ranks: int | None = None
+    devices: bool = True
+
+
+def rows_of(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
+    """Return the lines for ``facts``. Those that a finding speaks of become worse with it: :func:`judged`."""
+    rows = [_memory(facts, needs), _cgroup(facts, needs), _shm(facts, needs), _stale(facts), _memlock(facts)]
+    rows += [_huge_pages(facts), _numa(facts), _cpus(facts, needs), _interfaces(facts), _ports(facts)]
+    rows += _devices(facts, needs, ascend)
+    rows += [
+        _version(facts, "vllm", "vLLM"),
+        *([_version(facts, "vllm_ascend", "vllm-ascend")] if ascend else []),
+        _version(facts, "torch", "torch"),
+        *([_version(facts, "torch_npu", "torch-npu"), _version(facts, "cann", "CANN")] if ascend else []),
+        *([_version(facts, "npu_driver", "NPU driver")] if ascend else []),
+        _version(facts, "kernel", "kernel"),
+        _version(facts, "container", "container"),
+    ]
+    return rows
+
+
+def _row(name: str, en: str, zh: str, text: Msg | None, status: Status = "ok") -> Row:
+    return Row(name, Msg(en, zh), text or _UNKNOWN, status if text else "unknown")
+
+
+def _memory(facts: dict[str, Any], needs: Needs | None) -> Row:
+    total, available = facts.get("mem_total"), facts.get("mem_available")
+    if total is None and available is None:
+        return _row("memory", "memory", "内存", None)
+    shown = f"{_size(available)} available of {_size(total)}"
+    shown_zh = f"可用 {_size(available, 'zh')},共 {_size(total, 'zh')}"
+    offload = needs.offload if needs is not None else None
+    text = Msg(shown + _need(offload, "en"), shown_zh + _need(offload, "zh"))
+    limit = available if available is not None else total
+    over = offload is not None and limit is not None and offload > limit
+    return _row("memory", "memory", "内存", text, "error" if over else "ok")
+
+
+def _need(size: int | None, lang: str) -> str:
+    if not size:
+        return ""
+    return f"; the offload needs {human_size(size)}" if lang == "en" else f";卸载需要 {human_size(size)}"
+
+
+def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:
+    limit, used, version = (facts.get(key) for key in ("cgroup_memory", "cgroup_used", "cgroup_version"))
+    if version is None and limit is None:
+        return _row("cgroup", "cgroup memory", "cgroup 内存", None)
+    en, zh = ("no limit", "没有上限") if limit is None else (f"limit {human_size(limit)}", f"上限 {human_size(limit)}")
+    if used is not None:
+        en, zh = f"{en}, {human_size(used)} used", f"{zh},已用 {human_size(used)}"
+    kind = f" (v{version})" if version else ""
+    offload = needs.offload if needs is not None else None
+    over = offload is not None and limit is not None and offload > limit
+    text = Msg(en + kind + (_need(offload, "en") if over else ""), zh + kind + (_need(offload, "zh") if over else ""))
+    return _row("cgroup", "cgroup memory", "cgroup 内存", text, "error" if over else "ok")
+
+
+def _shm(facts: dict[str, Any], needs: Needs | None) -> Row:
+    total, free = facts.get("shm_total"), facts.get("shm_free")
+    if total is None:
+        return _row("shm", "/dev/shm", "/dev/shm", None)
+    en, zh = f"{_size(free)} free of {_size(total)}", f"剩余 {_size(free, 'zh')},共 {_size(total, 'zh')}"
+    status: Status = "ok"
+    if needs is not None and needs.shm:
+        en, zh = f"{en}; the engines need {human_size(needs.shm)}", f"{zh};引擎需要 {human_size(needs.shm)}"
+        status = "error" if needs.shm > total else "ok"
+    if total == DOCKER_DEFAULT_SHM:
+        en, zh = f"{en}; this is Docker's default: start with --shm-size", f"{zh};这是 Docker 的默认值,请加 --shm-size"
+        status = status if status == "error" else "warning"
+    return _row("shm", "/dev/shm", "/dev/shm", Msg(en, zh), status)
+
+
+def _stale(facts: dict[str, Any]) -> Row:
+    stale, names = facts.get("stale_shm"), facts.get("stale_segments") or []
+    if stale is None:
+        return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", None)
+    if not stale:
+        return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", Msg("none", "无"))
+    listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    text = Msg(
+        f"{human_size(stale)} of dead engines{f': {listed}' if listed else ''}",
+        f"已退出的引擎留下 {human_size(stale)}{f':{listed}' if listed else ''}",
+    )
+    return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
+
+
+def _memlock(facts: dict[str, Any]) -> Row:
+    limit = facts.get("memlock")
+    if limit is None:
+        text = Msg("no limit, or unknown", "没有限制,或未知")
+        return Row("memlock", Msg("memlock", "memlock"), text, "unknown")
+    return _row("memlock", "memlock", "memlock", Msg(human_size(limit), human_size(limit)))
+
+
+def _huge_pages(facts: dict[str, Any]) -> Row:
+    total, free, size = (facts.get(key) for key in ("hugepages_total", "hugepages_free", "hugepage_size"))
+    if total is None or size is None:
+        return _row("hugepages", "huge pages", "大页", None)
+    if not total:
+        return _row("hugepages", "huge pages", "大页", Msg("none reserved", "没有预留"))
+    held, idle = human_size(total * size), human_size((free or 0) * size)
+    text = Msg(
+        f"{held} reserved, {idle} of it idle: engines cannot use this for the offload",
+        f"预留 {held},其中空闲 {idle}:卸载用不到这些内存",
+    )
+    return _row("hugepages", "huge pages", "大页", text, "info")
+
+
+def _numa(facts: dict[str, Any]) -> Row:
+    nodes = facts.get("numa_nodes")
+    if not isinstance(nodes, list) or not nodes:
+        return _row("numa", "NUMA", "NUMA", None)
+    free = [n.get("mem_free") for n in nodes if isinstance(n, dict)]
+    listed = ", ".join(human_size(size) if isinstance(size, int) else "?" for size in free)
+    nodes_en = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+    return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点,空闲:{listed}"))
+
+
+def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
+    allowed, count = facts.get("cpus_allowed"), facts.get("cpus")
+    usable = allowed if allowed is not None else count
+    if usable is None:
+        return _row("cpus", "CPUs", "CPU", None)
+    few = needs is not None and needs.ranks is not None and needs.ranks > usable
+    en, zh = f"{usable} usable", f"可用 {usable} 个"
+    if few and needs is not None:
+        en, zh = f"{en} for {needs.ranks} ranks, each of which keeps one busy", f"{zh},但有 {needs.ranks} 个 rank"
+    return _row("cpus", "CPUs", "CPU", Msg(en, zh), "info" if few else "ok")
+
+
+def _interfaces(facts: dict[str, Any]) -> Row:
+    found = facts.get("interfaces")
+    if not isinstance(found, dict):
+        return _row("interfaces", "interfaces", "网络接口", None)
+    default = facts.get("default_interface")
+    named = [f"{name}*" if name == default else name for name in found if name != "lo"]
+    listed = ", ".join(named) or "lo"
+    star = ("; * has the default route", ";* 是默认路由") if default else ("", "")
+    return _row("interfaces", "interfaces", "网络接口", Msg(listed + star[0], listed + star[1]))
+
+
+def _ports(facts: dict[str, Any]) -> Row:
+    ports = facts.get("ports_in_use")
+    if not isinstance(ports, list):
+        return _row("ports", "ports in use", "已占用端口", None)
+    listed = ", ".join(map(str, ports[:8])) + (" …" if len(ports) > 8 else "")
+    return _row("ports", "ports in use", "已占用端口", Msg(listed or "none", listed or "无"))
+
+
+def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
+    label, label_zh = ("NPUs", "NPU") if ascend else ("GPUs", "GPU")
+    found = len(facts["devices"]) if isinstance(facts.get("devices"), list) else facts.get("npus")
+    count = found if ascend else facts.get("gpus")
+    rows = [_row("devices", label, label_zh, *_count(count, needs))]
+    if ascend and isinstance(facts.get("control_devices"), list):
+        names = facts["control_devices"]
+        listed = ", ".join(map(str, names)) or "none"
+        status: Status = "ok" if len(names) == _CONTROL else "info"
+        rows.append(_row("control_devices", "control devices", "控制设备", Msg(listed, listed), status))
+    holders = facts.get("device_holders")
+    if isinstance(holders, list):
+        listed = ", ".join(f"{h.get('pid')} {h.get('name', '')}" for h in holders[:4] if isinstance(h, dict))
+        text = Msg(listed or "nobody that is visible here", listed or "这里看不到占用者")
+        rows.append(_row("holders", "devices held by", "设备占用者", text, "info" if listed else "ok"))
+    return rows
+
+
+def _count(count: int | None, needs: Needs | None) -> tuple[Msg | None, Status]:
+    """Return how many devices there are, beside how many the profile needs."""
+    if count is None:
+        return None, "unknown"
+    ranks = needs.ranks if needs is not None and needs.devices else None
+    if ranks is not None and ranks > count:
+        return Msg(f"{count}, and the profile needs {ranks}", f"{count},而配置文件需要 {ranks} 个"), "error"
+    return Msg(str(count), str(count)), "ok" if count else "info"
+
+
+_ROWS = {
+    "PD305": ("memory", "cgroup"),
+    "PD306": ("shm",),
+    "PD307": ("memlock",),
+    "PD310": ("leftovers",),
+    "PD401": ("devices",),
+    "PD407": ("ports",),
+    "PD412": ("interfaces",),
+    "PD413": ("devices", "control_devices"),
+    "PD414": ("holders",),
+    "PD901": ("vllm", "vllm_ascend"),
+}
+"""The lines whose facts a rule looks at. Of two, those that are not good already, or else both."""
+_WORSE: tuple[Status, ...] = ("unknown", "ok", "info", "warning", "error")
+
+
+def judged(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
+    """Return the lines, each at least as bad as what a finding says of it: no tick beside a finding."""
+    worst: dict[str, Status] = {}
+    status = {row.name: row.status for row in rows}
+    for finding in findings:
+        names = [name for name in _ROWS.get(finding.code, ()) if name in status]
+        for name in [name for name in names if status[name] != "ok"] or names:
+            worst[name] = max(worst.get(name, "ok"), finding.severity, key=_WORSE.index)
+    return [replace(row, status=max(row.status, worst.get(row.name, row.status), key=_WORSE.index)) for row in rows]
+
+
+def _version(facts: dict[str, Any], key: str, label: str) -> Row:
+    value = facts.get(key)
+    return _row(key, label, label, Msg(str(value), str(value)) if value is not None else None)
+
+
+def _size(size: int | None, lang: str = "en") -> str:
+    return human_size(size) if size is not None else _UNKNOWN.text(lang)

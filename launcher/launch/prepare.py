@@ -1,0 +1,230 @@
+"""From a profile to a launch: load, render, check, and plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pd_launch.launcher import host as host_module
+from pd_launch.launcher.check.run import Selection, check
+from pd_launch.launcher.inputs import host_option, installed_option, read_profile
+from pd_launch.launcher.check.fix import vetted_profile
+from pd_launch.launcher.launch.plan import make_plan
+from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
+from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.launch.program import Refused, find_program
+from pd_launch.launcher.secrets.masking import all_secrets, hide
+from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.deployment import profile_deployment
+from pd_launch.launcher.sources.release.targets import Given
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.plan import LaunchPlan
+from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What ``decode`` and ``prefill`` were asked."""
+
+    side: ProfileSide
+    profile: str
+    settings: Sequence[str] = ()
+    extra: Sequence[str] = ()
+    dry_run: bool = False
+    node_rank: int | None = None
+    dp_rank: int | None = None
+    host: bool | None = None
+    host_facts: str | None = None
+    """A file that describes the machine, for a dry run."""
+    force: Sequence[str] = ()
+    target: Target | None = None
+    config: Target | None = None
+    """The target of the configuration file."""
+    lang: str = "en"
+    grace: float | None = None
+    show_origin: bool = False
+    whole: bool = False
+    """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
+
+
+@dataclass
+class Launch:
+    """A prepared launch. ``launches`` are this node's processes; ``blocking`` the errors that keep it from starting."""
+
+    options: LaunchOptions
+    loaded: LoadedProfile
+    deployment: Deployment
+    findings: list[Finding]
+    launches: list[NodeLaunch] = field(default_factory=list)
+    plan: LaunchPlan | None = None
+    whole: Deployment | None = None
+    """All nodes of both sides, where they were asked for."""
+
+    @property
+    def blocking(self) -> list[Finding]:
+        """Errors whose code is not forced; where nothing could be rendered, nothing can be forced."""
+        forced = {code.upper() for code in self.options.force} if self.launches else set()
+        return [f for f in self.findings if f.severity == "error" and f.code not in forced]
+
+
+def prepare(options: LaunchOptions) -> Launch:
+    """Load, render and check a profile for one side.
+
+    Raises:
+        ProfileNotFound: there is no such profile.
+        SettingError: a ``--set`` cannot be applied.
+        Refused: the profile has no such side, or this node's rank is not known.
+    """
+    source = read_profile(str(find_profile(options.profile)))
+    loaded = load_profile(source, options.settings)
+    use_host = (not options.dry_run) if options.host is None else options.host
+    facts = host_option(use_host, options.host_facts)
+    installed = installed_option(use_host or not options.dry_run, options.host_facts, _program())
+    facts = _with_versions(facts, installed)
+    given = Given.of(options.target, options.config, facts, installed)
+    deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
+    _add_extra(deployment, options)
+    pair = _pair_findings(deployment, options)
+    whole = replace(deployment) if options.whole else None
+    _keep_side(deployment, options)
+    if not options.dry_run:
+        _resolve(deployment)
+    findings = _merged(pair, check([replace(deployment, host=None)], lang=options.lang))
+    launch = Launch(options, loaded, deployment, findings, whole=whole)
+    if loaded.profile is not None and deployment.nodes:
+        launch.launches = _this_node(deployment.nodes, options)
+        launch.findings = _merged(findings, _host_findings(deployment, launch.launches, options))
+    launch.findings = hide(vetted_profile(launch.findings, deployment, options.lang), all_secrets([deployment]))
+    if loaded.profile is None or not launch.launches:
+        return _without_launches(launch)
+    launch.plan = make_plan(loaded.profile.name, options.side, deployment.target, launch.launches, launch.findings)
+    return launch
+
+
+def _with_versions(facts: dict[str, Any] | None, installed: Target | None) -> dict[str, Any] | None:
+    """Return the facts with the versions of the build that is launched, which may be another Python's."""
+    build = installed.build if installed is not None else None
+    if facts is None or build is None:
+        return facts
+    parts = {"vllm": build.vllm, "vllm_ascend": build.ascend}
+    return {**facts, **{name: part.version for name, part in parts.items() if part is not None and part.version}}
+
+
+def _program() -> str | None:
+    """Return the vllm that a launch starts; None where there is none, of which the launch itself speaks."""
+    try:
+        return find_program()
+    except Refused:
+        return None
+
+
+def _without_launches(launch: Launch) -> Launch:
+    """Say why there is nothing to launch, where no finding does."""
+    if not any(finding.severity == "error" for finding in launch.findings):
+        raise Refused(f"{launch.loaded.source.path} has no section {launch.options.side}")
+    return launch
+
+
+def _pair_findings(deployment: Deployment, options: LaunchOptions) -> list[Finding]:
+    """Return what is wrong between the sides: sizes that differ, ports and devices that both take on one machine."""
+    codes = [code for code, rule in all_rules().items() if "P" in rule.needs.split()]
+    hosts = [{node.host for node in deployment.nodes if node.side == side} for side in ("prefill", "decode")]
+    if hosts[0] & hosts[1]:
+        codes.append("PD401")
+    whole = replace(deployment, host=None, faults=[])
+    return check([whole], Selection(select=codes), options.lang)
+
+
+def _host_findings(deployment: Deployment, launches: list[NodeLaunch], options: LaunchOptions) -> list[Finding]:
+    """Return what this host lacks for its own launches: the other nodes' ports and devices are none of its business."""
+    if deployment.host is None:
+        return []
+    codes = [code for code, rule in all_rules().items() if "H" in rule.needs.split()]
+    return check([replace(deployment, nodes=launches, faults=[])], Selection(select=codes), options.lang)
+
+
+def _merged(first: list[Finding], second: list[Finding]) -> list[Finding]:
+    """Return the findings of both, each once, in the order of their places."""
+    found = {(f.code, f.file, f.line, f.column, f.message): f for f in (*first, *second)}
+    return sorted(found.values(), key=Finding.sort_key)
+
+
+def _keep_side(deployment: Deployment, options: LaunchOptions) -> None:
+    """Check this side alone against this host: the other side runs elsewhere, or is started by its own command."""
+    deployment.nodes = [node for node in deployment.nodes if node.side == options.side]
+
+
+def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
+    texts = []
+    for word in options.extra:
+        source = SourceFile(COMMAND_LINE, word)
+        texts.append(Text.verbatim(source, 0, len(word)))
+    for node in deployment.nodes if texts else ():
+        if node.side != options.side:
+            continue
+        extra = NodeLaunch("command", texts[0].origin(), "extra", model=node.model)
+        faults = read_arguments(texts, extra)
+        deployment.faults += [fault for fault in faults if fault not in deployment.faults]
+        replace_arguments(node, extra.args)
+
+
+def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaunch]:
+    if options.dp_rank is not None:
+        return _one_rank(nodes, options.dp_rank, options.node_rank)
+    ranks = sorted({node.node_rank for node in nodes})
+    rank = options.node_rank if options.node_rank is not None else 0 if options.whole else _own_rank(nodes, ranks)
+    if rank is None:
+        raise Refused(
+            f"this side has {len(ranks)} nodes and none has an address of this host: say which it is with --node-rank"
+        )
+    mine = [node for node in nodes if node.node_rank == rank]
+    if not mine:
+        raise Refused(f"--node-rank {rank}: this side has the nodes 0 to {ranks[-1]}")
+    return mine
+
+
+def _one_rank(nodes: list[NodeLaunch], dp_rank: int, node_rank: int | None) -> list[NodeLaunch]:
+    """Return the launch of one rank of external DP; the rank tells the node too."""
+    ranks = [node for node in nodes if node.external_dp]
+    if not ranks:
+        raise Refused(f"--dp-rank {dp_rank}: only external DP has a command for each rank")
+    chosen = [node for node in ranks if first_rank(node) == dp_rank]
+    if not chosen:
+        raise Refused(f"--dp-rank {dp_rank}: this side has the ranks 0 to {len(ranks) - 1}")
+    if node_rank is not None and chosen[0].node_rank != node_rank:
+        raise Refused(f"--dp-rank {dp_rank} runs on node {chosen[0].node_rank}, not on --node-rank {node_rank}")
+    return chosen
+
+
+def _own_rank(nodes: list[NodeLaunch], ranks: list[int]) -> int | None:
+    if len(ranks) == 1:
+        return ranks[0]
+    own = host_module.addresses()
+    return next((node.node_rank for node in nodes if node.host in own), None)
+
+
+def _resolve(deployment: Deployment) -> None:
+    """Fill in what ``auto`` stands for on this host."""
+    interface = host_module.default_interface()
+    address = next((a for a, name in host_module.addresses().items() if name == interface), None)
+    for node in deployment.nodes:
+        for name, variable in node.env.items():
+            if _is_auto(variable.value):
+                found = address if name == "HCCL_IF_IP" else interface
+                if found is None:
+                    raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
+                variable.value.value = found
+        master = node.value("data-parallel-address")
+        if master is not None and _is_auto(master):
+            if address is None or node.node_rank:
+                raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
+            master.value = address
+
+
+def _is_auto(node: Node) -> bool:
+    return isinstance(node.value, Unknown) and node.value.text == "auto"

@@ -1,0 +1,94 @@
+"""Start a prepared launch: become the engine where it is one, supervise them where there are several."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+import click
+
+from pd_launch.launcher.launch.prepare import Launch
+from pd_launch.launcher.launch.plan import command_words, environment
+from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
+from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.launch.program import Refused, changed_variables, check_model, exec_engine, find_program
+from pd_launch.launcher.supervise import Rank, supervise
+from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.engine.ports import first_rank, http_port
+
+GRACE = 20.0
+"""Seconds that engines have to end, beyond what their own --shutdown-timeout says."""
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+
+def start(launch: Launch) -> int:
+    """Start this node's engines. One engine replaces this process; of several the status is returned.
+
+    Raises:
+        Refused: something on this host is missing.
+    """
+    program = find_program()
+    _model(launch)
+    _report_changed(launch.launches)
+    if len(launch.launches) == 1:
+        node = launch.launches[0]
+        _show(program, node, "")
+        exec_engine(_command(program, node), environment(node))
+    ranks = [_rank(program, node) for node in launch.launches]
+    for rank, node in zip(ranks, launch.launches, strict=True):
+        _show(program, node, f"{rank.name}: ")
+    grace = launch.options.grace
+    try:
+        return supervise(ranks, default_grace(launch.launches) if grace is None else grace)
+    except OSError as error:
+        raise Refused(f"no process can be started: {error.strerror}") from None
+
+
+def default_grace(nodes: Sequence[NodeLaunch]) -> float:
+    """Return the seconds between TERM and KILL: ours, and on top what the engines themselves wait for requests."""
+    return GRACE + max((node.number("shutdown-timeout", 0) or 0 for node in nodes), default=0)
+
+
+def _model(launch: Launch) -> None:
+    assert launch.loaded.profile is not None
+    if launch.loaded.profile.model == BUILTIN_MODEL:
+        try:
+            ensure_tiny_model()
+        except TinyModelError as error:
+            raise Refused(str(error)) from None
+    model = launch.launches[0].model
+    check_model(str(model.value) if model else "")
+
+
+def _report_changed(nodes: Sequence[NodeLaunch]) -> None:
+    """Say which variables of the present environment the profile overrides; values may be secrets and are not shown."""
+    names = {name: None for node in nodes for name in changed_variables(environment(node), os.environ)}
+    for name in names:
+        click.echo(f"pd-launch: {clean(name)} is already set otherwise; the profile's value is used", err=True)
+
+
+def _command(program: str, node: NodeLaunch) -> list[str]:
+    return [program, *(word.text for word in command_words(node)[1:])]
+
+
+def _show(program: str, node: NodeLaunch, head: str) -> None:
+    words = [program, *(word.shown for word in command_words(node)[1:])]
+    click.echo(f"pd-launch: {head}starting {shlex.join(words)}", err=True)
+
+
+def _rank(program: str, node: NodeLaunch) -> Rank:
+    return Rank(f"dp{first_rank(node)}", _command(program, node), environment(node), health_address(node))
+
+
+def health_address(node: NodeLaunch) -> str | None:
+    """Return where the engine answers /health to this host, or None where it serves no HTTP on a port."""
+    port = http_port(node)
+    if port is None or node.arg("uds") is not None:
+        return None
+    written = node.value("host")
+    host = str(written.value) if written else ""
+    host = _ANY_ADDRESS.get(host, host)
+    scheme = "https" if node.arg("ssl-certfile") is not None else "http"
+    return f"{scheme}://[{host}]:{port.first}/health" if ":" in host else f"{scheme}://{host}:{port.first}/health"

@@ -1,0 +1,53 @@
+"""Which names hold secrets: of variables, of options in JSON, and of flags, shortened and misspelt ones too."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
+
+_NAME = re.compile(
+    r"(?:key|token|secret|password|passwd|passphrase|credentials?"
+    r"|(?:^|[_-])pass|[_-]pwd|(?:api|access|secret|private)[_-]?keys|access[_-]?key[_-]?id"
+    r"|(?:^|[_.-])authorization)$",
+    re.IGNORECASE,
+)
+_NOT_SECRET = frozenset({"ssl-keyfile", "allow-credentials", "allow_credentials"})
+_FLAGS = frozenset({*SWITCHES, *LISTS, *VALUED})
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable or option of this name holds a secret.
+
+    That are *KEY, *TOKEN, *SECRET, *PASSWORD, *PASSWD, *PASSPHRASE, *CREDENTIALS, *_PASS, *_PWD, *API_KEYS and the
+    like, *ACCESS_KEY_ID, and Authorization.
+    """
+    plain = name.lstrip("-")
+    return bool(_NAME.search(plain[-100:])) and plain not in _NOT_SECRET
+
+
+@cache
+def is_secret_flag(name: str) -> bool:
+    """Whether a flag's value is a secret: by its name, or by that of the flag that a beginning or misspelling means."""
+    plain = name.lstrip("-").replace("_", "-")
+    head, dot, rest = plain.partition(".")
+    if dot:
+        return is_secret(rest)
+    if head in _FLAGS or not _is_long(name):
+        return is_secret(head)
+    meant = [flag for flag in _FLAGS if head and flag.startswith(head)]
+    if len(meant) == 1:
+        return is_secret(meant[0])
+    if meant:  # it stands for none
+        return is_secret(head) or any(is_secret(flag) for flag in meant)
+    return is_secret(head) or _is_near_secret(head)
+
+
+def _is_long(name: str) -> bool:
+    return name.startswith("--") or not name.startswith("-")
+
+
+def _is_near_secret(name: str) -> bool:
+    return len(name) < 40 and nearest(name.lower(), (flag for flag in _FLAGS if is_secret(flag))) is not None

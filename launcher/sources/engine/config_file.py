@@ -1,0 +1,78 @@
+"""``--config FILE.yaml``: flags of ``vllm serve`` from a file; the command line wins over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.sources.engine.command_line import PLAIN_JSON
+from pd_launch.launcher.sources.trees.json_tree import parse_json
+from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.values import Node, SourceFile
+
+
+def read_config_file(
+    node: NodeLaunch, files: Mapping[str, SourceFile], most: int
+) -> tuple[SourceFile | None, list[Fault]]:
+    """Add the flags of a node's ``--config`` file that its command line does not give.
+
+    Args:
+        node: the node to complete.
+        files: the files of the call by their base names; another file is looked for beside the script.
+        most: bytes that the file may have.
+
+    Returns:
+        The file that was read, if any, and what is wrong with it.
+    """
+    written = node.value("config")
+    name = written.string() if written else None
+    if name is None or not name.endswith((".yaml", ".yml")):
+        return None, []
+    source = files.get(name.rpartition("/")[2])
+    if source is None:
+        named = named_file(name, written.origin.file if written else node.origin.file, most)
+        if named.refused is not None and written is not None and written.text is not None:
+            return None, [unread(Msg("the configuration file", "配置文件"), written.text, named.refused)]
+        source = named.source
+    if source is None:
+        return None, []
+    documents, faults = parse_yaml(source)
+    for key, value in documents[0].items() if documents else ():
+        add_flag(node, key.replace("_", "-"), value, faults)
+    node.__dict__.pop("by_name", None)
+    return source, faults
+
+
+def add_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:
+    """Add a flag that stands as a key in a mapping, unless the node has it."""
+    if name == "model" and node.model is None:
+        node.model = value
+    if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:
+        return
+    place = value.key or value.origin
+    if isinstance(value.value, bool):
+        node.args.append(Arg(name if value.value else f"no-{name}", name, place, text=value.key_text))
+    elif isinstance(value.value, list):
+        words = [_word(part) for part in value.elements()]
+        node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:]), value.key_text))
+    else:
+        given = value if isinstance(value.value, dict) else _json(name, value, faults)
+        node.args.append(Arg(name, name, place, given, text=value.key_text))
+
+
+def _json(name: str, value: Node, faults: list[Fault]) -> Node:
+    """Return the object that a JSON argument's text holds; the text itself for other arguments."""
+    if name not in JSON_ARGS or value.text is None or value.text.value.strip()[:1] not in ("{", "["):
+        return _word(value)
+    tree, more = parse_json(value.text, sizes=name not in PLAIN_JSON)
+    faults += more
+    tree.key, tree.key_text, tree.text = value.key, value.key_text, value.text
+    return tree
+
+
+def _word(node: Node) -> Node:
+    text = node.text.value if node.text is not None else str(node.value)
+    return replace(node, value=text, shadowed=[])

@@ -1,0 +1,342 @@
+"""Commands become engines: which words start vLLM, under which wrappers, and with which environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
+from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.shell.scope import Environment, Journal
+from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.engine.sides import spoken_side
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
+
+Finish = Callable[[NodeLaunch], None]
+"""Completes a node that a form found: its container, side and host."""
+
+ONLINE_DP = "launch_online_dp.py"
+_SCRIPT = re.compile(r"\w+\.py")
+_ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
+"""Flags by which arguments alone are known as those of an engine."""
+_HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
+
+
+class Nested(NamedTuple):
+    """A script inside another form, what completes the engines that it starts, and the variables that it is given."""
+
+    text: Text
+    finish: Finish
+    env: Mapping[str, EnvVar] = MappingProxyType({})
+    around: Around = NOTHING
+    positional: Mapping[int, Text] = MappingProxyType({})
+
+    def scope(self) -> Scope:
+        """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
+        return Scope(Journal(texts_of(self.env, self.text)), positional=dict(self.positional))
+
+
+def texts_of(env: Mapping[str, EnvVar], place: Text) -> dict[str, Text | list[Text]]:
+    """Return variables as a script at ``place`` has them."""
+    hole = place.stand_in(HOLE)
+    return {name: variable.value.text or hole for name, variable in env.items()}
+
+
+class Followed(NamedTuple):
+    """A profile that a command of pd-launch names, and the ``--target`` that it is given with it."""
+
+    name: Text
+    target: Text | None = None
+
+
+@dataclass
+class Found:
+    """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
+
+    nodes: list[NodeLaunch] = field(default_factory=list)
+    proxies: list[Proxy] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    nested: list[Nested] = field(default_factory=list)
+    maps: dict[str, Node] = field(default_factory=dict)
+    """The data of ConfigMaps by name."""
+    offered: list[Offered] = field(default_factory=list)
+    """Scripts of ConfigMaps, which are read alone where no container runs them."""
+    run: set[Place] = field(default_factory=set)
+    """Where the scripts begin that containers run as files."""
+    containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
+    idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
+    """Containers that are started without an engine, with the scripts that their command names."""
+    online_dp: list[list[Text]] = field(default_factory=list)
+    profiles: list[Followed] = field(default_factory=list)
+    forms: set[str] = field(default_factory=set)
+    """Forms that were recognised, with or without an engine."""
+    said: set[Fault] = field(default_factory=set)
+
+    def add_faults(self, more: Sequence[Fault]) -> None:
+        """Add faults, each once."""
+        for fault in more:
+            if fault not in self.said:
+                self.said.add(fault)
+                self.faults.append(fault)
+
+
+def keep(_: NodeLaunch) -> None:
+    """Complete nothing."""
+
+
+def with_variables(env: Mapping[str, EnvVar]) -> Finish:
+    """Return what gives an engine variables that stand around it; what it sets itself goes first."""
+
+    def finish(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+
+    return finish
+
+
+def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
+    """Add what ``command`` starts to ``found``; return whether it was recognised."""
+    words, inline = unwrap(command.words)
+    env = {**_given(command), **_inline(inline)}
+
+    there = elsewhere(command, finish)
+
+    def complete(node: NodeLaunch) -> None:
+        node.env = {**env, **node.env}
+        node.branches = command.branches
+        node.foreground = command.foreground
+        there(node)
+
+    docker = read_docker(words, command.origin)
+    if docker is not None:
+        found.forms.add("docker")
+        _in_container(docker, command, label, found)
+        return True
+    if add_engine(words, form, label, command.origin, found, complete):
+        return True
+    return _other(words, found)
+
+
+def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
+    return {name: EnvVar.of(name, value, "inline", written) for name, (value, written) in given.items()}
+
+
+def _other(words: list[Text], found: Found) -> bool:
+    values = [word.value for word in words]
+    for index, value in enumerate(values[:4]):
+        name = value.rpartition("/")[2]
+        if _SCRIPT.fullmatch(name) and "proxy" in name:
+            found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
+            return True
+        if name == ONLINE_DP:
+            found.online_dp.append(words[index + 1 :])
+            return True
+    return False
+
+
+def _given(command: Command) -> Mapping[str, EnvVar]:
+    """Return the variables that a command is given."""
+    if isinstance(command.env, Environment):
+        return command.env.variables
+    names = command.names
+    return {name: EnvVar.of(name, value, _how(how), names.get(name)) for name, (value, how) in command.env.items()}
+
+
+def _how(how: str) -> Literal["export", "inline"]:
+    return "inline" if how == "inline" else "export"
+
+
+def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do."""
+    rest, inline = unwrap(words)
+    profiles = _profiles(rest)
+    if profiles:
+        found.profiles += profiles
+        return True
+    start = engine_words(rest) or carried(rest)
+    if start is None:
+        return False
+    program, arguments = start
+    env = _inline(inline)
+    if any(_HELP.fullmatch(word.value) for word in arguments):
+        return True  # it prints and ends
+    node = NodeLaunch(form, origin, label, env=env, program=program)
+    found.faults += read_arguments(arguments, node)
+    if program == "dynamo":
+        own_worker(node)
+    finish(node)
+    found.nodes.append(node)
+    return True
+
+
+def nest_scripts(words: Sequence[Text], origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+    """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
+
+    A script is written in the words, or is a file that the container finds.
+    """
+    command = Command(list(words), {}, origin)
+    run = around.run_by(words)
+    if run is not None:
+        found.run.add(place_of(run.script))
+        found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
+    found.nested += [Nested(script, finish, around.env, around) for script in scripts_inside(command)]
+    found.add_faults(list(started_otherwise(command)))
+
+
+def own_worker(node: NodeLaunch) -> None:
+    """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
+    node.partial = True
+    mode = node.value("disaggregation-mode")
+    prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
+    decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
+    if prefill != decode:
+        node.side = "prefill" if prefill else "decode"
+
+
+def _profiles(words: Sequence[Text]) -> list[Followed]:
+    """Return the profiles that ``pd-launch decode --profile X`` names."""
+    values = [word.value for word in words]
+    if values[:1] and values[0].rpartition("/")[2] == "pd-launch" and values[1:2] in (["decode"], ["prefill"]):
+        own = words[: values.index("--")] if "--" in values else words
+        targets = _given_as("--target", own)
+        return [Followed(name, targets[-1] if targets else None) for name in _given_as("--profile", own)]
+    return []
+
+
+def _given_as(option: str, words: Sequence[Text]) -> list[Text]:
+    """Return the values of an option, ``--option X`` and ``--option=X``."""
+    found = [behind for word, behind in pairwise(words) if word.value == option]
+    return found + [w.part(len(option) + 1, len(w.value)) for w in words if w.value.startswith(f"{option}=")]
+
+
+def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
+    """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
+    container = docker.container
+    env = {name: EnvVar.of(name, value, "docker", written) for name, (value, written) in docker.env.items()}
+    if docker.executes_in is not None:
+        earlier = found.containers.get(docker.executes_in)
+        if earlier is not None:
+            container, env = earlier[0], {**earlier[1], **env}
+        else:
+            container = Container("docker", container.origin, partial=True)
+    elif container.name:
+        found.containers[container.name] = (container, env)
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = container
+        node.env = {**env, **node.env}
+        node.host = f"host of {command.origin.file}" if container.host_network else None
+        node.branches = command.branches
+        node.side = node.side or spoken_side(container.name or "")
+
+    words = docker.words
+    if docker.entrypoint is not None:
+        words = [docker.entrypoint, *words]
+    words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
+    if not add_engine(words, "docker", label, command.origin, found, finish):
+        inner = Command(list(words), {}, command.origin, command.body)
+        scripts = scripts_inside(inner)
+        found.nested += [Nested(script, finish, env) for script in scripts]
+        if not scripts and docker.executes_in is None:
+            named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
+            found.idle.append((container, env, named))
+
+
+def into_containers(found: Found) -> None:
+    """Put engines into the containers that other files start for them: by the script's name, or the only one there is.
+
+    The guides start a container with a shell, and the engine by a script inside it.
+    """
+    bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
+    for container, env, named in found.idle:
+        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in named]
+        if len(found.idle) == 1 and not named:
+            inside = bare
+        for node in inside:
+            node.container = container
+            node.env = {**env, **node.env}
+
+
+def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:
+    """Return a container's command; where only arguments are given, the image's own entry point is the program."""
+    name = image.text.value if image and image.text else image.string() if image else None
+    if has_command or not words or not name or "vllm" not in name.lower():
+        return words
+    first = words[0]
+    serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
+    bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
+    if not first.value.startswith("-") and not bare_model:
+        return words
+    made = [first.stand_in(word) for word in ("vllm", "serve")]
+    return [*made, *words]
+
+
+def as_file(command: Command, run: Run, around: Around) -> Scope:
+    """Return the scope of a script that ``command`` runs as a file of its container."""
+    given = surroundings(command)
+    inherited: Mapping[str, Text | list[Text]] = given.variables if given is not None else {}
+    exported = given.exported if given is not None else Journal()
+    variables = {**texts_of(around.env, run.script), **inherited}
+    return Scope(Journal(variables), exported, positional=dict(run.positional))
+
+
+def surroundings(command: Command) -> Scope | None:
+    """Return the environment that a script inside ``command`` is given; None where it runs on another machine."""
+    words, inline = unwrap(command.words)
+    if is_remote([word.value for word in words]):
+        return None
+    env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
+    return Scope(Journal(env), Journal(dict.fromkeys(env, True)))
+
+
+def inside(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also says when and on which machine ``command`` runs its script."""
+    there = elsewhere(command, finish)
+
+    def finish_inside(node: NodeLaunch) -> None:
+        there(node)
+        node.branches = (*node.branches, *command.branches)
+        node.foreground = node.foreground and command.foreground
+
+    return finish_inside
+
+
+def elsewhere(command: Command, finish: Finish) -> Finish:
+    """Return ``finish``, which also names the machine where ``command`` runs its script on another one."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words]
+    if is_remote(values):
+        operands = [value for value in values[1:] if not value.startswith("-")]
+        machine = " ".join([values[0], *operands[: 1 if values[0] == "ssh" else 2]])
+    elif any(word.value == "srun" for word in command.words[:4]):
+        machine = f"srun {_node_of_step(command.words) or HOLE}"
+    else:
+        return finish
+    place = f" of line {command.origin.line}" if HOLE in machine else ""
+
+    def finish_there(node: NodeLaunch) -> None:
+        finish(node)
+        node.host = node.host or f"{machine}{place}"
+
+    return finish_there
+
+
+def _node_of_step(words: Sequence[Text]) -> str | None:
+    """Return the node that ``srun -w NODE`` names; without one Slurm chooses among the nodes of the job."""
+    values = [word.value for word in words]
+    for value, behind in pairwise(values):
+        if value in ("-w", "--nodelist"):
+            return behind
+        if value.startswith("--nodelist="):
+            return value.removeprefix("--nodelist=")
+    return None

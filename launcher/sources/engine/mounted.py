@@ -1,0 +1,133 @@
+"""Scripts that a container finds as files: keys of ConfigMaps that its volumes mount, ``configs`` of a compose file.
+
+What such a script starts runs in the container that runs the script, so its image, devices and variables count for it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pd_launch.launcher.sources.engine.scripts_given import shell_operands
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, unwrap
+from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.values import HOLE, Node, Text
+
+Place = tuple[str, int]
+"""Where a script begins: its file, and the offset there."""
+_SOURCES = ("source", ".")
+
+
+def place_of(script: Text) -> Place:
+    """Return where a script begins."""
+    return script.source.path, script.spots[0]
+
+
+class Offered(NamedTuple):
+    """A script in a ConfigMap, by the name of the map: it is read alone where nothing runs it."""
+
+    name: str
+    script: Text
+
+
+class Run(NamedTuple):
+    """A script that a command runs as a file, with its positional parameters."""
+
+    script: Text
+    positional: Mapping[int, Text]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a script inside a container finds there: files by path, its folder, and the container's variables."""
+
+    files: Mapping[str, Text] = field(default_factory=dict)
+    folder: str = "/"
+    env: Mapping[str, EnvVar] = field(default_factory=dict)
+
+    def run_by(self, words: Sequence[Text]) -> Run | None:
+        """Return the script that a command runs, or reads with ``source``, if it is one of the files."""
+        if not self.files:
+            return None
+        rest, _ = unwrap(words)
+        name = rest[0].value.rpartition("/")[2] if rest else ""
+        if name in SHELLS:
+            rest = shell_operands(rest)
+        elif name in _SOURCES:
+            rest = rest[1:]
+        script = self.files.get(self._path(rest[0].value)) if rest else None
+        if script is None:
+            return None
+        return Run(script, dict(enumerate(rest)) if HOLE * 2 not in [word.value for word in rest] else {})
+
+    def _path(self, written: str) -> str:
+        return posixpath.normpath(posixpath.join(self.folder, written))
+
+
+NOTHING = Around()
+
+
+def config_maps(tree: Node) -> Iterator[tuple[str, Node]]:
+    """Iterate over the ConfigMaps of a document, and of a List, with their names."""
+    kind, name, data = tree.get("kind"), tree.get("metadata", "name"), tree.get("data")
+    if kind is not None and kind.value == "ConfigMap" and data is not None:
+        yield (name.value if name is not None and isinstance(name.value, str) else ""), data
+    items = tree.get("items")
+    for item in items.elements() if items else ():
+        yield from config_maps(item)
+
+
+def offered(tree: Node) -> Iterator[Offered]:
+    """Iterate over the scripts in the ConfigMaps of a document."""
+    for name, data in config_maps(tree):
+        for key, text in data.items():
+            if text.text is not None and (key.endswith(".sh") or ("." not in key and STARTS.search(text.text.value))):
+                yield Offered(name, text.text)
+
+
+def named_volumes(pod: Node) -> dict[str, Node]:
+    """Return the volumes of a pod by name."""
+    named = [(volume.get("name"), volume) for volume in _list(pod, "volumes")]
+    return {name.value: volume for name, volume in named if name is not None and isinstance(name.value, str)}
+
+
+def mounted_files(pod: Node, container: Node, maps: Mapping[str, Node]) -> dict[str, Text]:
+    """Return the files that a container of a pod gets from ConfigMaps, by path."""
+    volumes = named_volumes(pod)
+    files: dict[str, Text] = {}
+    for mount in _list(container, "volumeMounts"):
+        name, path = mount.get("name"), mount.get("mountPath")
+        volume = volumes.get(name.value) if name is not None and isinstance(name.value, str) else None
+        if volume is None or path is None or not isinstance(path.value, str):
+            continue
+        sub = mount.get("subPath")
+        inside = str(sub.value).strip("/") if sub is not None else ""
+        for file, text in _files_of(volume, maps):
+            if not inside or file == inside or file.startswith(f"{inside}/"):
+                rest = file.removeprefix(inside).lstrip("/")
+                files[posixpath.normpath(posixpath.join(path.value, rest))] = text
+    return files
+
+
+def _files_of(volume: Node, maps: Mapping[str, Node]) -> Iterator[tuple[str, Text]]:
+    for source in (volume, *_list(volume.get("projected"), "sources")):
+        named = source.get("configMap", "name")
+        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+        items = source.get("configMap", "items")
+        if data is None:
+            continue
+        chosen = {key: key for key, _ in data.items()}
+        if items is not None:
+            pairs = [(item.get("key"), item.get("path")) for item in items.elements()]
+            chosen = {str(key.value): str(path.value) for key, path in pairs if key is not None and path is not None}
+        for key, path in chosen.items():
+            text = data.get(key)
+            if text is not None and text.text is not None:
+                yield path.strip("/"), text.text
+
+
+def _list(node: Node | None, key: str) -> list[Node]:
+    listed = node.get(key) if node is not None else None
+    return list(listed.elements()) if listed is not None else []

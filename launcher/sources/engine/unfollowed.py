@@ -1,0 +1,108 @@
+"""Engines that a script starts in ways that are not followed: each is said (PD014), as silence looks like a result.
+
+Only what surely runs counts: an engine in a text that some command prints, searches for or shows is no engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts
+from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, unwrap
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Text
+
+_CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
+_COMMAND_END = re.compile(r"(?<!\\)[\n;&|#]")
+_GIVEN = re.compile(r"\$\{?[@*\d]")
+"""A parameter that whoever starts the script gives: nothing of the script itself."""
+_OPTION = re.compile(r"\s--?[A-Za-z]")
+
+
+def started_otherwise(command: Command) -> Iterator[Fault]:
+    """Iterate over what is said of the engines that a command starts by a pipe, an interpreter or a table of jobs."""
+    words, _ = unwrap(command.words)
+    name = program_of(words)
+    if command.unread is not None and reads_scripts(words):
+        yield from _said(command.unread)
+    if name == "crontab" and command.body is not None:
+        yield from _said(command.body)
+    if INTERPRETERS.fullmatch(name):
+        for text in [*words[1:], *([command.body] if command.body is not None else [])]:
+            start = STARTS.search(text.value)
+            if start and _CALLS.search(text.value, 0, start.start()):
+                yield _fault(text.part(*start.span()))
+
+
+def _said(text: Text) -> Iterator[Fault]:
+    start = STARTS.search(text.value)
+    if start is not None:
+        yield _fault(text.part(*start.span()))
+
+
+def held_back(held: Sequence[Text], commands: Sequence[Command], nodes: Iterable[NodeLaunch]) -> Iterator[Text]:
+    """Iterate over values and here-documents that name an engine, where a command runs what is not known.
+
+    Args:
+        held: the values and here-documents that speak of an engine.
+        commands: the commands of the script.
+        nodes: the engines that were found in it.
+    """
+    if not held or not any(_runs_unknown(command) for command in commands):
+        return
+    places = sorted(spot for node in nodes for spot in _spots(node))
+    for text in held:
+        start = STARTS.search(text.value)
+        if start is None or not _has_options(text.value, start.end() - 1):
+            continue
+        if not any(text.spots[0] <= place <= text.spots[-1] for place in places):
+            yield text
+
+
+def not_started(text: Text) -> Iterator[Fault]:
+    """Iterate over what is said of an engine in a value that is run in a way that is not followed."""
+    return _said(text)
+
+
+def _has_options(text: str, at: int) -> bool:
+    """Whether an engine's command at ``at`` has options: a message that only names the command has none."""
+    end = _COMMAND_END.search(text, at)
+    return _OPTION.search(text, at, end.start() if end else len(text)) is not None
+
+
+def _spots(node: NodeLaunch) -> Iterator[int]:
+    for value in (node.model, *(arg.value for arg in node.args)):
+        if value is not None and value.text is not None:
+            yield value.text.spots[0]
+
+
+def _runs_unknown(command: Command) -> bool:
+    """Whether a command runs a text of which nothing is known: ``$LINE``, ``eval "$1"``, ``bash -c "$CMD"``."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words]
+    if not values:
+        return False
+    if values[0] == "eval":
+        values = values[1:]
+    elif program_of(words) in SHELLS:
+        values = [value for value in values[1:] if not value.startswith("-")]
+        values = values or ([command.body.value] if command.body is not None else [])
+    if not values or not values[0] or values[0].strip(HOLE + " \n"):
+        return False
+    place = next((word for word in words if word.value == values[0]), words[0])
+    return _GIVEN.match(place.source.text, place.spots[0]) is None
+
+
+def _fault(place: Text) -> Fault:
+    return not_followed(
+        place.origin(),
+        "this engine is started in a way that is not followed",
+        "这个引擎的启动方式无法跟踪",
+        "it is not checked",
+        "它没有检查",
+        "start it by a plain command, or check what is run as a file of its own",
+        "用普通命令启动它,或把实际执行的内容单独写成文件来检查",
+    )

@@ -1,0 +1,183 @@
+"""Compose files: each service that starts an engine is a node."""
+
+from __future__ import annotations
+
+from pd_launch.launcher.sources.engine.docker import add_mount
+from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.text.interpolate import split_words, substitute
+from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.values import HOLE, Node, Text
+
+HOOKS = ("post_start", "pre_stop")
+
+
+def is_compose(tree: Node) -> bool:
+    """Whether a document is a compose file."""
+    services = tree.get("services")
+    return services is not None and isinstance(services.value, dict)
+
+
+def read_compose(tree: Node, path: str, found: Found) -> None:
+    """Add the engines of a compose file's services to ``found``."""
+    services = tree.get("services")
+    for name, service in services.items() if services else ():
+        if isinstance(service.value, dict):
+            _service(name, service, _configs(tree, service), path, found)
+
+
+def _configs(tree: Node, service: Node) -> dict[str, Text]:
+    """Return the files that a service gets from ``configs`` whose content stands in the file, by path."""
+    files: dict[str, Text] = {}
+    listed = service.get("configs")
+    for entry in listed.elements() if listed else ():
+        name, target = entry.get("source") or entry, entry.get("target")
+        content = tree.get("configs", name.value, "content") if isinstance(name.value, str) else None
+        text = interpolated(content) if content is not None else None
+        if text is not None:
+            files[str(target.value) if target is not None else f"/{name.value}"] = text
+    return files
+
+
+def _service(name: str, service: Node, files: dict[str, Text], path: str, found: Found) -> None:
+    container = _container(name, service)
+    env = _environment(service.get("environment"))
+    entrypoint = _words(service.get("entrypoint"), found)
+    command = _words(service.get("command"), found)
+    words = [*entrypoint, *command]
+    origin = service.key or service.origin
+    started = sorted(str(profile.value) for profile in _list(service, "profiles"))
+    host = f"host of {' and '.join(started)}" if started else "host"  # services of other profiles run elsewhere
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = container
+        node.env = {**env, **node.env}
+        node.side = side_of(name)
+        node.host = host if container.host_network else None
+
+    words = image_engine(words, container.image, bool(entrypoint))
+    if not add_engine(words, "compose", name, origin, found, finish):
+        folder = _scalar(service.get("working_dir"))
+        around = Around(files, (folder.string() if folder else None) or "/", env)
+        nest_scripts(words, origin, found, finish, around)
+    for hook in (entry for key in HOOKS if (node := service.get(key)) for entry in node.elements()):
+        words = _words(hook.get("command"), found)
+        if words and not add_engine(words, "compose", name, origin, found, finish):
+            nest_scripts(words, origin, found, finish, Around(env=env))
+
+
+def side_of(*names: str) -> Side | None:
+    """Return the side that a key, name or label speaks of."""
+    for name in names:
+        lower = name.lower()
+        if "prefill" in lower:
+            return "prefill"
+        if "decode" in lower:
+            return "decode"
+    return None
+
+
+def interpolated(node: Node) -> Text | None:
+    """Return a scalar's text with compose's variables replaced by what the file knows: their defaults."""
+    return substitute(node.text, lambda _: None) if node.text is not None else None
+
+
+def _words(node: Node | None, found: Found) -> list[Text]:
+    if node is None:
+        return []
+    if isinstance(node.value, list):
+        return [text for part in node.elements() if (text := interpolated(part)) is not None]
+    text = interpolated(node)
+    if text is None:
+        return []
+    words, unclosed = split_words(text)
+    if unclosed >= 0:
+        found.faults.append(
+            Fault("shell", text.origin(unclosed, unclosed + 1), "this quote is never closed", "这个引号没有闭合")
+        )
+    return words
+
+
+def _environment(node: Node | None) -> dict[str, EnvVar]:
+    env: dict[str, EnvVar] = {}
+    for name, value in node.items() if node else ():
+        text = interpolated(value)
+        if value.value is None or text is None:
+            text = value.text.stand_in(HOLE) if value.text else None
+        if text is not None:
+            env[name] = EnvVar.of(name, text, "compose", value.key_text)
+            env[name].value.site = value.site if value.text is not None and text.value == value.text.value else None
+    for entry in node.elements() if node else ():
+        text = interpolated(entry)
+        if text is None:
+            continue
+        name, sign, _ = text.value.partition("=")
+        value_text = text.part(len(name) + 1, len(text.value)) if sign else text.stand_in(HOLE)
+        env[name] = EnvVar.of(name, value_text, "compose", text.part(0, len(name)))
+    return env
+
+
+def _container(name: str, service: Node) -> Container:
+    container = Container("compose", service.key or service.origin, name=name)
+    container.image = _scalar(service.get("image"))
+    container.shm_size = _scalar(service.get("shm_size"))
+    container.memory = _scalar(service.get("deploy", "resources", "limits", "memory") or service.get("mem_limit"))
+    container.privileged = _is(service.get("privileged"), True)
+    runtime = _scalar(service.get("runtime"))
+    container.runtime = runtime.string() if runtime else None
+    mode = _scalar(service.get("network_mode"))
+    container.host_network = mode is not None and mode.value == "host" if mode is None or mode.known else None
+    ipc = service.get("ipc")
+    if ipc is not None and ipc.value not in ("private", "shareable"):
+        container.shm_shared = ipc.key or ipc.origin
+    for device in _list(service, "devices"):
+        container.devices.append(device)
+    for mount in _list(service, "volumes"):
+        add_mount(container, mount)
+    for entry in _list(service, "tmpfs"):
+        if isinstance(entry.value, str) and entry.value.startswith("/dev/shm"):
+            container.shm_shared = entry.origin
+    container.published = _list(service, "ports")
+    _gpus(service, container)
+    return container
+
+
+def _gpus(service: Node, container: Container) -> None:
+    devices = service.get("deploy", "resources", "reservations", "devices")
+    for device in devices.elements() if devices else ():
+        count = device.get("count")
+        if count is not None:
+            container.resources["nvidia.com/gpu"] = count
+
+
+def _list(service: Node, key: str) -> list[Node]:
+    """Return a list's entries as texts; the long form of a mount becomes ``SOURCE:TARGET``."""
+    node = service.get(key)
+    entries: list[Node] = []
+    for entry in node.elements() if node else ():
+        if isinstance(entry.value, dict):
+            source, target = entry.get("source"), entry.get("target")
+            left = source.value if source else ""
+            entries.append(Node(f"{left}:{target.value if target else ''}", entry.origin))
+        else:
+            found = _scalar(entry)
+            if found is not None:
+                entries.append(found)
+    if node is not None and isinstance(node.value, str):
+        entries.append(node)
+    return entries
+
+
+def _scalar(node: Node | None) -> Node | None:
+    if node is None or node.value is None:
+        return None
+    text = interpolated(node)
+    if text is None or "$" not in (node.text.value if node.text else ""):
+        return node
+    replaced = text.node()
+    replaced.key = node.key
+    return replaced
+
+
+def _is(node: Node | None, value: object) -> bool:
+    return node is not None and node.value == value

@@ -1,0 +1,78 @@
+"""YAML of no form of its own that still starts engines: Helm values, parts of manifests, task and CI files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pd_launch.launcher.sources.engine.engines import Found, Nested, add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
+from pd_launch.launcher.sources.engine.scripts_given import joined
+from pd_launch.launcher.sources.engine.wrapped import STARTS
+from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
+
+_SURROUNDINGS = ("env", "envs", "environment")
+
+
+def read_loose(tree: Node, path: str, found: Found) -> bool:
+    """Add the engines of containers and scripts anywhere in a document to ``found``; return whether there are any."""
+    before = len(found.nodes) + len(found.nested)
+    read_manifest(tree, path, found)
+    if len(found.nodes) + len(found.nested) == before:
+        _look(tree, {}, path, found)
+    return len(found.nodes) + len(found.nested) > before
+
+
+def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> None:
+    """Add what texts and lists of words below ``node`` start, with the variables that the mappings around them set."""
+    if isinstance(node.value, dict):
+        env = {**env, **_environment(node)}
+        if _command(node, env, path, found):
+            return
+        for _, child in node.items():
+            _look(child, env, path, found)
+    elif isinstance(node.value, list):
+        texts = _texts(node)
+        if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
+            found.nested.append(Nested(joined(texts, "\n"), with_variables(env), env))
+            return
+        if len(texts) == len(node.value) and are_arguments(texts):
+            add_arguments(texts, path, node, found, with_variables(env))
+            return
+        for child in node.elements():
+            _look(child, env, path, found)
+    elif node.text is not None and STARTS.search(node.text.value):
+        found.nested.append(Nested(node.text, with_variables(env), env))
+
+
+def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:
+    """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
+    command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
+    arguments = _texts(mapping.get("args"))
+    words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env))
+
+
+def _texts(node: Node | None) -> list[Text]:
+    return [part.text for part in node.elements() if part.text is not None] if node is not None else []
+
+
+def _environment(mapping: Node) -> dict[str, EnvVar]:
+    """Return the variables of ``env``: a mapping, a list of ``NAME=VALUE``, or of mappings with a name."""
+    env: dict[str, EnvVar] = {}
+    for key in _SURROUNDINGS:
+        given = mapping.get(key)
+        for name, value in given.items() if given else ():
+            env[name] = EnvVar(name, value, "manifest")
+        for entry in given.elements() if given else ():
+            named = entry.get("name")
+            if named is not None and isinstance(named.value, str):
+                value = entry.get("value") or Node(Unknown("valueFrom"), named.origin)
+                value = replace(value, key=named.origin, key_text=named.text, shadowed=[])
+                env[named.value] = EnvVar(named.value, value, "manifest")
+            elif entry.text is not None:
+                name, sign, _ = entry.text.value.partition("=")
+                text = entry.text.part(len(name) + 1, len(entry.text.value)) if sign else entry.text.stand_in(HOLE)
+                env[name] = EnvVar.of(name, text, "manifest", entry.text.part(0, len(name)))
+    return env

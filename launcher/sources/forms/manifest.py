@@ -1,0 +1,281 @@
+"""Kubernetes manifests: any mapping with a list ``containers`` is a pod template, whatever the kind around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pd_launch.launcher.sources.forms.booster import read_booster
+from pd_launch.launcher.sources.forms.compose import side_of
+from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES_NAME, split_words, substitute
+from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
+
+INJECTS = re.compile(r"lmcache\.ai/.*inject")
+"""The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
+_RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+HOOKS = ("postStart", "preStop")
+MAIN = "mainContainer"
+KV_FLAG = "--kv-transfer-config"
+ADDED = "VLLM_ADDITIONAL_ARGS"
+"""The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+NO_MAPS: Mapping[str, Node] = {}
+LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
+
+
+def is_manifest(tree: Node) -> bool:
+    """Whether a document is a Kubernetes object."""
+    return tree.get("apiVersion") is not None and tree.get("kind") is not None
+
+
+def read_manifest(tree: Node, path: str, found: Found) -> None:
+    """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
+    for pod, names, injected in _pods(tree, [], False):
+        before = len(found.nodes)
+        for container in _containers(pod):
+            _container(pod, container, names, path, found)
+        for node in found.nodes[before:]:
+            node.partial = node.partial or injected
+    kind = tree.get("kind")
+    if kind is not None and kind.value == "InferenceService":
+        _inference_service(tree, path, found)
+    if kind is not None and kind.value == "ModelBooster":
+        read_booster(tree, path, found, _environment)
+    found.offered += offered(tree)
+
+
+def _inference_service(tree: Node, path: str, found: Found) -> None:
+    """Add the engine of a KServe InferenceService whose runtime has the command: only arguments are given."""
+    arguments = tree.get("spec", "predictor", "model", "args")
+    texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
+    if arguments is not None and are_arguments(texts):
+        add_arguments(texts, path, arguments, found, keep)
+
+
+def are_arguments(texts: Sequence[Text]) -> bool:
+    """Whether a list of words are arguments of an engine whose command stands elsewhere."""
+    names = {text.value.partition("=")[0].replace("_", "-") for text in texts}
+    return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
+
+
+def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, finish: Finish) -> None:
+    """Add an engine of which only arguments are given."""
+
+    def complete(node: NodeLaunch) -> None:
+        finish(node)
+        node.partial = True
+
+    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
+
+
+def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
+    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last.
+
+    ``injected`` says whether the cluster completes the pod's command by itself.
+    """
+    if isinstance(node.value, dict):
+        names = [*names, *_names(node)]
+        injected = injected or _is_injected(node)
+        if _containers(node):
+            yield node, names, injected
+            return
+        beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
+        for key, child in node.items():
+            yield from _pods(child, [*names, "decode" if beside and key in ("template", "worker") else key], injected)
+    for child in node.elements():
+        yield from _pods(child, names, injected)
+
+
+def _containers(pod: Node) -> list[Node]:
+    """Return the containers of a pod template, or the one that a service of Dynamo adds to its pods."""
+    lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
+    found = [part for listed in lists if listed is not None for part in listed.elements()]
+    return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
+
+
+def _is_injected(node: Node) -> bool:
+    labels = node.get("metadata", "labels")
+    return any(INJECTS.fullmatch(key) and value.value == "true" for key, value in (labels.items() if labels else ()))
+
+
+def _names(node: Node) -> list[str]:
+    found = [node.get("name"), node.get("role"), node.get("metadata", "name"), node.get("metadata", "generateName")]
+    labels = node.get("metadata", "labels")
+    found += [value for _, value in labels.items()] if labels else []
+    return [value.value for value in found if value is not None and isinstance(value.value, str)]
+
+
+def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
+    facts = _facts(pod, container)
+    env = _environment(container, found.maps)
+
+    def lookup(name: str) -> str | None:
+        variable = env.get(name)
+        return variable.value.string() if variable else None
+
+    command = _words(container.get("command"), lookup)
+    words = [*command, *_words(container.get("args"), lookup)]
+    if not command and (chart := _chart_command(pod, container, words)):
+        command = words = chart
+    facts.spread = any(_RAY.search(word.value) for word in words)
+    own = container.get("name")
+    side = side_of(*reversed([*names, str(own.value) if own else ""]))
+    label = next((name for name in reversed(names) if side and side in name.lower()), names[-1] if names else path)
+
+    def finish(node: NodeLaunch) -> None:
+        node.container = facts
+        node.env = {**env, **node.env}
+        node.side = node.side or side
+
+    folder = container.get("workingDir")
+    around = Around(
+        mounted_files(pod, container, found.maps),
+        folder.value if folder is not None and isinstance(folder.value, str) else "/",
+        {**_injected(container), **env},
+    )
+    words = image_engine(words, facts.image, bool(command))
+    if not add_engine(words, "manifest", label, facts.origin, found, finish):
+        nest_scripts(words, facts.origin, found, finish, around)
+    for hook in HOOKS:  # what runs beside the container's own command
+        words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
+        if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
+            nest_scripts(words, facts.origin, found, finish, around)
+
+
+def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
+    """Return the command of a container that its chart or its operator completes: the model is theirs."""
+    command = container.get("modelCommand")
+    if command is not None and command.text is not None and command.value == "vllmServe":
+        return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
+    added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
+    if added is not None and added.text is not None and not words:
+        return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
+    return []
+
+
+def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
+    """Return the options that the chart of llm-d makes of ``parallelism``."""
+    tensor, flag = pod.get("parallelism", "tensor"), "--tensor-parallel-size"
+    size = tensor.integer() if tensor is not None else None
+    if tensor is None or tensor.text is None or not size or any(flag in word.value for word in words):
+        return []
+    place = tensor.text
+    return [place.stand_in(word) for word in (flag, str(size))]
+
+
+def _injected(container: Node) -> dict[str, EnvVar]:
+    """Return the variables that a LeaderWorkerSet sets in each of its pods."""
+    return {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
+
+
+def _entries(container: Node) -> list[Node]:
+    listed = container.get("env")
+    return list(listed.elements()) if listed else []
+
+
+def _is_named(entry: Node, name: str) -> bool:
+    found = entry.get("name")
+    return found is not None and found.value == name
+
+
+def _serve(place: Text) -> list[Text]:
+    return [place.stand_in(word) for word in ("vllm", "serve")]
+
+
+def _hole(place: Text, length: int) -> Text:
+    """Return a word that is not known; of length 2, any number of them."""
+    return place.stand_in(HOLE * length)
+
+
+def _words(node: Node | None, lookup: object) -> list[Text]:
+    texts = [part.text for part in node.elements() if part.text is not None] if node else []
+    return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
+
+
+def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
+    """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
+    env = _from_maps(container, maps)
+    for entry in _entries(container):
+        name = entry.get("name")
+        if name is None or not isinstance(name.value, str):
+            continue
+        value = entry.get("value") or _from_key(entry, maps)
+        if value is not None and value.text is not None:
+            node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
+        else:
+            node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
+        env[name.value] = EnvVar(name.value, node, "manifest")
+    return env
+
+
+def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
+    """Return the variables that ``envFrom`` takes from ConfigMaps that are known."""
+    env: dict[str, EnvVar] = {}
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named, prefix = entry.get("configMapRef", "name"), entry.get("prefix")
+        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+        for key, value in data.items() if data is not None else ():
+            if value.text is not None:
+                name = f"{prefix.value if prefix is not None else ''}{key}"
+                env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
+    return env
+
+
+def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:
+    named, key = entry.get("valueFrom", "configMapKeyRef", "name"), entry.get("valueFrom", "configMapKeyRef", "key")
+    data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
+    return data.get(str(key.value)) if data is not None and key is not None else None
+
+
+def _facts(pod: Node, container: Node) -> Container:
+    origin = (container.get("name") or container).origin
+    facts = Container("manifest", origin)
+    facts.image = container.get("image")
+    facts.host_network = _true(pod.get("hostNetwork"))
+    if _true(pod.get("hostIPC")):
+        facts.shm_shared = pod.get("hostIPC").origin  # type: ignore[union-attr]
+    facts.privileged = _true(container.get("securityContext", "privileged"))
+    runtime = pod.get("runtimeClassName")
+    facts.runtime = runtime.string() if runtime else None
+    for section in ("requests", "limits"):
+        resources = container.get("resources", section)
+        for name, amount in resources.items() if resources else ():
+            if name == "memory":
+                facts.memory = amount if section == "limits" else facts.memory
+            else:
+                facts.resources[name] = amount
+    ports = container.get("ports")
+    facts.published = [p for entry in (ports.elements() if ports else ()) if (p := entry.get("containerPort"))]
+    _mounts(pod, container, facts)
+    return facts
+
+
+def _mounts(pod: Node, container: Node, facts: Container) -> None:
+    volumes = named_volumes(pod)
+    mounts = container.get("volumeMounts")
+    for mount in mounts.elements() if mounts else ():
+        target, name = mount.get("mountPath"), mount.get("name")
+        volume = volumes.get(name.value) if name and isinstance(name.value, str) else None
+        if target is None or not isinstance(target.value, str):
+            continue
+        source = volume.get("hostPath", "path") if volume else None
+        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}", target.origin))
+        if target.value.rstrip("/") == "/dev/shm":
+            _shared_memory(volume, target, facts)
+
+
+def _shared_memory(volume: Node | None, target: Node, facts: Container) -> None:
+    """A Memory emptyDir has the size that it names; without one, or as another volume, its size is not known here."""
+    limit = volume.get("emptyDir", "sizeLimit") if volume else None
+    if limit is not None:
+        facts.shm_size = limit
+    else:
+        facts.shm_shared = target.origin
+
+
+def _true(node: Node | None) -> bool:
+    return node is not None and node.value is True

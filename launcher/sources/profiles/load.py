@@ -1,0 +1,216 @@
+"""A profile file: read, validated, with every fault at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pd_launch.launcher.sources.profiles.faults import profile_faults
+from pd_launch.launcher.sources.profiles.reasons import missing_help
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.profile import Profile
+from pd_launch.schemas.core.target import TargetError
+from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
+
+COMMAND_LINE = "<command line>"
+SHIPPED = Path(__file__).resolve().parent.parent.parent / "profiles"
+
+
+_START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
+_SKELETON = f"write version, hardware, model and a side; `{_START}` is a start"
+_SKELETON_ZH = f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始"
+
+
+class ProfileNotFound(Exception):
+    """No such file and no shipped profile of that name; the message names the nearest."""
+
+
+class SettingError(Exception):
+    """A ``--set`` that cannot be applied."""
+
+
+@dataclass
+class LoadedProfile:
+    """A profile with its tree. ``profile`` is None where it is not valid; ``faults`` says why."""
+
+    source: SourceFile
+    tree: Node
+    profile: Profile | None = None
+    faults: list[Fault] = field(default_factory=list)
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the profiles that come with pd-launch."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def find_profile(name: str) -> Path:
+    """Return the path of a profile: an existing file, else the shipped one of that name with or without ``.yaml``.
+
+    Raises:
+        ProfileNotFound: there is neither.
+    """
+    path = Path(name)
+    if path.exists() and not path.is_dir():
+        return path
+    shipped = _shipped(name)
+    if shipped is not None:
+        return shipped
+    if name and path.is_dir():
+        return path  # reading it says that it is a folder
+    near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
+    hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
+    raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
+
+
+def _shipped(name: str) -> Path | None:
+    """Return the path of the shipped profile of that name; nothing that leads to another place is one."""
+    stem = name.removesuffix(".yaml")
+    return SHIPPED / f"{stem}.yaml" if stem in shipped_names() else None
+
+
+def shipped_profile(name: str) -> SourceFile | None:
+    """Return the shipped profile of that name, with or without ``.yaml``, or None."""
+    path = _shipped(name)
+    return None if path is None else SourceFile(str(path), path.read_text(encoding="utf-8"))
+
+
+def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
+    """Read a profile's text, apply ``--set`` values, and validate it.
+
+    Raises:
+        SettingError: one of ``settings`` is not KEY=VALUE, or its key leads through something that is no mapping.
+    """
+    documents, faults = parse_yaml(source)
+    empty = Node({}, source.origin(0, 0))
+    if not documents:
+        if not faults:
+            faults = [
+                Fault(
+                    "profile",
+                    empty.origin,
+                    "the profile is empty",
+                    "配置文件是空的",
+                    help=_SKELETON,
+                    help_zh=_SKELETON_ZH,
+                )
+            ]
+        return LoadedProfile(source, empty, None, faults)
+    faults = [*faults, *_whole(source, documents)]
+    tree = documents[0]
+    if not isinstance(tree.value, dict):
+        en, zh = "a profile is a mapping of keys", "配置文件应当是一个映射"
+        fault = Fault("profile", tree.origin, en, zh, help=_SKELETON, help_zh=_SKELETON_ZH)
+        return LoadedProfile(source, tree, None, [*faults, fault])
+    for setting in settings:
+        _apply(tree, setting)
+    return validate(source, tree, faults)
+
+
+def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
+    """Return faults of the file as a whole: more than one document, or text that is not UTF-8."""
+    faults = []
+    if len(documents) > 1:
+        en, zh = "a profile is one YAML document; nothing behind this is read", "配置文件只能有一个 YAML 文档"
+        help, help_zh = "put the second into a file of its own", "把第二个文档放到另一个文件里"
+        faults.append(Fault("profile", documents[1].origin, en, zh, help=help, help_zh=help_zh))
+    at = -1 if source.exact else source.text.find("\ufffd")
+    if at >= 0:
+        en, zh = "here the file is not valid UTF-8", "文件此处不是有效的 UTF-8"
+        help, help_zh = "save it as UTF-8", "请用 UTF-8 保存"
+        faults.append(Fault("profile", source.origin(at, at + 1), en, zh, help=help, help_zh=help_zh))
+    return faults
+
+
+def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
+    """Validate a profile's tree."""
+    loaded = LoadedProfile(source, tree, faults=[*faults, *_no_text(tree)])
+    if len(loaded.faults) > len(faults):
+        return loaded
+    try:
+        loaded.profile = Profile.model_validate(tree.plain())
+        loaded.profile.release()
+    except ValidationError as error:
+        loaded.profile = None
+        loaded.faults += profile_faults(tree, error)
+    except TargetError as error:
+        loaded.profile = None
+        place = tree.get("target")
+        spot = place.origin if place else tree.origin
+        help, help_zh = missing_help("target")
+        loaded.faults.append(Fault("profile", spot, str(error), error.zh, help=help, help_zh=help_zh))
+    return loaded
+
+
+MAX_KEYS = 50
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _no_text(tree: Node) -> list[Fault]:
+    """Return the values that no argument, variable or file can hold: NUL characters and halves of pairs."""
+    found = {id(node): node for node in tree.walk() if isinstance(node.value, str) and _UNUSABLE.search(node.value)}
+    named = {id(n): n for n in tree.walk() for key, _ in n.items() if _UNUSABLE.search(key)}
+    return [
+        Fault(
+            "profile",
+            node.origin,
+            "a NUL character or half of a surrogate pair, which no argument or variable can hold",
+            "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+            help="remove it",
+            help_zh="请删掉它",
+        )
+        for node in (found | named).values()
+    ]
+
+
+def _apply(tree: Node, setting: str) -> None:
+    """Set one key of ``tree``. Messages name the key only: the value may be a secret."""
+    key, sign, text = setting.partition("=")
+    if not sign or not key.strip():
+        raise SettingError("--set: write KEY=VALUE, for example decode.parallel.data=4")
+    line = SourceFile(COMMAND_LINE, setting)
+    documents, faults = parse_yaml(SourceFile(COMMAND_LINE, text))
+    if faults or len(documents) > 1:
+        detail = faults[0].detail if faults else "more than one document"
+        raise SettingError(f"--set {key}: the value is {detail}")
+    start = len(key) + 1
+    value = documents[0] if documents else Node(None, line.origin(start, len(setting)))
+    _move(value, line, start)
+    value.key = line.origin(0, len(key), "--set")
+    node = tree
+    *steps, last = key.strip().split(".")
+    if len(steps) >= MAX_KEYS:
+        raise SettingError(f"--set: a key of more than {MAX_KEYS} parts: no profile has one")
+    for step in [*steps, None]:
+        if not isinstance(node.value, dict):
+            raise SettingError(f"--set {key}: {step or last!r} lies below something that is no mapping")
+        if step is None:
+            node.value[last] = value
+            return
+        child = node.value.get(step)
+        if child is None or child.value is None:
+            child = node.value[step] = Node({}, value.origin, key=value.key)
+        node = child
+
+
+def _move(node: Node, line: SourceFile, start: int) -> None:
+    """Give all parts of a value, read from its own text, their places in the whole argument."""
+    own = SourceFile(COMMAND_LINE, line.text[start:])
+
+    def moved(place: Origin) -> Origin:
+        begin, end = own.offset(place.line, place.column), own.offset(place.end_line, place.end_column)
+        return line.origin(begin + start, end + start, "--set")
+
+    for part in {id(part): part for part in node.walk()}.values():  # an alias brings the same node again
+        part.origin = moved(part.origin)
+        if part.key is not None:
+            part.key = moved(part.key)
+        if part.text is not None:
+            part.text = Text(part.text.value, line, [spot + start for spot in part.text.spots])
+        part.key_text = part.site = None

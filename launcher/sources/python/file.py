@@ -1,0 +1,363 @@
+"""Python files: engines that are built from literals, read from the syntax tree and never executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pd_launch.launcher import budget
+from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.trees.json_tree import parse_json
+from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
+from pd_launch.launcher.sources.python.flow import written_out
+from pd_launch.launcher.sources.python.texts import literals, made, spelled
+from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.flag_shapes import LISTS
+from pd_launch.schemas.core.values import Node, Origin, Site, SourceFile, Text, Unknown
+from pd_launch.schemas.core.whole import is_boundless
+
+ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
+RAY_ARGUMENTS = "engine_kwargs"
+"""Where Ray Serve's LLMConfig takes the engine's arguments; its own are none of the engine's."""
+RAY = "LLMConfig"
+KV_CONFIG = "KVTransferConfig"
+_MAX_INTEGER_BITS = 256
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+ENVIRON = ("os.environ", "environ")
+_LEFT = "the engines that it starts from here on are not checked", "其余引擎没有检查"
+_GROWS = ("append", "extend", "insert", "remove", "pop")
+
+
+def read_python(source: SourceFile, found: Found) -> None:
+    """Add the engines that a Python file builds to ``found``."""
+    try:
+        with warnings.catch_warnings():  # they quote the file, raw, on standard error
+            warnings.simplefilter("ignore")
+            tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
+        line = min(line, len(source.starts))
+        origin = Origin(source.path, line, column, line, column + 1)
+        message = getattr(error, "msg", None) or str(error)
+        found.faults.append(Fault("unreadable", origin, f"not valid Python: {message}", f"不是有效的 Python:{message}"))
+        return
+    nodes, nested = len(found.nodes), len(found.nested)
+    cuts: list[tuple[Fault, Sequence[ast.AST]]] = []
+
+    def cut(node: Any, inside: Sequence[ast.AST], limit: str, limit_zh: str) -> None:
+        place = Origin(source.path, node.lineno, 1, node.lineno, 2)
+        cuts.append((not_followed(place, limit, limit_zh, *_LEFT), inside))
+
+    try:
+        starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
+        _Reader(source, written_out(tree, starts, cut), found).read()
+        lines = [node.origin.line for node in found.nodes[nodes:]]
+        lines += [item.text.origin().line for item in found.nested[nested:] if word_matters(item.text.value)]
+        found.add_faults([fault for fault, inside in cuts if _holds(inside, lines)])
+    except RecursionError:
+        found.add_faults([not_followed(source.origin(0, 0), "nested too deep", "嵌套过深")])
+
+
+def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
+    """Whether something that starts an engine stands in one of these parts: others may go on as often as they like."""
+    spans = [(getattr(part, "lineno", 0), getattr(part, "end_lineno", 0)) for part in inside]
+    return any(first <= line <= last for first, last in spans for line in lines)
+
+
+class _Reader:
+    def __init__(self, source: SourceFile, tree: ast.Module, found: Found) -> None:
+        self.source = source
+        self.whole = Text.verbatim(source, 0, len(source.text))
+        self.tree = tree
+        self.found = found
+        self.assigned: dict[str, list[ast.expr]] = {}
+        self.used: set[int] = set()
+        self.env: dict[str, EnvVar] = {}
+        self.following: set[str] = set()
+        self.aliases: dict[str, str] = {}
+        """Names that an import gives to a class: ``from vllm import LLM as Engine``."""
+        self.grown: set[str] = set()
+        """Lists to which the file adds later."""
+        self.entries: dict[str, dict[str, ast.expr]] = {}
+        """What the file assigns to entries of a mapping, by the mapping's name."""
+
+    def read(self) -> None:
+        nodes = list(ast.walk(self.tree))
+        for node in nodes:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self.assign(target, node.value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self.assign(node.target, node.value)
+            elif isinstance(node, ast.ImportFrom):
+                self.aliases.update({name.asname: name.name for name in node.names if name.asname})
+            elif isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple, ast.Name)):
+                self.grown.add(ast.unparse(node.target))
+            elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
+                self.assigned.setdefault(node.target.id, []).append(node.target)
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        commands = Commands(self.source, self.found, self.node, self.only, self.grown, self.env, self.entries)
+        for call in calls:
+            self.update(call)
+        self.grown.update(name for call in calls for name in _grown(call))
+        for call in calls:
+            if self.called(call) in ENGINES:
+                self.engine(call, self.called(call) == RAY)
+            else:
+                commands.read(self.called(call), call, self.origin(call.func))
+        for call in calls:
+            if self.called(call) == KV_CONFIG and id(call) not in self.used:
+                launch = self.launch(call)
+                launch.partial = True  # the rest of the engine's arguments stands elsewhere
+                launch.args.append(self.argument("kv-transfer-config", call, call.func))
+                self.found.nodes.append(launch)
+
+    def only(self, expression: ast.expr) -> ast.expr:
+        """Return what a name is assigned, where that happens once; every other expression is itself."""
+        values = self.assigned.get(expression.id, []) if isinstance(expression, ast.Name) else []
+        return values[0] if len(values) == 1 else expression
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.assigned.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Subscript):
+            name = self.node(target.slice).value
+            if isinstance(name, str) and ast.unparse(target.value) in ENVIRON:
+                found, before = self.entry(target.slice, value), self.env.get(name)
+                if before is not None and before.value.value != found.value:
+                    found = Node(Unknown(name), found.origin)  # one of them, and which engine has it is not known
+                self.env[name] = EnvVar(name, found, "python")
+            elif isinstance(name, str) and isinstance(target.value, ast.Name):
+                self.entries.setdefault(target.value.id, {})[name] = value
+
+    def entry(self, key: ast.expr, value: ast.expr) -> Node:
+        """Return a value with the place of its key."""
+        name = self.node(key)
+        return replace(self.node(value), key=name.origin, key_text=name.text, shadowed=[])
+
+    def update(self, call: ast.Call) -> None:
+        """Follow ``os.environ.update({…})`` and ``os.environ.setdefault("A", "1")``."""
+        function = call.func
+        if not isinstance(function, ast.Attribute) or ast.unparse(function.value) not in ENVIRON or not call.args:
+            return
+        if function.attr == "setdefault" and len(call.args) == 2:
+            name = self.node(call.args[0]).value
+            if isinstance(name, str):
+                self.env[name] = EnvVar(name, self.entry(*call.args), "python")
+        elif function.attr == "update":
+            for name, value in self.node(call.args[0]).items():
+                self.env[name] = EnvVar(name, value, "python")
+
+    def called(self, call: ast.Call) -> str:
+        function = call.func
+        if isinstance(function, ast.Attribute):
+            if function.attr == "from_cli" and isinstance(function.value, ast.Name):
+                return self.aliases.get(function.value.id, function.value.id)
+            return function.attr
+        return self.aliases.get(function.id, function.id) if isinstance(function, ast.Name) else ""
+
+    def launch(self, call: ast.Call) -> NodeLaunch:
+        origin = self.origin(call.func)
+        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
+
+    def engine(self, call: ast.Call, ray: bool) -> None:
+        launch = self.launch(call)
+        launch.partial = ray
+        if call.args and not isinstance(call.args[0], ast.Starred):
+            launch.model = self.node(call.args[0])
+        keywords = [k for k in call.keywords if not ray or k.arg == RAY_ARGUMENTS]
+        if ray and not keywords:
+            return
+        for keyword in keywords:
+            if keyword.arg is None or keyword.arg == RAY_ARGUMENTS:
+                self.add_all(launch, keyword.value)
+            else:
+                start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
+                place = Text.verbatim(self.source, start, start + len(keyword.arg))
+                self.add(launch, keyword.arg, self.node(keyword.value), place)
+        self.found.nodes.append(launch)
+
+    def add_all(self, launch: NodeLaunch, mapping: ast.expr) -> None:
+        """Add the entries of a mapping, and those that the file assigns to it later."""
+        entries = dict(self.node(mapping).items())
+        later = self.entries.get(mapping.id, {}) if isinstance(mapping, ast.Name) else {}
+        entries.update({name: self.node(value) for name, value in later.items()})
+        for name, node in entries.items():
+            self.add(launch, name, node, node.key_text or made(name, self.source, node.origin))
+
+    def add(self, launch: NodeLaunch, name: str, value: Node, key: Text) -> None:
+        flag, place = name.replace("_", "-"), key.origin()
+        if flag == "model":
+            launch.model = value
+        elif value.value is True:
+            launch.args.append(Arg(flag, name, place, text=key))
+        elif value.value is False:
+            launch.args.append(Arg(f"no-{flag}", name, place, text=key))
+        elif flag in LISTS and isinstance(value.value, list) and value.value:
+            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
+        elif value.value is not None:
+            launch.args.append(Arg(flag, name, place, value, text=key))
+
+    def argument(self, flag: str, value: ast.expr, place: ast.expr) -> Arg:
+        return Arg(flag, flag, self.origin(place), self.node(value))
+
+    def node(self, expression: ast.expr) -> Node:
+        """Return an expression's value as far as it is literal; the rest is Unknown."""
+        budget.step()
+        origin = self.origin(expression)
+        if isinstance(expression, ast.Constant):
+            text = self.string(expression) if isinstance(expression.value, str) else None
+            known = isinstance(expression.value, (str, int, float, bool, type(None)))
+            if is_boundless(expression.value):
+                return Node(Unknown("…"), origin)
+            value = expression.value if known else Unknown(ast.unparse(expression))
+            return Node(value, origin, text=text, site=self.site(origin))
+        if isinstance(expression, ast.Dict):
+            return Node(self.mapping(expression), origin, site=self.site(origin))
+        if isinstance(expression, (ast.List, ast.Tuple)):
+            return Node([self.node(element) for element in expression.elts], origin, site=self.site(origin))
+        if isinstance(expression, ast.Name):
+            return self.name(expression)
+        text = spelled(expression, self.node, self.source, origin)
+        if text is not None:
+            return Node(text.node().value, origin, text=text)
+        if isinstance(expression, ast.Call):
+            return self.call(expression)
+        value = _arithmetic(expression)
+        return Node(Unknown(ast.unparse(expression)) if value is None else value, origin)
+
+    def mapping(self, expression: ast.Dict) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        for key, value in zip(expression.keys, expression.values, strict=True):
+            if key is None:
+                found.update(self.node(value).items())
+            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                entry = self.entry(key, value)
+                if entry.site is not None and entry.origin == self.origin(value):
+                    first = self.origin(key)
+                    entry.site = replace(entry.site, entry=self.source.offset(first.line, first.column))
+                if key.value in found:
+                    entry.shadowed = [found[key.value]]
+                found[key.value] = entry
+        return found
+
+    def name(self, expression: ast.Name) -> Node:
+        values = self.assigned.get(expression.id, [])
+        if len(values) != 1 or expression.id in self.following:
+            return Node(Unknown(expression.id), self.origin(expression))
+        self.following.add(expression.id)
+        found = self.node(values[0])
+        self.following.discard(expression.id)
+        return found
+
+    def call(self, expression: ast.Call) -> Node:
+        name = self.called(expression)
+        if name == KV_CONFIG:
+            self.used.add(id(expression))
+            if expression.args:
+                return self.json(expression.args[0])
+            entries: dict[str, Node] = {}
+            for keyword in expression.keywords:
+                if keyword.arg is None:
+                    entries.update(self.node(keyword.value).items())
+                    continue
+                node = self.node(keyword.value)
+                start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
+                written = Text.verbatim(self.source, start, start + len(keyword.arg))
+                site = replace(node.site, entry=start) if node.site else None
+                entries[keyword.arg] = replace(node, shadowed=[], key=written.origin(), key_text=written, site=site)
+            return Node(entries, self.origin(expression))
+        if name == "loads" and expression.args:
+            return self.json(expression.args[0])
+        if name == "dict" and len(expression.args) < 2 and all(k.arg for k in expression.keywords):
+            more = {str(k.arg): self.node(k.value) for k in expression.keywords}
+            known = dict(self.node(expression.args[0]).items()) if expression.args else {}
+            return Node({**known, **more}, self.origin(expression))
+        return Node(Unknown(f"{name}(…)"), self.origin(expression))
+
+    def site(self, origin: Origin) -> Site:
+        start = self.source.offset(origin.line, origin.column)
+        return Site(self.whole, start, self.source.offset(origin.end_line, origin.end_column), "python")
+
+    def json(self, expression: ast.expr) -> Node:
+        node = self.node(expression)
+        if node.text is None:
+            return node
+        tree, faults = parse_json(node.text)
+        self.found.faults += faults
+        return tree
+
+    def string(self, expression: ast.Constant) -> Text | None:
+        """Return a string literal's characters, also of one with escapes or put together of several."""
+        origin = self.origin(expression)
+        start = self.source.offset(origin.line, origin.column)
+        end = self.source.offset(origin.end_line, origin.end_column)
+        raw = self.source.text[start:end]
+        for quotes in ('"""', "'''", '"', "'"):
+            if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
+                text = Text.verbatim(self.source, start + len(quotes), end - len(quotes))
+                return text.quoted("python", start, quotes)
+        return literals(self.source, start, end, expression.value)
+
+    def origin(self, node: Any) -> Origin:
+        line, end_line = node.lineno, node.end_lineno or node.lineno
+        column = self.column(line, node.col_offset)
+        return Origin(self.source.path, line, column, end_line, self.column(end_line, node.end_col_offset or 0))
+
+    def column(self, line: int, byte: int) -> int:
+        """Turn Python's byte offset in a line into a column."""
+        text = self.source.line(line)
+        return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
+
+
+def _grown(call: ast.Call) -> Iterator[str]:
+    function = call.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in _GROWS:
+        yield function.value.id
+
+
+def _arithmetic(expression: ast.expr) -> int | float | None:
+    """Return the value of ``16 * 1024**3``, ``1 << 30`` and their like; None for anything else or too large."""
+    if isinstance(expression, ast.Constant):
+        value = expression.value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or is_boundless(value):
+            return None
+        return value
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        inner = _arithmetic(expression.operand)
+        return None if inner is None else -inner
+    if not isinstance(expression, ast.BinOp):
+        return None
+    left, right = _arithmetic(expression.left), _arithmetic(expression.right)
+    if left is None or right is None:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return _integers(expression.op, left, right)
+    operations: dict[type[ast.operator], Any] = {
+        ast.Add: lambda: left + right,
+        ast.Sub: lambda: left - right,
+        ast.Mult: lambda: left * right,
+    }
+    operation = operations.get(type(expression.op))
+    return operation() if operation else None
+
+
+def _integers(operator: ast.operator, left: int, right: int) -> int | None:
+    bits = left.bit_length()
+    if isinstance(operator, ast.Pow):
+        return left**right if 0 <= right <= 64 and bits * right <= _MAX_INTEGER_BITS else None
+    if isinstance(operator, ast.LShift):
+        return left << right if 0 <= right <= _MAX_INTEGER_BITS - bits else None
+    if isinstance(operator, ast.Mult):
+        return left * right if bits + right.bit_length() <= _MAX_INTEGER_BITS else None
+    if isinstance(operator, ast.FloorDiv):
+        return left // right if right else None
+    if isinstance(operator, ast.Add):
+        return left + right
+    return left - right if isinstance(operator, ast.Sub) else None

@@ -1,0 +1,193 @@
+"""What an input itself says of an engine's release: comments for pd-launch, the engine's image, lines that install it.
+
+A word holds for its engine: of several in one file, the nearest above the engine counts, and the first where none
+stands above. Of a YAML file that is asked of the engine's own document first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, TypeVar
+
+from pd_launch.launcher.sources.release.image_names import image_name
+from pd_launch.launcher.sources.release.installs import Install, installs
+from pd_launch.launcher.sources.text.per_file import Place, per_file, places
+from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.target import Target, TargetError, ascend_target, parse_target, vllm_target
+from pd_launch.schemas.core.values import Origin, SourceFile
+
+By = Literal["comment", "image", "requirement"]
+FAULT = "comment"
+"""The kind of fault of a comment that says nothing."""
+MAX_COMMENTS = 500
+_COMMENT = re.compile(
+    r"(?<![^\s\ufeff])#[ \t]*pd-launch(?P<colon>[ \t]*:[ \t]*|[ \t]+)(?P<word>[A-Za-z-]{1,40})(?P<rest>[^\n]*)"
+)
+_TARGET = re.compile(
+    r"(?:[:=][ \t]*)?[\"']?(?P<target>(?:vllm(?:[-_]ascend)?[ \t]*(?:==|:|@)[ \t]*)?[^\s\"',;]+)", re.I
+)
+_WORDS = ("ignore", "target")
+_EXAMPLE = "# pd-launch: target vllm==0.32.0"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One place that speaks of an engine's release.
+
+    ``target`` is None where the release is not known; ``ascend`` is the family, None where the place does not say it.
+    """
+
+    target: Target | None
+    by: By
+    origin: Origin
+    text: str
+    ascend: bool | None = None
+
+
+def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mention]:
+    """Return what an input says of an engine's release, in order of authority: comment, image, what installs it.
+
+    Args:
+        node: the engine.
+        sources: the files of its deployment by path.
+    """
+    at = places(node, sources)
+    found = [_of_comment(place.source, place.last, place.within) for place in at]
+    if not any(found):
+        found = [_of_comment(place.source, place.last) for place in at]
+    found += [_of_container(node), *(_of_text(place, True) for place in at)]
+    found += [_of_text(place, False) for place in at]
+    return [mention for mention in found if mention is not None]
+
+
+def first_target(found: Iterable[Mention]) -> Target | None:
+    """Return the release that the first word with one names."""
+    return next((mention.target for mention in found if mention.target is not None), None)
+
+
+def target_comment(target: Target) -> str:
+    """Return the comment that names a release, without its line end: what a rendered form carries."""
+    name = "vllm-ascend" if target.is_ascend else "vllm"
+    return f"# pd-launch: target {name}=={target.asked or target.vllm_ascend or target.vllm}"
+
+
+def comment_above(source: SourceFile, line: int) -> Mention | None:
+    """Return the comment that holds for what stands on ``line``, or None where the file has none."""
+    return _of_comment(source, line)
+
+
+@dataclass(frozen=True)
+class _Comment:
+    line: int
+    mention: Mention | None
+    fault: Fault | None = None
+
+
+@per_file
+def _comments(source: SourceFile) -> list[_Comment]:
+    """Return the comments of a file that name a release, or are meant to."""
+    if "pd-launch" not in source.text:
+        return []
+    found = (_comment(source, match) for match in islice(_COMMENT.finditer(source.text), MAX_COMMENTS))
+    return [comment for comment in found if comment is not None]
+
+
+def comment_faults(source: SourceFile) -> list[Fault]:
+    """Return what is wrong with the comments of a file, each fault of kind :data:`FAULT`."""
+    return [comment.fault for comment in _comments(source) if comment.fault is not None]
+
+
+def _comment(source: SourceFile, match: re.Match[str]) -> _Comment | None:
+    origin = source.origin(match.start(), match.start("rest") + len(match["rest"].rstrip()))
+    word, rest = match["word"], match["rest"].strip()
+    if ":" not in match["colon"]:
+        named = _named(rest) if word == "target" else None
+        fault = _fault(origin, "a colon is missing in this comment", "这条注释缺少冒号") if named else None
+        return _Comment(origin.line, None, fault) if fault else None
+    if word == "target":
+        return _target(origin, rest)
+    near = nearest(word.lower(), _WORDS, 0.6) if word not in _WORDS else None
+    if near is None:
+        return None  # an ignore comment, or words of the user's own
+    en, zh = f"pd-launch knows no comment {word!r}: this says nothing", f"pd-launch 没有 {word!r} 这种注释,它没有作用"
+    example = _EXAMPLE if near == "target" else "# pd-launch: ignore[PD406]"
+    return _Comment(origin.line, None, _fault(origin, en, zh, example, near))
+
+
+def _target(origin: Origin, rest: str) -> _Comment:
+    match = _TARGET.match(rest)
+    try:
+        if match is None:
+            raise TargetError("no release is named", "没有写版本")
+        target = parse_target(match["target"], "comment")
+    except ValueFault as fault:
+        en, zh = f"this comment names no target: {fault}", f"这条注释没有写出目标版本:{fault.zh}"
+        return _Comment(origin.line, None, _fault(origin, en, zh))
+    return _Comment(origin.line, Mention(target, "comment", origin, match["target"], target.is_ascend))
+
+
+def _named(text: str) -> bool:
+    match = _TARGET.match(text)
+    return match is not None and re.match(r"vllm(?:[-_]ascend)?[ \t]*==", match["target"], re.IGNORECASE) is not None
+
+
+def _fault(origin: Origin, en: str, zh: str, example: str = _EXAMPLE, near: str = "") -> Fault:
+    hint = (f"did you mean {near}? ", f"是不是 {near}?") if near else ("", "")
+    return Fault(FAULT, origin, en, zh, help=f"{hint[0]}write {example}", help_zh=f"{hint[1]}请写 {example}")
+
+
+Placed = TypeVar("Placed")
+
+
+def _nearest(found: Sequence[Placed], line_of: Callable[[Placed], int], line: int) -> Placed | None:
+    above = [item for item in found if line_of(item) <= line]
+    return above[-1] if above else found[0] if found else None
+
+
+def _of_comment(source: SourceFile, line: int, within: range | None = None) -> Mention | None:
+    read = [comment for comment in _comments(source) if comment.mention is not None]
+    read = read if within is None else [comment for comment in read if comment.line in within]
+    found = _nearest(read, lambda comment: comment.line, line)
+    return found.mention if found else None
+
+
+def _of_container(node: NodeLaunch) -> Mention | None:
+    image = node.container.image if node.container else None
+    written = (image.text.value if image.text else image.string()) if image else None
+    if image is None or not written:
+        return None
+    said = image_name(written)
+    return Mention(_release(said.ascend, said.version, "image"), "image", image.origin, written, said.ascend)
+
+
+def _of_text(place: Place, image: bool) -> Mention | None:
+    """Return what the lines of a file install, or which image they run in; vllm-ascend's vLLM is not the release."""
+    source = place.source
+    found = [install for install in installs(source) if install.image is image and _holds(install, place)]
+    found = [install for install in found if install.ascend] or found
+    pinned = [install for install in found if install.version is not None] or found
+    install = _nearest(pinned, lambda install: install.line, place.last)
+    if install is None:
+        return None
+    by: Literal["image", "requirement"] = "image" if image else "requirement"
+    origin = source.origin(install.start, install.end)
+    return Mention(_release(install.ascend, install.version, by), by, origin, install.text, install.ascend)
+
+
+def _holds(install: Install, place: Place) -> bool:
+    """Whether an install is one for an engine: not another document's, and none that another command alone is given."""
+    return install.line in place.within and (not install.own or place.first <= install.line <= place.last)
+
+
+def _release(ascend: bool | None, version: str | None, by: Literal["image", "requirement"]) -> Target | None:
+    if ascend is None or version is None:
+        return None
+    try:
+        return (ascend_target if ascend else vllm_target)(version.removeprefix("v"), by)
+    except TargetError:
+        return None

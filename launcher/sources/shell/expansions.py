@@ -1,0 +1,239 @@
+"""Variables, arrays, quoted strings and arithmetic of a shell script: what each expands to in a scope."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pd_launch.launcher.sources.shell.arithmetic import operate
+from pd_launch.launcher.sources.shell.pieces import Piece, join_pieces
+from pd_launch.launcher.sources.shell.spelling import Spelling
+from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
+from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
+from pd_launch.schemas.core.values import HOLE, Text, as_integer
+from pd_launch.schemas.core.whole import whole
+
+_WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
+_KEYED = re.compile(r"\[[^]]*\]=")
+
+
+class Expansions(Spelling):
+    """Expands syntax nodes of one script in a scope."""
+
+    def expand(self, node: Any, scope: Scope) -> list[Text]:
+        """Return the words that one syntax node expands to, split at blanks of unquoted expansions."""
+        place = self.base.spots[self.span(node)[0]]
+        if self.full:
+            return [self._lost(node)]
+        for at, child in enumerate(node.children if node.type == "concatenation" else ()):
+            chosen, width = self.choices(child)
+            if chosen:
+                before, behind = (
+                    [piece for part in parts for piece in self.pieces(part, scope, False)]
+                    for parts in (node.children[:at], node.children[at + width :])
+                )
+                if not self._affords(node, [*before, *behind], len(chosen)):
+                    return [self._lost(node)]
+                words = (join_pieces([*before, Piece(text, True), *behind], self.source, place) for text in chosen)
+                return [word for found in words for word in found]
+        pieces = self.pieces(node, scope, quoted=False)
+        return join_pieces(pieces, self.source, place) if self._affords(node, pieces) else [self._lost(node)]
+
+    def _affords(self, node: Any, pieces: list[Piece], times: int = 1) -> bool:
+        """Count what is put together to a word; return whether it may be."""
+        sizes = [len(piece.text.value) for piece in pieces if piece.text.value]
+        if len(sizes) > 1 and sum(sizes) > MAX_TEXT:
+            self.cut(node, f"a value of more than {MAX_TEXT} characters", f"值超过 {MAX_TEXT} 个字符")
+        words = sum(1 + len(word.value) for piece in pieces for word in piece.words or ())
+        return self.affords(times * (sum(sizes) + words))
+
+    def choices(self, node: Any) -> tuple[list[Text], int]:
+        """Return what ``{0..7}`` or ``{a,b}`` stands for, and the syntax nodes that it takes; nothing for another."""
+        start, end = self.span(node)
+        if node.type == "brace_expression":
+            first, dots, last = self.raw(node).strip("{}").partition("..")
+            if not dots or whole(first) is None or whole(last) is None:
+                return [], 1
+            low, high = int(first[:9]), int(last[:9])
+            if high - low >= MAX_ITEMS:
+                self.too_many(node)
+            numbers = range(low, min(high + 1, low + MAX_ITEMS))
+            return [self.spread(str(number), start, end) for number in numbers], 1
+        listed = node.next_sibling if self.raw(node) == "{" else None
+        closing = listed.next_sibling if listed is not None and listed.type == "word" else None
+        if listed is None or closing is None or self.raw(closing) != "}" or "," not in self.raw(listed):
+            return [], 1
+        start = self.span(listed)[0]
+        parts = list(re.finditer("[^,]+", self.raw(listed)))
+        if len(parts) > MAX_ITEMS:
+            self.too_many(node)
+            del parts[MAX_ITEMS:]
+        stretch = Stretch("word", self.base.spots[start])
+        return [self.base.part(start + p.start(), start + p.end()).quoted(*stretch) for p in parts], 3
+
+    def single(self, node: Any, scope: Scope) -> Text:
+        """Return the one text that a node expands to where the shell does not split, as in an assignment."""
+        pieces = [] if self.full else self.pieces(node, scope, quoted=True)
+        if self.full or not self._affords(node, pieces):
+            return self._lost(node)
+        return concat([p.text for p in pieces], self.source, self.base.spots[self.span(node)[0]])
+
+    def pieces(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
+        """Return what a syntax node expands to, before words are put together; ``quoted`` keeps blanks."""
+        kind = node.type
+        start, end = self.span(node)
+        if kind in ("concatenation", "command_name", "subscript"):
+            return self._adjacent(node, scope, quoted)
+        if kind == "string":
+            return self._string(node, scope)
+        if kind == "raw_string":
+            return [Piece(self.base.part(start + 1, end - 1).quoted("'", self.base.spots[start]), True)]
+        if kind == "ansi_c_string":
+            return [Piece(self._ansi(start + 2, end - 1), True)]
+        if kind == "translated_string":
+            return [p for child in node.children for p in self.pieces(child, scope, True)]
+        if kind in ("simple_expansion", "expansion"):
+            return self._expansion(node, scope, quoted)
+        if kind == "arithmetic_expansion":
+            value = self._arithmetic(node, scope)
+            return [Piece(self.spread(HOLE if value is None else str(value), start, end), True)]
+        if kind == "command_substitution":
+            return self._substitution(node, scope, quoted)
+        if kind in ("process_substitution", "brace_expression"):
+            return [Piece(self.spread(HOLE, start, end), True)]
+        return [Piece(self._unescape(start, end, _WORD_ESCAPE, Stretch("word", self.base.spots[start])), True)]
+
+    def _adjacent(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
+        found: list[Piece] = []
+        for child in node.children:
+            found += self.pieces(child, scope, quoted)
+        return found
+
+    def _string(self, node: Any, scope: Scope) -> list[Piece]:
+        """Expand a double-quoted string; text between its expansions is taken from the file, blanks included."""
+        start, end = self.span(node)
+        closed = node.children and node.children[-1].type == '"' and len(node.children) > 1
+        stretch = Stretch('"', self.base.spots[start])
+        found: list[Piece] = [Piece(self._unescape(start + 1, start + 1, _STRING_ESCAPE, stretch), True)]
+        at = start + 1
+        for child in node.children[1:]:
+            if child.type in ("string_content", '"'):
+                continue
+            begin, finish = self._inner_span(child)
+            found.append(Piece(self._unescape(at, begin, _STRING_ESCAPE, stretch), True))
+            found += self.pieces(child, scope, True)
+            at = finish
+        found.append(Piece(self._unescape(at, end - 1 if closed else end, _STRING_ESCAPE, stretch), True))
+        arrays = [piece for piece in found if piece.words is not None]
+        if arrays and not any(piece.words or piece.text.value for piece in found):
+            return arrays  # "${EMPTY[@]}" is no word at all
+        return found
+
+    def _expansion(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
+        start, end = self.span(node)
+        name, operator, default = self._parameter(node)
+        value = scope.lookup(name) if name else None
+        counts = operator == "#"
+        if isinstance(value, list) and operator in ("[]", "!", "#"):
+            value, operator = self._of_array(node, operator, value, scope), ""
+        elif operator.startswith("#") or operator == "!":
+            value = None
+        elif operator in (":-", "-", ":=", "="):
+            empty = isinstance(value, Text) and not value.value and operator.startswith(":")
+            if value is None or empty:
+                return self._default(default, scope, quoted, start)
+        elif operator:
+            value = None  # another operator: what it makes of the value is not followed
+        if value is None:
+            many = not counts and (name in ("@", "*") or self._is_array(node))
+            unknown = HOLE * 2 if many else HOLE
+            return [Piece(self.spread(unknown, start, end), quoted)]
+        if isinstance(value, list):
+            self.effort.made += len(value)
+            values = [] if self.full else value
+            return [Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in values])]
+        return [Piece(self._local(value, start, end), quoted)]
+
+    def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
+        """Return an array's element, the numbers of its elements for ``!``, how many there are for ``#``; or None."""
+        start, end = self.span(node)
+        subscript = next((child for child in node.children if child.type == "subscript"), None)
+        if subscript is None or any(_KEYED.match(value.value) for value in values):
+            return None
+        sure = next((at for at, value in enumerate(values) if value.value.startswith(HOLE)), len(values))
+        if operator == "[]":
+            index = self._index(subscript, scope)
+            return values[index] if index is not None and index < sure else None
+        if not self._is_array(node) or sure < len(values):
+            return None  # one of them may be any number of words
+        if operator == "#":
+            return self.spread(str(len(values)), start, end)
+        return [self.spread(str(number), start, end) for number in range(len(values))]
+
+    def _index(self, subscript: Any, scope: Scope) -> int | None:
+        inner = [child for child in subscript.children[1:] if child.is_named]
+        if len(inner) != 1:
+            return None
+        number = self.arithmetic(inner[0], scope)
+        if number is None and inner[0].type == "arithmetic_expansion":
+            number = as_integer(self.single(inner[0], scope).value)
+        return number if number is not None and number >= 0 else None
+
+    def _is_array(self, node: Any) -> bool:
+        """Whether an expansion is one of all an array's elements: it may be any number of words."""
+        return any(child.type == "subscript" and self.raw(child).endswith(("[@]", "[*]")) for child in node.children)
+
+    def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[Piece]:
+        if node is None:
+            return [Piece(self.spread("", start, start), quoted)]
+        return self.pieces(node, scope, quoted)
+
+    def _local(self, value: Text, start: int, end: int) -> Text:
+        return value if value.source is self.source else self.spread(value.value, start, end)
+
+    def _parameter(self, node: Any) -> tuple[str | None, str, Any]:
+        """Return name, operator and default word of ``$NAME`` or ``${NAME…}``."""
+        name: str | None = None
+        operator = ""
+        default: Any = None
+        for child in node.children:
+            if child.type in ("variable_name", "special_variable_name") and name is None:
+                name = self.raw(child)
+            elif child.type == "subscript":
+                name, index = self.raw(child.children[0]), self.raw(child).partition("[")[2].rstrip("]")
+                if index not in ("@", "*"):
+                    operator = "[]"
+            elif child.type in ("${", "}", "$"):
+                continue
+            elif not operator and not child.is_named:
+                operator = child.type
+            elif default is None:
+                default = child
+        return name, operator, default
+
+    def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
+        raise NotImplementedError
+
+    def _arithmetic(self, node: Any, scope: Scope) -> int | None:
+        inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]
+        return self.arithmetic(inner[0], scope) if len(inner) == 1 else None
+
+    def arithmetic(self, node: Any, scope: Scope) -> int | None:
+        """Return the value of an arithmetic expression of known integers, or None."""
+        kind = node.type
+        if kind in ("number", "word", "variable_name"):
+            text = self.raw(node)
+            if text.isascii() and text.isdigit() and len(text) < 19:
+                return int(text)
+            value = scope.lookup(text)
+            return as_integer(value.value) if isinstance(value, Text) else None
+        if kind in ("simple_expansion", "expansion"):
+            return as_integer(self.single(node, scope).value)
+        if kind == "parenthesized_expression":
+            return self.arithmetic(node.children[1], scope) if len(node.children) == 3 else None
+        if kind == "binary_expression" and len(node.children) == 3:
+            left = self.arithmetic(node.children[0], scope)
+            right = self.arithmetic(node.children[2], scope)
+            return operate(node.children[1].type, left, right)
+        return None

@@ -1,0 +1,93 @@
+"""Shell scripts as people write them: followed statement by statement, never executed.
+
+Every simple command is collected with its expanded words and the environment it would be given. Both branches of a
+condition are followed; loops over known values are unrolled, others are followed once with an unknown variable.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from pd_launch.launcher import budget
+from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.shell.feeds import Feeds
+from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
+from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
+from pd_launch.launcher.sources.shell.scan import scan
+from pd_launch.launcher.sources.shell.state import Effort, Scope
+from pd_launch.launcher.sources.text.weave import without_returns
+from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.values import Text
+
+__all__ = ["MAX_COMMANDS", "MAX_EXPORTED", "MAX_STEPS", "Command", "Script", "ShellUnavailable", "read_shell"]
+
+MAX_UNCLOSED = 3
+"""Of what a script never closes; one is enough for the shell to refuse it."""
+MAX_HEREDOCS = 3000
+"""Here-documents of a script: the parser's time grows with the square of their number."""
+
+
+def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = None) -> Script:
+    """Follow a script from a scope (default: an empty one); scripts of one file share their effort.
+
+    Raises:
+        ShellUnavailable: tree-sitter-bash is not installed.
+    """
+    parser = parser_of_scripts()
+    text = without_returns(text)
+    if text.value.count("<<") > MAX_HEREDOCS:
+        limit, limit_zh = f"more than {MAX_HEREDOCS} here-documents", f"here-document 超过 {MAX_HEREDOCS} 个"
+        return Script(faults=[not_followed(text.origin(0, 0), limit, limit_zh)])
+    tree = parser.parse(masked(text.value).encode("utf-8", "surrogatepass"))
+    script = Script(faults=scan(text))
+    runner = Runner(text, script, effort or Effort())
+    try:
+        scope = scope or Scope()
+        runner.statement(tree.root_node, scope)
+        runner.follow_uncalled(scope)
+    except RecursionError:
+        runner.cut(runner.place, "nested too deep", "嵌套过深")
+    except budget.Spent as spent:
+        runner.cut(runner.place or tree.root_node, spent.limit, spent.limit_zh)
+    script.commands += runner.asides
+    script.faults += runner.words.cuts
+    if tree.root_node.has_error:
+        runner.look_behind_errors(tree.root_node)
+        script.faults += [
+            _unclosed(runner, node, word) for node, word in islice(unclosed(tree.root_node), MAX_UNCLOSED)
+        ]
+    return script
+
+
+def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
+    start = runner.words.span(node)[0]
+    return Fault(
+        "shell",
+        runner.base.origin(start, start + 1),
+        f"what begins here is never closed by {word}: the shell refuses the whole script, and no engine of it starts",
+        f"从这里开始的结构没有用 {word} 结束:shell 会拒绝整个脚本,其中的引擎都不会启动",
+        help=f"write {word} where it ends",
+        help_zh=f"在它结束的地方写 {word}",
+    )
+
+
+class Runner(Feeds):
+    """Follows one script, and looks at what the parser could not read."""
+
+    def look_behind_errors(self, root: Any) -> None:
+        """Say where the parser lost its way, if an engine stands in what it could not read."""
+        is_held = held([command.origin for command in self.script.commands], self.source)
+        for node in unread(root):
+            start, end = self.words.span(node)
+            if any(
+                start <= at < end and not (is_held(self.base.spots[at]) or self._is_told(at)) for at in self.engines.at
+            ):
+                self.cut(node, "the script cannot be read here", "脚本从这里起无法读取")
+                return
+
+    def _is_told(self, at: int) -> bool:
+        """Whether what stands at ``at`` is a comment or a message that speaks of an engine."""
+        line = self.base.value[self.base.value.rfind("\n", 0, at) + 1 : at]
+        return "#" in line or re.search(r"\b(?:echo|printf)\b", line) is not None

@@ -1,0 +1,107 @@
+"""The parser of shell scripts: what it is given, and what it could not read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pd_launch.schemas.core.values import Origin, SourceFile
+
+_PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
+"""``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
+_MOST_WORDS = 50
+_CLOSING = ("fi", "done", "esac", "}", ")")
+_TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
+"""A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
+_STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
+"""An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
+
+
+class ShellUnavailable(Exception):
+    """The parser for shell scripts is not installed; the message says how to get it."""
+
+
+def parser_of_scripts() -> Any:
+    """Return the parser of shell scripts.
+
+    Raises:
+        ShellUnavailable: it is not installed.
+    """
+    try:
+        import tree_sitter
+        import tree_sitter_bash
+    except ImportError:
+        raise ShellUnavailable(
+            "shell scripts need a parser: pip install tree-sitter tree-sitter-bash (the extra [scripts] of pd-launch)"
+        ) from None
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _without_false_ends(text: str) -> str:
+    """Mask lines of here-documents that only begin with the word at their end: the parser would end them there."""
+    words = {match["word"] for match in _HEREDOC.finditer(text)}
+    if not words or len(words) > _MOST_WORDS:
+        return text
+    begins = re.compile(rf"(?m)^(\t*)({'|'.join(map(re.escape, words))})(?=[^\n])")
+    if not begins.search(text):
+        return text
+    lines = {word: [m.start() for m in re.finditer(rf"(?m)^\t*{re.escape(word)}$", text)] for word in words}
+    parts, at = [], 0
+    for start in _HEREDOC.finditer(text):
+        ends = lines[start["word"]]
+        first, next_end = text.find("\n", start.end()), bisect_right(ends, start.end())
+        if start.start() < at or first < 0 or next_end == len(ends):
+            continue  # inside the one before, or without an end
+        end = ends[next_end]
+        body = begins.sub(lambda match: match[1] + "~" * len(match[2]), text[first:end])
+        parts += [text[at:first], body]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def masked(text: str) -> str:
+    """Return a text of the same length with plain words where the parser would see something else.
+
+    The words' own characters are taken from the file.
+    """
+    text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
+    text = _STUCK.sub("::", _without_false_ends(text))
+    return _TORN.sub(lambda match: match[1] + "__", text)
+
+
+def unclosed(root: Any) -> Iterator[tuple[Any, str]]:
+    """Iterate over what a script never closes, with the word that is missing: the shell refuses all of it."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_missing and node.type in _CLOSING:
+            yield node.parent, node.type
+        elif node.has_error:
+            waiting += reversed(node.children)
+
+
+def unread(root: Any) -> Iterator[Any]:
+    """Iterate over what the parser could not read: errors, and here-documents of which it found no end."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR" or (node.type == "heredoc_redirect" and any(c.is_missing for c in node.children)):
+            yield node
+        else:
+            waiting += reversed([child for child in node.children if child.has_error])
+
+
+def held(places: Iterable[Origin], source: SourceFile) -> Callable[[int], bool]:
+    """Return what tells whether one of ``places`` holds an offset of the file."""
+    spans = sorted((source.offset(p.line, p.column), source.offset(p.end_line, p.end_column)) for p in places)
+    furthest = list(itertools.accumulate((end for _, end in spans), max))
+
+    def held(offset: int) -> bool:
+        before = bisect_right(spans, offset, key=lambda span: span[0])
+        return before > 0 and offset < furthest[before - 1]
+
+    return held

@@ -1,0 +1,63 @@
+"""What a running script has: its variables and positional parameters, and what following it has taken so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pd_launch.launcher.sources.shell.scope import Environments, Journal
+from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.core.whole import whole
+
+MAX_MADE = 10_000_000
+"""Characters that the values of the scripts of one file may be put together to."""
+MAX_ITEMS = 4_000
+"""Elements of an array or a sequence."""
+
+
+@dataclass
+class Scope:
+    """Variables of a running script. A value is a list of texts for an array, one text otherwise."""
+
+    variables: Journal[Text | list[Text]] = field(default_factory=Journal)
+    exported: Journal[bool] = field(default_factory=Journal)
+    positional: dict[int, Text] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[str, Text] = field(default_factory=dict)
+    names: dict[str, Text] = field(default_factory=dict)
+    """Where a variable was assigned last: its name there."""
+    export_all: bool = False
+    """Whether assignments export, as behind ``set -a``."""
+    environments: Environments = field(default_factory=Environments, repr=False)
+
+    def lookup(self, name: str) -> Text | list[Text] | None:
+        """Return a variable's or a positional parameter's value, or None where it is not known."""
+        if name.isdecimal():
+            number = whole(name)
+            return None if number is None else self.positional.get(number)
+        if name in ("@", "*") and self.positional:
+            return [self.positional[i] for i in sorted(self.positional) if i > 0]
+        return self.variables.get(name)
+
+
+@dataclass
+class Effort:
+    """What following the scripts of one file has taken so far; scripts inside others count with them."""
+
+    repeats: int = 0
+    """Statements that were followed again."""
+    made: int = 0
+    """Characters that values were put together to."""
+    printed: int = 0
+    """Functions whose output was followed."""
+    read: set[tuple[str, int]] = field(default_factory=set)
+    """Where scripts begin that were read."""
+
+    def again(self, text: Text) -> bool:
+        """Whether a script was read before; that counts, as far less than statements in a loop do."""
+        place = (text.source.path, text.spots[0])
+        if place not in self.read:
+            self.read.add(place)
+            return False
+        self.repeats += text.value.count("\n") // 8 + 1
+        return True

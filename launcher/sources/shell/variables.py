@@ -1,0 +1,181 @@
+"""What statements of a shell script do to its variables: assignments, declarations, the shell's own commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pd_launch.launcher.sources.shell.flow import Flow
+from pd_launch.launcher.sources.shell.model import MAX_EXPORTED
+from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
+from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.values import HOLE, Text
+
+_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_READS = ("read", "mapfile", "readarray", "getopts")
+_HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
+
+
+def shift(scope: Scope, count: int) -> None:
+    """Let the positional parameters move to the left."""
+    moved = {number - count: value for number, value in scope.positional.items() if number > count}
+    own = scope.positional.get(0)
+    scope.positional = moved if own is None else {0: own, **moved}
+
+
+class Variables(Flow):
+    """Follows what changes variables."""
+
+    def on_variable_assignment(self, node: Any, scope: Scope) -> None:
+        """Set a variable."""
+        name, value = self._assigned(node, scope)
+        if name and value is not None:
+            scope.variables[name] = value
+            if scope.export_all:
+                self._export(name, node, scope)
+
+    def _export(self, name: str, node: Any, scope: Scope) -> None:
+        """Let engines get a variable."""
+        if name in scope.exported:
+            return
+        if len(scope.exported) >= MAX_EXPORTED:
+            limit, limit_zh = f"more than {MAX_EXPORTED} exported variables", f"导出的变量超过 {MAX_EXPORTED} 个"
+            self.cut(node, limit, limit_zh, "those from here on are not checked", "从这里起的变量没有检查")
+        else:
+            scope.exported[name] = True
+
+    def on_postfix_expression(self, node: Any, scope: Scope) -> None:
+        """Forget what arithmetic changes."""
+        self._forget(self.words.raw(node), scope, node)
+
+    on_unary_expression = on_binary_expression = on_assignment_expression = on_postfix_expression
+
+    def _forget(self, text: str, scope: Scope, node: Any) -> None:
+        """Let the variables that an arithmetic expression changes be unknown behind it."""
+        for name in _CHANGED.findall(text):
+            scope.variables[name[0] or name[1]] = self._hole(node)
+
+    def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
+        target = node.children[0] if node.children else None
+        if target is None or target.type != "variable_name":
+            self._hold(*self.words.span(node))
+            return "", None
+        name = self.words.raw(target)
+        written = self.base.part(*self.words.span(target))
+        scope.names[name] = written.quoted("word", written.spots[0])
+        append = any(child.type == "+=" for child in node.children)
+        self._hold(*self.words.span(node))
+        right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
+        old = scope.variables.get(name)
+        if right is not None and right.type == "array":
+            items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
+            items = [*old, *items] if append and isinstance(old, list) else items
+            if len(items) > MAX_ITEMS:
+                self.words.too_many(node)
+            return name, items[:MAX_ITEMS]
+        end = self.words.span(node)[1]
+        value = self.words.single(right, scope) if right is not None else self.words.spread("", end, end)
+        if append and isinstance(old, Text) and self.words.affords(len(old.value)):
+            return name, concat([old, value], self.source, end)
+        return name, value
+
+    def on_declaration_command(self, node: Any, scope: Scope) -> None:
+        """Follow ``export``, ``local``, ``declare`` and ``readonly``."""
+        exports = any(child.type == "export" for child in node.children)
+        flags = [self.words.raw(child) for child in node.children if child.type == "word"]
+        exports = exports or scope.export_all or any(flag.startswith("-") and "x" in flag for flag in flags)
+        local = bool(self.calls) and any(child.type in ("local", "declare", "typeset") for child in node.children)
+        for child in node.children:
+            if child.type == "variable_assignment":
+                name, value = self._assigned(child, scope)
+                if local:
+                    self.calls[-1].hidden.setdefault(name, scope.variables.get(name))
+                if name and value is not None:
+                    scope.variables[name] = value
+            elif child.type == "variable_name":
+                name = self.words.raw(child)
+            elif exports and _HYPHENS.match(self.words.raw(child)):  # refused by the shell: nothing gets it
+                word = self.words.single(child, scope)
+                name = word.value.partition("=")[0]
+                scope.variables[name] = word.part(len(name) + 1, len(word.value))
+                scope.names[name] = word.part(0, len(name))
+            else:
+                continue
+            if exports and name:
+                self._export(name, child, scope)
+
+    def on_unset_command(self, node: Any, scope: Scope) -> None:
+        """Forget variables that are unset."""
+        for child in node.children:
+            if child.type == "variable_name":
+                scope.variables.drop(self.words.raw(child))
+
+    def on_function_definition(self, node: Any, scope: Scope) -> None:
+        """Take in a function."""
+        name = next((self.words.raw(child) for child in node.children if child.type == "word"), "")
+        scope.functions[name] = node.children[-1]
+        self.weights.define(name, *self.words.span(node.children[-1]))
+
+    def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
+        """Follow what the shell's own commands do to variables."""
+        name, *rest = [word.value for word in words]
+        if name == "set":
+            for sign, on in (("-", True), ("+", False)):
+                if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
+                    scope.export_all = on
+        elif name in _READS or (name == "printf" and rest[:1] == ["-v"]):
+            if name == "printf":
+                self._hold(*self.words.span(node))
+            for word in rest[1:2] if name == "printf" else rest:
+                if word.isidentifier():
+                    scope.variables[word] = self._hole(node)
+            given = self._read_array(words, scope, node, inline) or self._read_line(words, scope, node)
+            if given is not None:
+                scope.variables[rest[-1]] = given
+        if name == "set" and "--" in rest:
+            self._set_positional(words[rest.index("--") + 2 :], scope, node)
+        elif name == "alias":
+            for given in words[1:]:
+                alias, sign, _ = given.value.partition("=")
+                if sign:
+                    scope.aliases[alias] = given.part(len(alias) + 1, len(given.value))
+        elif name == "shift":
+            shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
+        elif name == "let":
+            self._forget(" ".join(rest), scope, node)
+
+    def _set_positional(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Follow ``set -- WORD…``."""
+        if len(words) > MAX_ITEMS:
+            self.words.too_many(node)
+            words = []
+        own = scope.positional.get(0)
+        scope.positional = dict(enumerate(words, 1)) if own is None else {0: own, **dict(enumerate(words, 1))}
+
+    def _read_line(self, words: list[Text], scope: Scope, node: Any) -> Text | None:
+        """Return the line that ``read -r NAME <<< "$LINE"`` takes, or None where it is not known."""
+        name, *rest = [word.value for word in words]
+        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        if given is None or name != "read" or rest[:-1] not in ([], ["-r"]) or not rest[-1].isidentifier():
+            return None
+        text = self.words.single(given.children[-1], scope)
+        end = text.value.find("\n")
+        return text if end < 0 else text.part(0, end)
+
+    def _read_array(
+        self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]
+    ) -> list[Text] | None:
+        """Return the words that ``IFS=, read -ra NAME <<< "$LIST"`` takes apart, or None where they are not known."""
+        name, *rest = [word.value for word in words]
+        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        options = "".join(word[1:] for word in rest[:-1] if word.startswith("-"))
+        known = name == "read" and set(options) in ({"a"}, {"a", "r"}) and rest[-1].isidentifier()
+        if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
+            return None
+        text = self.words.single(given.children[-1], scope)
+        between = inline["IFS"][0].value if "IFS" in inline else " "
+        if HOLE in text.value or len(between) != 1 or "\n" in text.value:
+            return None
+        pattern = r"\S+" if between.isspace() else f"[^{re.escape(between)}]+"
+        return [text.part(*found.span()) for found in re.finditer(pattern, text.value)]

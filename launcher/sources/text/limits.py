@@ -1,0 +1,42 @@
+"""What is said where reading stops at a limit: what lies behind is not checked, and silence would look like a result.
+
+Only what can matter counts against a limit: what starts engines, what sets variables, and values that engines get.
+"""
+
+from __future__ import annotations
+
+from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.values import Origin
+
+MAX_SIZE = 2 * 1024 * 1024
+"""Bytes of a file: no configuration is larger."""
+NOT_FOLLOWED = "not-followed"
+"""The kind of these faults; PD014 turns them into findings."""
+_BEHIND, _BEHIND_ZH = "nothing behind this place is checked", "此处之后的内容没有检查"
+_SPLIT, _SPLIT_ZH = (
+    "check the rest in a file of its own, or write it shorter",
+    "把其余部分放进单独的文件检查,或者写短一些",
+)
+
+
+def not_followed(
+    origin: Origin,
+    limit: str,
+    limit_zh: str,
+    left: str = _BEHIND,
+    left_zh: str = _BEHIND_ZH,
+    help_: str = _SPLIT,
+    help_zh: str = _SPLIT_ZH,
+) -> Fault:
+    """Return the fault of a limit that was met at ``origin``.
+
+    Args:
+        origin: where reading stopped.
+        limit: which limit it is, with its number.
+        limit_zh: the same in Chinese.
+        left: what is not checked, where it is not all that lies behind.
+        left_zh: the same in Chinese.
+        help_: what to do.
+        help_zh: the same in Chinese.
+    """
+    return Fault(NOT_FOLLOWED, origin, f"{limit}: {left}", f"{limit_zh}:{left_zh}", help=help_, help_zh=help_zh)

@@ -1,0 +1,25 @@
+"""What a launch's ranks run on, in the words of its hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pd_launch.schemas.core.launch import NodeLaunch
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What holds one rank: ``a card``, ``each card``; in Chinese 每张卡, to be followed by a blank."""
+
+    en: str
+    each_zh: str
+
+
+CARD = Noun("card", "每张卡")
+RANK = Noun("rank", "每个 rank")
+
+
+def seat(node: NodeLaunch | None) -> Noun:
+    """Return what holds one rank of ``node``: a card, as the guides call every device, or on CPUs the rank itself."""
+    on_cpu = node is not None and node.hardware is not None and node.hardware.kind == "cpu"
+    return RANK if on_cpu else CARD

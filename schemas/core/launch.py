@@ -1,0 +1,324 @@
+"""The canonical form of every input: a deployment of nodes, each one launch of one vLLM engine.
+
+A profile is rendered into it, a script or manifest is parsed into it, and rules see nothing else. What is unknown
+before the launch is None in derived numbers and :class:`~pd_launch.schemas.core.values.Unknown` in written values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from pd_launch.schemas.core.hardware import Hardware
+from pd_launch.schemas.core.switches import paired
+from pd_launch.schemas.core.target import Choice, Target
+from pd_launch.schemas.core.units import human_integer
+from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
+
+Side = Literal["prefill", "decode", "mixed"]
+Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"]
+Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command"]
+JSON_ARGS = (
+    "kv-transfer-config",
+    "additional-config",
+    "speculative-config",
+    "compilation-config",
+    "hf-overrides",
+    "kv-events-config",
+    "eplb-config",
+    "profiler-config",
+    "override-generation-config",
+    "default-chat-template-kwargs",
+    "mm-processor-kwargs",
+    "model-loader-extra-config",
+    "ec-transfer-config",
+)
+"""Arguments whose value is a JSON object."""
+SIZED_ARGS = ("max-model-len", "max-num-batched-tokens", "max-num-scheduled-tokens", "max-num-queued-tokens")
+"""Arguments that count tokens and may end in k, M, G or T."""
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One argument of the command line. ``name`` is the long name without dashes, ``written`` the word as it stands.
+
+    ``value`` is None for a bare flag. For a JSON argument it is the object's tree, with the written text beside it.
+    """
+
+    name: str
+    written: str
+    origin: Origin
+    value: Node | None = None
+    more: tuple[Node, ...] = ()
+    """Further values of a flag that takes several."""
+    text: Text | None = field(default=None, compare=False, repr=False)
+    """The characters of the flag, where it can be written anew."""
+
+
+@dataclass(frozen=True)
+class EnvVar:
+    """An environment variable of the engine. ``how`` says by which means it is set."""
+
+    name: str
+    value: Node
+    how: Means = "export"
+
+    @classmethod
+    def of(cls, name: str, value: Text, how: Means, written: Text | None = None) -> EnvVar:
+        """Return a variable whose value is a text; ``written`` is its name as it is written."""
+        node = value.node()
+        if written is not None:
+            node.key, node.key_text = written.origin(), written
+        return cls(name, node, how)
+
+
+@dataclass
+class Container:
+    """What a container form says of the engine's surroundings. None: not said."""
+
+    form: Literal["docker", "compose", "manifest", "profile"]
+    origin: Origin
+    image: Node | None = None
+    shm_size: Node | None = None
+    shm_shared: Origin | None = None
+    """``--ipc=host``, ``hostIPC`` or another mount on /dev/shm: its size is not this container's."""
+    memory: Node | None = None
+    devices: list[Node] = field(default_factory=list)
+    mounts: list[Node] = field(default_factory=list)
+    privileged: bool = False
+    runtime: str | None = None
+    host_network: bool | None = None
+    published: list[Node] = field(default_factory=list)
+    resources: dict[str, Node] = field(default_factory=dict)
+    name: str | None = None
+    partial: bool = False
+    """Whether an unknown word may stand for further options: what is not said may still be there."""
+    spread: bool = False
+    """Whether it joins a Ray cluster: its engines may reach over several containers."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that kept a part of the input from being read; a rule of family PD0 turns it into a finding."""
+
+    kind: str
+    origin: Origin
+    detail: str = ""
+    detail_zh: str = ""
+    fix: tuple[Splice, ...] = ()
+    fix_is_safe: bool = False
+    help: str = ""
+    help_zh: str = ""
+
+
+@dataclass
+class NodeLaunch:
+    """One launch of one engine, or of the engines that one command starts on one node."""
+
+    form: Form
+    origin: Origin
+    label: str
+    args: list[Arg] = field(default_factory=list)
+    env: dict[str, EnvVar] = field(default_factory=dict)
+    model: Node | None = None
+    program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
+    side: Side | None = None
+    """What the input says of the side (a section's or group's name), not the kv_role."""
+    container: Container | None = None
+    hardware: Hardware | None = None
+    host: str | None = None
+    """Nodes with the same host run on the same machine; None is unknown."""
+    node_rank: int = 0
+    nodes: int | None = None
+    choice: Choice | None = None
+    """The release that it is for, or may be for; None: that of its deployment."""
+    model_config: dict[str, Any] | None = None
+    """The model's config.json, where it can be read."""
+    proxies: bool = False
+    partial: bool = False
+    """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    branches: tuple[tuple[int, int], ...] = ()
+    """The branches of conditions in its file that lead to it: place of the condition, number of the branch.
+
+    The place -1 counts how often the script stopped what it had started before.
+    """
+    foreground: bool = False
+    """Whether its script waits for its end, so that what stands behind it never runs beside it."""
+
+    def named(self, name: str) -> list[Arg]:
+        """Return all arguments of that long name, in order."""
+        return self.by_name.get(name, [])
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Arg]]:
+        """The arguments by long name, in order; the last one counts."""
+        found: dict[str, list[Arg]] = {}
+        for arg in self.args:
+            found.setdefault(arg.name, []).append(arg)
+        return found
+
+    def arg(self, name: str) -> Arg | None:
+        """Return the last argument of that long name, which is the one that counts."""
+        found = self.by_name.get(name)
+        return found[-1] if found else None
+
+    def value(self, name: str) -> Node | None:
+        """Return the value of the last argument of that name, or None."""
+        arg = self.arg(name)
+        return arg.value if arg else None
+
+    def number(self, name: str, default: int) -> int | None:
+        """Return an integer argument; ``default`` where it is absent, None where it is unknown or no integer."""
+        arg = self.arg(name)
+        if arg is None:
+            return None if self.partial else default
+        if arg.value is None:
+            return None
+        number = as_integer(arg.value.value)
+        if number is None and name in SIZED_ARGS and isinstance(arg.value.value, str):
+            return human_integer(arg.value.value.strip())
+        return number
+
+    def switch(self, name: str) -> bool | None:
+        """Return what ``--NAME`` or its opposite, whichever comes last, says; None where neither is given."""
+        names = (name, f"no-{name}", paired(name))
+        last = [a for a in self.args if a.name in names]
+        if not last:
+            return None
+        arg = last[-1]
+        if arg.name != name:
+            return False
+        if arg.value is not None and isinstance(arg.value.value, str):
+            return arg.value.value.strip().lower() in ("1", "true", "yes", "on")
+        return not (arg.value is not None and arg.value.value is False)
+
+    @property
+    def kv_transfer(self) -> Node | None:
+        """The tree of --kv-transfer-config, or None; unknown where an unknown word may give it."""
+        return self._json("kv-transfer-config")
+
+    @property
+    def additional(self) -> Node | None:
+        """The tree of --additional-config, or None; unknown where an unknown word may give it."""
+        return self._json("additional-config")
+
+    def _json(self, name: str) -> Node | None:
+        if self.partial and self.arg(name) is None:
+            return Node(Unknown("…"), self.origin)
+        return self.value(name)
+
+    @property
+    def role(self) -> str | None:
+        """The top-level kv_role, or None where it is absent or unknown."""
+        tree = self.kv_transfer
+        role = tree.get("kv_role") if tree else None
+        return role.string() if role else None
+
+    @property
+    def tensor(self) -> int | None:
+        """Tensor-parallel size."""
+        return self.number("tensor-parallel-size", 1)
+
+    @property
+    def pipeline(self) -> int | None:
+        """Pipeline-parallel size."""
+        return self.number("pipeline-parallel-size", 1)
+
+    @property
+    def prefill_context(self) -> int | None:
+        """Prefill-context-parallel size."""
+        return self.number("prefill-context-parallel-size", 1)
+
+    @property
+    def data(self) -> int | None:
+        """Data-parallel size of the whole side."""
+        return self.number("data-parallel-size", 1)
+
+    @property
+    def world_size(self) -> int | None:
+        """Ranks of one engine: TP × PP × PCP, or None where one of them is unknown."""
+        sizes = (self.tensor, self.pipeline, self.prefill_context)
+        if None in sizes:
+            return None
+        tensor, pipeline, context = (s or 0 for s in sizes)
+        return tensor * pipeline * context
+
+    @property
+    def external_dp(self) -> bool:
+        """Whether this command starts one rank of an external-DP side."""
+        return self.arg("data-parallel-rank") is not None
+
+    @property
+    def local_engines(self) -> int | None:
+        """Engines (DP ranks) that this command starts on its node; None where that is unknown."""
+        if self.external_dp or "external-lb" in self._dp_forms:
+            return 1
+        local = self.arg("data-parallel-size-local")
+        if local is not None:
+            return self.number("data-parallel-size-local", 1)
+        return self.data
+
+    @cached_property
+    def _dp_forms(self) -> set[str]:
+        return {n.removeprefix("data-parallel-") for n in self.by_name if n.startswith("data-parallel-")}
+
+    def variable(self, name: str) -> str | None:
+        """Return the value of an environment variable; None where it is not set or unknown."""
+        found = self.env.get(name)
+        return found.value.string() if found else None
+
+
+@dataclass
+class Proxy:
+    """A P/D proxy that the input starts: which program, and the hosts and ports it is given."""
+
+    origin: Origin
+    program: str
+    words: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class Deployment:
+    """All nodes that are checked together, with what is known around them."""
+
+    target: Target
+    nodes: list[NodeLaunch] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    sources: dict[str, SourceFile] = field(default_factory=dict)
+    proxies: list[Proxy] = field(default_factory=list)
+    host: dict[str, Any] | None = None
+    """Facts of the host (contracts: Host facts); None: nothing is known of it."""
+    ascend: bool = True
+    forms: set[str] = field(default_factory=set)
+    """Input forms that were recognised, with or without an engine."""
+    choice: Choice | None = None
+    """The release that what belongs to no engine is for, or may be for; None: ``target``."""
+    renderer: Callable[[Target], Deployment] | None = None
+    """How a profile is rendered for another release; None: what is there is the same under each."""
+    _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
+    require_target: bool = False
+    """Whether an engine whose release nothing decides is an error."""
+
+    def under(self, target: Target) -> Deployment:
+        """Return the deployment as it is for another release."""
+        if self.renderer is not None:
+            return self if target == self.target else self.renderer(target)
+        found = self._views.get(target)
+        if found is None:
+            found = self._views[target] = replace(self, target=target, ascend=target.is_ascend)
+        return found
+
+    def faults_of(self, kind: str) -> Iterator[Fault]:
+        """Iterate over the faults of one kind."""
+        return (fault for fault in self.faults if fault.kind == kind)
+
+    def fact(self, name: str) -> Any:
+        """Return a host fact, or None where it is unknown."""
+        return None if self.host is None else self.host.get(name)
+
+
+def is_unknown(node: Node | None) -> bool:
+    """Whether there is a value and it is unknown."""
+    return node is not None and isinstance(node.value, Unknown)
