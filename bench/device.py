@@ -29,12 +29,12 @@ import torch
 
 from bench.copies import SHAPES
 from bench.measure import finish, parser
-from pd_launch.connector.copying.batched import BatchedCopies
 from pd_launch.connector.copying.backend import CopyBackend
+from pd_launch.connector.copying.batched import BatchedCopies
 from pd_launch.connector.copying.choose import TorchCopies
+from pd_launch.connector.copying.staging import StagedCopies
 from pd_launch.connector.hostmem import registrar
 from pd_launch.connector.pool import HostPool
-from pd_launch.connector.copying.staging import StagedCopies
 
 BUDGET_SECONDS = 270
 SHAPE = SHAPES["MLA"]

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from bench.measure import alternate, finish, parser, ratio
-from pd_launch.schemas.offload.groups import Group
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING
+from pd_launch.schemas.offload.groups import Group
 
 PARKED = (0, 100, 1_000, 10_000)
 RUNNING = 64

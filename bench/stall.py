@@ -20,11 +20,11 @@ import torch
 from bench.copies import SHAPES, Shape, both_clocks
 from bench.measure import finish, parser, ratio, refuse_beyond
 from pd_launch.connector.copying.choose import CpuCopies
-from pd_launch.schemas.offload.groups import Group
 from pd_launch.connector.metadata import StepMetadata
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING
 from pd_launch.connector.worker import OffloadWorker
+from pd_launch.schemas.offload.groups import Group
 
 WORDS = WORDING["RecomputeCPUOffloadConnector"]
 SIZE = 128  # tokens per block

@@ -17,7 +17,6 @@ from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
 from pd_launch.connector.engines import Sides, own_transfer
-from pd_launch.schemas.offload.ledger import Step
 from pd_launch.connector.limits import allocation_error, check_budget, ranks_here, ranks_of
 from pd_launch.connector.metadata import StepMetadata, WorkerReport
 from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
@@ -27,8 +26,9 @@ from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
 from pd_launch.connector.wording import WORDING
 from pd_launch.connector.worker import OffloadWorker
-from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME, host_blocks
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME, host_blocks
+from pd_launch.schemas.offload.ledger import Step
 
 logger = init_logger(f"vllm.{__name__}")
 SIDES: Sides[OffloadWorker] = Sides()

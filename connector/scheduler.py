@@ -7,11 +7,11 @@ from typing import Any
 
 from vllm.logger import init_logger
 
-from pd_launch.schemas.offload.groups import Group
-from pd_launch.schemas.offload.ledger import Hashes, Ledger, Parked, Rows, Step
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
 from pd_launch.connector.wording import Wording
+from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.offload.ledger import Hashes, Ledger, Parked, Rows, Step
 
 logger = init_logger(f"vllm.{__name__}")
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from vllm.logger import init_logger
 
-from pd_launch.connector.copying.choose import AUTO, Choice, Make, choose
 from pd_launch.connector.copying.backend import CopyBackend, Ticket
+from pd_launch.connector.copying.choose import AUTO, Choice, Make, choose
 from pd_launch.connector.hostmem import device_node, registrar
-from pd_launch.schemas.offload.ledger import Step, Transfer
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts
 from pd_launch.connector.pool import HostPool
 from pd_launch.connector.regions import Caches, block_regions
 from pd_launch.connector.wording import Wording
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.offload.ledger import Step, Transfer
 
 logger = init_logger(f"vllm.{__name__}")
 

@@ -387,10 +387,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, a report or a plan.
+    """Print the JSON Schema of a profile, or of a report, a plan or a log report.
 
     \b
     Example:

@@ -7,12 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pd_launch.schemas.core.severity import RANK, Confidence, Severity
 from pd_launch.schemas.core.target import Choice, Target
 
 FORMAT_VERSION = 2
-Severity = Literal["error", "warning", "info"]
-Confidence = Literal["high", "medium", "low"]
-RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
 
 
 class _Contract(BaseModel):

@@ -17,12 +17,12 @@ from pydantic import (
     model_validator,
 )
 
-from pd_launch.schemas.engine.budget import parse_bytes, parse_ratio
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.parallel import Parallel
 from pd_launch.schemas.core.target import Target, ascend_target, parse_target, vllm_target
 from pd_launch.schemas.core.units import SIZE_PATTERN, parse_size
+from pd_launch.schemas.engine.budget import parse_bytes, parse_ratio
 
 _SIZE = WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE_PATTERN}]})
 Bytes = Annotated[int, BeforeValidator(parse_size), _SIZE]

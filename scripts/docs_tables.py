@@ -6,6 +6,8 @@ import textwrap
 from typing import Any
 
 from pd_launch.launcher.check.schema_docs import described_schema
+from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.target import Target, ascend_target, vllm_target
 from pd_launch.schemas.engine.kv_transfer import offload_name
 from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.releases.additional_keys import is_strict
@@ -13,9 +15,7 @@ from pd_launch.schemas.releases.connectors import names, supports_hma
 from pd_launch.schemas.releases.hooks import has_preemption_hook
 from pd_launch.schemas.releases.kv_fields import KV_FIELDS
 from pd_launch.schemas.releases.offloads import BUILTIN, RATIO
-from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.releases.schedulers import NESTED
-from pd_launch.schemas.core.target import Target, ascend_target, vllm_target
 
 RELEASES_HEAD = """# Releases
 

@@ -20,10 +20,10 @@ from release_ranges import Table as Tables
 from pd_launch.launcher.builds.classes import Class
 from pd_launch.launcher.builds.files import Folder
 from pd_launch.launcher.builds.source import Package
-from pd_launch.schemas.releases.facts import Code, Fact, Generated, Inherits, Project
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, DOCUMENTED_ONLY, WRITTEN_AT
-from pd_launch.schemas.releases.registry import all_facts
 from pd_launch.schemas.core.target import Target, ascend_target, vllm_target
+from pd_launch.schemas.releases.facts import Code, Fact, Generated, Inherits, Project
+from pd_launch.schemas.releases.registry import all_facts
 
 _PIECES = re.compile(r"""["']\s*\n\s*[rf]*["']""")
 
@@ -174,8 +174,8 @@ def wrong_companions(files: Files) -> Iterator[str]:
 
 def unread_keys(words: dict[str, set[str]]) -> list[str]:
     """Return options that no release reads, as ``Connector.key`` and ``group.key``; releases → words in their files."""
-    from pd_launch.schemas.releases.additional_keys import BOOLEANS, GROUPS
     from pd_launch.schemas.engine.connector_keys import KEYS, ONCE_READ
+    from pd_launch.schemas.releases.additional_keys import BOOLEANS, GROUPS
 
     read = set().union(*words.values()) | ONCE_READ
     named = [(name, key) for table in (KEYS, GROUPS) for name, keys in table.items() for key in keys]

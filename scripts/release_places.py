@@ -49,7 +49,7 @@ def place(fact: Fact) -> str:
     said = re.match(r'the log says "(.*)"$', fact.meaning)
     if said:
         return ", ".join(_lines_with(said[1]))
-    file = f"schemas/releases/{module}.py"
+    file = module
     lines = _texts().get(file, [])
     line = next((n for n, text in enumerate(lines, 1) if f'"{fact.name}"' in text), 0) or next(
         (n for n, text in enumerate(lines, 1) if re.match(rf"{name}\b", text)), 0
@@ -68,7 +68,7 @@ def _lines_with(needle: str) -> Iterator[str]:
 
 def _row(fact: Fact, module: str) -> str:
     """Return the place of a fact that is made of a table's row: the row that names the longest part of it."""
-    file = f"schemas/releases/{module.removesuffix('_facts')}{'s' if module == 'connector_facts' else ''}.py"
+    file = module.replace("connector_facts", "connectors").replace("_facts", "")
     quoted = ((n, word) for n, text in enumerate(_texts().get(file, []), 1) for word in re.findall(r"[\w/.]{4,}", text))
     named = [
         (n, word) for n, word in quoted if re.search(rf"(?:^|-){re.escape(word.rpartition('/')[2])}(?:-|$)", fact.name)
@@ -82,7 +82,7 @@ def _owners() -> dict[str, tuple[str, str]]:
     """Return each fact's module and the name that stands for it there, or for the table that holds it."""
     found: dict[str, tuple[str, str]] = {}
     for module in registry.modules():
-        short = module.__name__.rpartition(".")[2]
+        short = f"{module.__name__.removeprefix('pd_launch.').replace('.', '/')}.py"
         if callable(getattr(module, "facts", None)):
             found |= {fact.name: (short, "facts") for fact in module.facts()}
         names = [(name, value) for name, value in vars(module).items() if not name.startswith("__")]
@@ -95,12 +95,12 @@ def _owners() -> dict[str, tuple[str, str]]:
 
 
 def _defines(module: str, name: str) -> bool:
-    lines = _texts().get(f"schemas/releases/{module}.py", [])
+    lines = _texts().get(module, [])
     return any(re.match(rf"{name}\b\s*(:|=)", line) for line in lines)
 
 
 def _owner(fact: Fact) -> tuple[str, str]:
-    return _owners().get(fact.name, ("facts", fact.name))
+    return _owners().get(fact.name, ("schemas/releases/facts.py", fact.name))
 
 
 def _users(own: str, name: str) -> Iterator[str]:

@@ -27,9 +27,9 @@ from release_corpus import built, other_verdicts
 from release_extract import Extract, extract
 from release_ranges import Table
 
-from pd_launch.schemas.releases.facts import Project, rows
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import ascend_target, vllm_target
+from pd_launch.schemas.releases.facts import Project, rows
 
 HEAD = """# Releases that the tables do not have
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.launcher.rules.registry import all_rules
 
 
 @pytest.mark.parametrize(

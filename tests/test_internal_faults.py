@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pd_launch.launcher.check.config import ConfigError, find_config
 from pd_launch.launcher.doctor.rows import Needs, rows_of
-from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.host.contract import FACTS, MORE, FactsError, read_facts
+from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.values import SourceFile
 
@@ -60,7 +60,8 @@ def test_an_internal_fault_is_one_line_and_status_70(tmp_path: Path, error: str)
 
 def test_the_line_names_the_place_in_our_code(tmp_path: Path) -> None:
     code = FAILING.format(error="ValueError()").replace(
-        "def failing(*_):", "from pd_launch.schemas.core.units import _factor\ndef failing(*_):\n    _factor(None, None)"
+        "def failing(*_):",
+        "from pd_launch.schemas.core.units import _factor\ndef failing(*_):\n    _factor(None, None)",
     )
     assert "AttributeError, schemas/core/units.py:" in run("rules", cwd=tmp_path, code=code).stderr
 

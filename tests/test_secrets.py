@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.cli import cli
-from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.masking import all_secrets, hide, is_ordinary, mask_line, mask_lines
-from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.written import written_spans
+from pd_launch.launcher.sources.read import read_texts
 
 SECRET = "hunter2S3cretZq"
 BAD = "--kv-transfer-config '{,}'"
@@ -231,8 +231,8 @@ def test_no_plan_shows_a_secret(tmp_path: Path, name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_script_that_is_given_the_secrets_starts_what_the_launch_would(tmp_path: Path, name: str) -> None:
-    from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
     from pd_launch.launcher.launch.plan import command_words, environment
+    from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
 
     write(tmp_path, PLANS[name])
     script = run(tmp_path, "decode", "--profile", "p.yaml", "--dry-run", "--format", "shell").partition("\nerror[")[0]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.sources.profiles import tiny_model
 from pd_launch.launcher.cache import cache_root
+from pd_launch.launcher.sources.profiles import tiny_model
 
 needs_numpy = pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="numpy is not installed")
 

@@ -81,7 +81,7 @@ class TorchLanes:
 
 
 class Point:
-    """A ticket (see :mod:`copies`) for a point in a lane."""
+    """A ticket (see :mod:`backend`) for a point in a lane."""
 
     def __init__(self, event: Event) -> None:
         self._event = event

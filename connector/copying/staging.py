@@ -16,9 +16,9 @@ from itertools import accumulate
 
 import torch
 
-from pd_launch.schemas.offload.blocks import runs
 from pd_launch.connector.copying.backend import Ticket
 from pd_launch.connector.copying.lanes import Event, Lane, Lanes, Point, TorchLanes
+from pd_launch.schemas.offload.blocks import runs
 
 SAVE_BYTES = 256 << 20
 LOAD_BYTES = 64 << 20

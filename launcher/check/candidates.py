@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.release.targets import choices
-from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.target import Choice, Target, ranges
 from pd_launch.schemas.core.values import Origin
 

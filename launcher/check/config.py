@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.opening import open_input
-from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.severity import RANK, Severity
 
 FILE = "pd-launch.toml"
 KEYS = ("target", "require-target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")

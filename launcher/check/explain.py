@@ -7,6 +7,8 @@ import json
 from pd_launch.launcher.rules.registry import FAMILIES, SECTIONS, SECTIONS_ZH, Rule, all_rules
 from pd_launch.schemas.core.names import nearest
 
+FORMAT_VERSION = 1
+
 
 class UnknownCode(Exception):
     """There is no such rule; the message names the nearest."""
@@ -39,9 +41,8 @@ def explain_text(rule: Rule, lang: str) -> str:
 def explain_json(rule: Rule, lang: str) -> str:
     """Return a rule's page as JSON."""
     page = rule.page_zh if lang == "zh" else rule.page
-    return json.dumps(
-        {**summary(rule, lang), **{_key(name): page[name] for name in SECTIONS}}, ensure_ascii=False, indent=2
-    )
+    shown = {"format_version": FORMAT_VERSION, **summary(rule, lang), **{_key(name): page[name] for name in SECTIONS}}
+    return json.dumps(shown, ensure_ascii=False, indent=2)
 
 
 def summary(rule: Rule, lang: str) -> dict[str, str]:
@@ -76,4 +77,5 @@ def rules_text(lang: str) -> str:
 
 def rules_json(lang: str) -> str:
     """Return the list of all rules as JSON."""
-    return json.dumps([summary(rule, lang) for rule in all_rules().values()], ensure_ascii=False, indent=2)
+    rules = [summary(rule, lang) for rule in all_rules().values()]
+    return json.dumps({"format_version": FORMAT_VERSION, "rules": rules}, ensure_ascii=False, indent=2)

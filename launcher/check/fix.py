@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.check.run import Selection, run_checks, unfiltered
 from pd_launch.launcher.check.fix_facts import Facts, Touched, facts_of, lost_fact
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.check.run import Selection, run_checks, unfiltered
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.finding import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Edit, Finding
 
 MAX_ROUNDS = 20
 """How often the fixes that are left are tried again after others were made."""

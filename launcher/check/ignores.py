@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.finding import Finding
 
 _COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
 

@@ -15,10 +15,10 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, together
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import file_choices
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 MANY = 200
 """Files from which several processes are worth their start."""

@@ -9,22 +9,34 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.check.run import Selection, worst
-from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, host_option, installed_option, read_source
-from pd_launch.launcher.commands.common import USAGE, codes, config_target, locale_language, parse_target_option, say_passed_over, size_option, split_command, terminal_columns, use_colour, write
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs
+from pd_launch.launcher.check.run import Selection, worst
+from pd_launch.launcher.commands.common import (
+    USAGE,
+    codes,
+    config_target,
+    locale_language,
+    parse_target_option,
+    say_passed_over,
+    size_option,
+    split_command,
+    terminal_columns,
+    use_colour,
+    write,
+)
+from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, host_option, installed_option, read_source
 from pd_launch.launcher.report.releases import releases_line
 from pd_launch.launcher.report.text import TextReport, concise
-from pd_launch.launcher.wording.width import clean
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import hide
-from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.severity import RANK, Severity
-from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import click
 
 from pd_launch.launcher.commands.common import USAGE, locale_language, parse_target_option, use_colour, write
-from pd_launch.launcher.inputs import installed_option, load_facts, read_profile
 from pd_launch.launcher.doctor.examine import Examination, Subject, examine_host, examine_profile
 from pd_launch.launcher.host import all_facts
-from pd_launch.launcher.sources.profiles.render import ProfileSide
-from pd_launch.launcher.report.text import TextReport
-from pd_launch.launcher.wording.width import clean, width
+from pd_launch.launcher.inputs import installed_option, load_facts, read_profile
 from pd_launch.launcher.launch.program import Refused
+from pd_launch.launcher.report.text import TextReport
 from pd_launch.launcher.secrets.masking import all_secrets
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import file_choices
+from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.finding import Summary, TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}

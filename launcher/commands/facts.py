@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
-from pd_launch.launcher.inputs import load_facts
 from pd_launch.launcher.commands.common import locale_language, write
-from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.host import all_facts
+from pd_launch.launcher.host.contract import FORMAT_VERSION, VERSION_KEY
+from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
+from pd_launch.launcher.inputs import load_facts
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 
@@ -19,18 +21,21 @@ def facts_command(form: str) -> int:
     """Print this host's facts: for an issue, or as JSON."""
     facts = all_facts()
     if form == "json":
-        write(json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+        _write_json(facts)
     else:
         write("".join(f"{clean(line)}\n" for line in issue_block(facts).splitlines()))
     return 0
+
+
+def _write_json(shown: Mapping[str, Any]) -> None:
+    write(json.dumps({VERSION_KEY: FORMAT_VERSION, **shown}, ensure_ascii=False, indent=2) + "\n")
 
 
 def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
     """Print in which facts two nodes differ; status 1 where they do."""
     found = differences(load_facts(first), load_facts(second))
     if form == "json":
-        rows = [{"fact": key, "first": one, "second": other} for key, one, other in found]
-        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+        _write_json({"differences": [{"fact": key, "first": one, "second": other} for key, one, other in found]})
     else:
         text = difference_text(found, (first, second), lang or locale_language())
         write("".join(f"{clean(line)}\n" for line in text.splitlines()))
@@ -48,7 +53,7 @@ def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
         rows = [
             {"fact": d.fact, "severity": d.severity, "values": d.values, "message": d.message.text(lang)} for d in found
         ]
-        write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+        _write_json({"disagreements": rows})
     else:
         label = {"error": Msg("error", "错误").text(lang), "warning": Msg("warning", "警告").text(lang)}
         lines = [f"{label[d.severity]}: {clean(d.message.text(lang))}" for d in found]

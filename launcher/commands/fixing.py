@@ -10,16 +10,16 @@ from pathlib import Path
 import click
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.check.fix import Fixed, Refusal, fix_inputs
 from pd_launch.launcher.check.run import Selection, run_checks
-from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.commands.common import write
 from pd_launch.launcher.files import NotRewritten, rewrite
-from pd_launch.launcher.check.fix import Fixed, Refusal, fix_inputs
-from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, mask, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.finding import Finding
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 MAX_SAID = 20
 """Fixes that are not made and are said one by one."""

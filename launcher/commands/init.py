@@ -11,17 +11,17 @@ from typing import Any
 import click
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.inputs import as_text, read_source
 from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
 from pd_launch.launcher.init.convert import Converted, convert
-from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.inputs import as_text, read_source
 from pd_launch.launcher.secrets.masking import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.profile import is_line
 
 MOST_SHOWN = 100

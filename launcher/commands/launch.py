@@ -9,25 +9,34 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.check.run import worst
-from pd_launch.schemas.core.chinese import typeset
-from pd_launch.launcher.commands.common import USAGE, config_target, locale_language, parse_target_option, say_passed_over, split_command, use_colour, write
-from pd_launch.launcher.inputs import is_text
 from pd_launch.launcher.check.config import ConfigError, find_config
+from pd_launch.launcher.check.run import worst
+from pd_launch.launcher.commands.common import (
+    USAGE,
+    config_target,
+    locale_language,
+    parse_target_option,
+    say_passed_over,
+    split_command,
+    use_colour,
+    write,
+)
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
-from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
+from pd_launch.launcher.inputs import is_text
 from pd_launch.launcher.launch.origins import origins
-from pd_launch.launcher.sources.profiles.render import ProfileSide
-from pd_launch.launcher.report.text import TextReport
-from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
 from pd_launch.launcher.launch.program import REFUSED, Refused
+from pd_launch.launcher.launch.start import start
+from pd_launch.launcher.report.text import TextReport
 from pd_launch.launcher.secrets.masking import all_secrets
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
-from pd_launch.launcher.launch.start import start
+from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import file_choices
-from pd_launch.schemas.finding import Summary
+from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.finding import Summary
 
 
 def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None, **options: Any) -> int:

@@ -12,17 +12,17 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.inputs import STDIN, as_text, standard_input
 from pd_launch.launcher.commands.common import USAGE, locale_language, use_colour, write
+from pd_launch.launcher.inputs import STDIN, as_text, standard_input
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
 from pd_launch.launcher.logs.collect import MAX_ENGINES, Collector
-from pd_launch.schemas.logs import LogsReport
 from pd_launch.launcher.logs.reader import CHUNK, Hit, Noticed, read_chunks
 from pd_launch.launcher.logs.report import LogsText
 from pd_launch.launcher.logs.story import TITLES
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.logs import LogsReport
 
 PROGRESS_FROM = 64 * 1024 * 1024
 _PAUSE = 0.2

@@ -8,8 +8,8 @@ import click
 
 from pd_launch.launcher.commands.common import write
 from pd_launch.launcher.files import write_atomically
-from pd_launch.launcher.wording.width import clean
 from pd_launch.launcher.sources.profiles.load import SHIPPED, ProfileNotFound, find_profile, shipped_names
+from pd_launch.launcher.wording.width import clean
 
 
 def list_command() -> int:

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from pd_launch.launcher.commands.common import locale_language, write
 from pd_launch.launcher.check.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
+from pd_launch.launcher.commands.common import locale_language, write
 from pd_launch.launcher.wording.width import clean
 
 
@@ -36,15 +36,16 @@ def schema_command(name: str) -> int:
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of ``profile``, ``report`` or ``plan`` as text."""
+    """Return the JSON Schema of ``profile``, ``report``, ``plan`` or ``logs`` as text."""
     from pydantic import BaseModel
 
     from pd_launch.launcher.check.schema_docs import described_schema
     from pd_launch.schemas.finding import Report
+    from pd_launch.schemas.logs import LogsReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
 
-    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan}
+    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan, "logs": LogsReport}
     model = models[name]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -10,15 +10,15 @@ from typing import Any
 import click
 
 from pd_launch.launcher.commands.common import parse_target_option, write
-from pd_launch.launcher.wording.width import clean
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, numbers, table
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
+from pd_launch.launcher.wording.nouns import seat
+from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.memory.cache_model import UnknownModel
 from pd_launch.schemas.memory.kv_layers import KVLayoutError
 from pd_launch.schemas.memory.sizing_numbers import SizingError
-from pd_launch.schemas.core.units import SizeError, parse_size
 
 DEFAULT_OVER = ("requests", (1, 2, 4, 8, 16, 32))
 _ERRORS = (SizingError, UnknownModel, KVLayoutError)

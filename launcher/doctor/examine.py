@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pd_launch.launcher.check.fix import vetted_profile
 from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.doctor.rows import Needs, Row, judged, rows_of
-from pd_launch.launcher.check.fix import vetted_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.launch.program import Refused, check_model, find_program
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import all_secrets, hide
-from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
+from pd_launch.launcher.sources.profiles.load import LoadedProfile
+from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import Given, assumed, decided
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import by_machine, offload_bytes
-from pd_launch.schemas.memory.shared_memory import shm_need
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.machines import by_machine, offload_bytes
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.memory.shared_memory import shm_need
 
 HOST = "<host>"
 _ALONE = ("PD310", "PD413", "PD414", "PD901")

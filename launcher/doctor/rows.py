@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
-from pd_launch.schemas.core.units import human_size
 
 Status = Literal["ok", "info", "warning", "error", "unknown"]
 _UNKNOWN = Msg("unknown", "未知")

@@ -9,17 +9,17 @@ from typing import Literal
 
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Word, command_words, environment, launch_devices
-from pd_launch.launcher.sources.profiles.render import argument_words
 from pd_launch.launcher.secrets.masking import Held
-from pd_launch.schemas.memory.host_memory import engine_memory
-from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.launcher.sources.profiles.render import argument_words
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import offload_bytes
-from pd_launch.schemas.engine.ports import all_ports
-from pd_launch.schemas.profile import ContainerSection, Profile
-from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.machines import offload_bytes
+from pd_launch.schemas.engine.ports import all_ports
+from pd_launch.schemas.memory.host_memory import engine_memory
+from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
+from pd_launch.schemas.profile import ContainerSection, Profile
 
 Ask = Literal["", "secret", "auto"]
 ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")

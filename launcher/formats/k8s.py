@@ -23,9 +23,9 @@ from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.start import health_address
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.ports import first_rank
 from pd_launch.schemas.engine.sides import is_loopback
-from pd_launch.schemas.core.units import GIB
 
 INDEX = "LWS_WORKER_INDEX"
 LEADER = "LWS_LEADER_ADDRESS"

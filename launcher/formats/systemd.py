@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pd_launch.launcher.launch.plan import Part
-from pd_launch.launcher.wording.width import shows_all
 from pd_launch.launcher.launch.program import REFUSED
+from pd_launch.launcher.wording.width import shows_all
 
 
 @dataclass(frozen=True)

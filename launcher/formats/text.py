@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from pd_launch.launcher.formats.box import Box
-from pd_launch.launcher.wording.width import clean, shows_all
 from pd_launch.launcher.launch.start import health_address
+from pd_launch.launcher.wording.width import clean, shows_all
 
 WIDTH = 110
 

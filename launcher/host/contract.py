@@ -9,6 +9,9 @@ from typing import Any
 
 from pd_launch.schemas.core.names import nearest
 
+FORMAT_VERSION = 1
+VERSION_KEY = "format_version"
+
 FACTS: dict[str, type] = {
     "mem_total": int,
     "mem_available": int,
@@ -84,6 +87,11 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
         raise FactsError(f"{name} is no JSON: {error}") from None
     if not isinstance(facts, dict):
         raise FactsError(f"{name}: host facts are one JSON object")
+    version = facts.pop(VERSION_KEY, FORMAT_VERSION)
+    if version != FORMAT_VERSION:
+        raise FactsError(
+            f"{name}: format_version {_shown(version)} is not known; this pd-launch reads {FORMAT_VERSION}"
+        )
     for key, value in facts.items():
         _bounded(value, f"{name}: {key}")
     for key, kind in (FACTS | MORE).items():

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.schemas.engine.budget import PREFIX_CACHING
-from pd_launch.schemas.engine.kv_transfer import MULTI
 from pd_launch.schemas.core.launch import Container, NodeLaunch
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
+from pd_launch.schemas.engine.budget import PREFIX_CACHING
+from pd_launch.schemas.engine.kv_transfer import MULTI
 
 UNKNOWN = "<unknown>"
 _DEFAULTS: dict[str, Any] = {

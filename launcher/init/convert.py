@@ -12,16 +12,16 @@ from pd_launch.launcher.init.layout import Layout, own_devices, read_layout
 from pd_launch.launcher.init.notes import told
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
-from pd_launch.launcher.sources.profiles.render import DERIVED, MULTI_PORT
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
+from pd_launch.launcher.sources.profiles.render import DERIVED, MULTI_PORT
 from pd_launch.launcher.sources.release.targets import assumed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.ports import first_rank
-from pd_launch.schemas.profile import CONTAINER_NAME
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import Node, Unknown
+from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.profile import CONTAINER_NAME
 
 _NONE = object()
 SIDES = ("prefill", "decode")

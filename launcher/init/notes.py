@@ -6,9 +6,9 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
 from pd_launch.launcher.init.layout import AUTO, Layout
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Container, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 
 _MOST = 20
 """Faults that are named; what was not followed goes first."""

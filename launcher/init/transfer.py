@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.init.canonical import UNKNOWN
-from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
-from pd_launch.schemas.engine.kv_transfer import MULTI, ROLES, SIZED_CONNECTORS, Connector
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.core.values import Node, as_integer
+from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
+from pd_launch.schemas.engine.kv_transfer import MULTI, ROLES, SIZED_CONNECTORS, Connector
 
 _WAYS = {PER_RANK: "per_rank", TOTAL: "cpu_bytes_to_use", RATIO: "ratio"}
 

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher import host as host_module
+from pd_launch.launcher.check.fix import vetted_profile
 from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.inputs import host_option, installed_option, read_profile
-from pd_launch.launcher.check.fix import vetted_profile
 from pd_launch.launcher.launch.plan import make_plan
-from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
-from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.launch.program import Refused, find_program
+from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.engine.command_line import read_arguments
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
+from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
 from pd_launch.launcher.sources.release.targets import Given
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.plan import LaunchPlan
-from pd_launch.schemas.engine.ports import first_rank
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
+from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.plan import LaunchPlan
 
 
 @dataclass(frozen=True)

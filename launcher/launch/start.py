@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import click
 
-from pd_launch.launcher.launch.prepare import Launch
 from pd_launch.launcher.launch.plan import command_words, environment
-from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
-from pd_launch.launcher.wording.width import clean
+from pd_launch.launcher.launch.prepare import Launch
 from pd_launch.launcher.launch.program import Refused, changed_variables, check_model, exec_engine, find_program
-from pd_launch.launcher.supervise import Rank, supervise
+from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
 from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
+from pd_launch.launcher.supervise import Rank, supervise
+from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.engine.ports import first_rank, http_port
 

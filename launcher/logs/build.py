@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pd_launch.launcher.logs.collect import Collector, EngineFacts
-from pd_launch.schemas.logs import ConnectorReport, CountsReport, EngineReport, LogsReport, MomentReport, Problem, RecomputedReport, RequestReport, SchedulerReport, Verdict
 from pd_launch.launcher.logs.story import Story
 from pd_launch.launcher.logs.verdict import STATUS, Trouble, judge
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.secrets.masking import mask_lines
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.logs import (
+    ConnectorReport,
+    CountsReport,
+    EngineReport,
+    LogsReport,
+    MomentReport,
+    Problem,
+    RecomputedReport,
+    RequestReport,
+    SchedulerReport,
+    Verdict,
+)
 
 _ORDER: tuple[Verdict, ...] = ("errors", "inactive", "fallbacks", "idle", "healthy")
 """Of several engines the first of these that there is stands for all."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.logs import EngineReport, LogsReport, Problem
 from pd_launch.launcher.logs.story import TITLES
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.logs import EngineReport, LogsReport, Problem
 
 _COLOURS = {"healthy": "32", "idle": "32", "inactive": "33", "fallbacks": "33", "errors": "31", "not_an_engine": "31"}
 _SEVERITY = {"error": "31", "warning": "33", "info": "36"}

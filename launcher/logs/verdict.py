@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pd_launch.launcher.logs.collect import EngineFacts
-from pd_launch.schemas.logs import Verdict
 from pd_launch.launcher.logs.fallbacks import FALLBACKS, OTHER
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.units import GIB, human_size
+from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.schedulers import NESTED
-from pd_launch.schemas.core.units import GIB, human_size
 
 Severity = Literal["error", "warning", "info"]
 STATUS: dict[Verdict, Literal[0, 1, 2]] = {

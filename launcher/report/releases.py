@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
 from pd_launch.schemas.core.chinese import typeset
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.target import Choice, Target
+from pd_launch.schemas.finding import Finding
 
 Choices = Sequence[tuple[str, Choice]]
 """Files with what their engines were checked for."""

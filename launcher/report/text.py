@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
-from pd_launch.schemas.core.chinese import typeset
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.secrets.masking import NONE, Secrets, mask_line
+from pd_launch.launcher.wording.width import clean, width
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.severity import RANK
-from pd_launch.schemas.finding import Finding, Summary
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding, Summary
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _MORE = {"en": "for more: ", "zh": "详细说明："}
@@ -184,29 +184,6 @@ def concise(findings: Sequence[Finding], choices: Choices = (), lang: str = "en"
 
 def _behind(releases: str) -> str:
     return f" ({releases})" if releases else ""
-
-
-def clean(text: str) -> str:
-    """Return ``text`` without anything that a terminal would act on: control and format characters become ``�``."""
-    if text.isprintable():
-        return text
-    return "".join(" " if c == "\t" else c if _shown(c) else "�" for c in text)
-
-
-def shows_all(text: str) -> bool:
-    """Whether a terminal shows every character of ``text`` as it is, line breaks and tabs apart, and acts on none."""
-    return text.isprintable() or all(c in "\n\t" or _shown(c) for c in text)
-
-
-def _shown(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-
-
-def width(text: str) -> int:
-    """Return how many columns of a terminal ``text`` takes: two for East Asian wide characters."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _window(line: str, start: int, end: int, room: int) -> tuple[str, int, int]:

@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Arg
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import PLAIN_YAML, Quoting
 from pd_launch.schemas.core.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 
 

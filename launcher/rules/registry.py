@@ -18,10 +18,11 @@ from functools import cache, cached_property
 from typing import Literal, cast
 
 from pd_launch.launcher import budget
-from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.build import UnreadError
-from pd_launch.schemas.core.severity import Confidence, Severity
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.severity import Confidence, Severity
 from pd_launch.schemas.core.values import Origin, Splice
 
 SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
@@ -40,21 +41,6 @@ FAMILIES = {
     "PD8": ("Containers and clusters", "容器与集群"),
     "PD9": ("Releases", "版本"),
 }
-
-
-@dataclass(frozen=True)
-class Msg:
-    """A text for users in both languages."""
-
-    en: str
-    zh: str
-
-    def text(self, lang: str) -> str:
-        """Return the text in ``lang`` (``en`` or ``zh``)."""
-        return typeset(self.zh) if lang == "zh" else self.en
-
-
-NOTHING = Msg("", "")
 
 
 @dataclass(frozen=True)
@@ -165,7 +151,7 @@ def rule(
 def all_rules() -> dict[str, Rule]:
     """Return every rule by code, in order of codes. The first call imports them."""
     for family in pkgutil.iter_modules(importlib.import_module(__package__).__path__):
-        if family.ispkg:
+        if family.ispkg and family.name.startswith("pd"):
             package = importlib.import_module(f"{__package__}.{family.name}")
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{package.__name__}.{module.name}")

@@ -18,9 +18,9 @@ from typing import Any
 from pd_launch.launcher.secrets.copies import Copies, Quoted
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.written import Span, has_login, written_spans
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node, SourceFile, Text
+from pd_launch.schemas.finding import Finding
 
 __all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_lines"]
 

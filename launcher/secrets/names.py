@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
+from pd_launch.schemas.core.names import nearest
 
 _NAME = re.compile(
     r"(?:key|token|secret|password|passwd|passphrase|credentials?"

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.inputs import read_profile, read_source
-from pd_launch.launcher.sources.profiles.render import render
-from pd_launch.launcher.sources.profiles.load import LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.profiles.deployment import target_of
-from pd_launch.schemas.memory.kv_geometry import Geometry, known_geometry
+from pd_launch.launcher.sources.profiles.load import LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.engine.lengths import longest_request
-from pd_launch.schemas.models.known import model_of
-from pd_launch.schemas.engine.offload import budget_of, offloads
-from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
-from pd_launch.schemas.memory.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.engine.lengths import longest_request
+from pd_launch.schemas.engine.offload import budget_of, offloads
+from pd_launch.schemas.memory.kv_geometry import Geometry, known_geometry
+from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
+from pd_launch.schemas.memory.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
+from pd_launch.schemas.models.known import model_of
 
 KEYS = {
     "tp": "decode.parallel.tensor",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pd_launch.schemas.memory.sizing_numbers import Sizing
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.memory.sizing_numbers import Sizing
 
 INCHES = (8, 4.5)
 

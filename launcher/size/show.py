@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.text import yaml_text
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.size.ask import Answer, proposal
+from pd_launch.launcher.wording.nouns import seat
+from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.engine.budget import TOTAL
 from pd_launch.schemas.memory.sizing_numbers import Sizing
-from pd_launch.schemas.core.units import counted, human_size
 
 Row = tuple[str, "Sizing | str"]
 """A choice, and its numbers or why there are none."""

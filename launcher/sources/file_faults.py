@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.shell.model import MAX_STEPS
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.values import Origin, Text
 

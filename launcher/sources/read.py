@@ -12,9 +12,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
-from pd_launch.launcher.sources.engine.engines import Finish, Followed, Found, Nested, as_file, inside, into_containers, keep, read_command, surroundings
+from pd_launch.launcher.sources.engine.engines import (
+    Finish,
+    Followed,
+    Found,
+    Nested,
+    as_file,
+    inside,
+    into_containers,
+    keep,
+    read_command,
+    surroundings,
+)
+from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
+from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
+from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.engine.torn import put_together
+from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import (
     LARGER,
     LESS,
@@ -27,31 +42,27 @@ from pd_launch.launcher.sources.file_faults import (
     too_deep,
     too_many,
 )
-from pd_launch.launcher.sources.release.installs import CommandLine
-from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
-from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
-from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
-from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
-from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
+from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.release.release_words import comment_above, comment_faults
-from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
-from pd_launch.launcher.sources.engine.torn import put_together
-from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
+from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
-from pd_launch.schemas.engine.sides import is_unreachable
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, parse_target
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
+from pd_launch.schemas.engine.sides import is_unreachable
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""

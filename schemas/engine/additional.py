@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pd_launch.schemas.releases.schedulers import NESTED, TYPED
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Unknown
+from pd_launch.schemas.releases.schedulers import NESTED, TYPED
 
 SWITCH = "recompute_scheduler_enable"
 GROUP = "scheduler_config"

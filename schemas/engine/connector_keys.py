@@ -7,10 +7,10 @@ lists are unions over releases, so a key that is in none of them is read by nobo
 
 from __future__ import annotations
 
+from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
 from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.engine.offload import reads_ratio
-from pd_launch.schemas.core.target import Target
 
 _SIZES = ("prefill", "decode")
 PLATFORM_KEYS = (*_SIZES, "ascend_local_comm_res_path", "use_ascend_direct")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pd_launch.schemas.engine.budget import NEW_NAME, OFFLOAD_NAMES, OLD_NAME
-from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.budget import NEW_NAME, OFFLOAD_NAMES, OLD_NAME
+from pd_launch.schemas.releases.features import RENAMED
 
 MULTI = "MultiConnector"
 BUNDLES = frozenset({MULTI, "PdConnector"})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.engine.offload import budget_of, served
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.offload import budget_of, served
 
 ASSUMED = "host of "
 """How the host of a script's engines is named where nothing in the input names the machine itself."""

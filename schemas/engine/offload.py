@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME, PER_RANK, RATIO, TOTAL, Budget, BudgetError, resolve_budget
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.offloads import BUILTIN
-from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.budget import (
+    NEW_NAME,
+    OLD_NAME,
+    PER_RANK,
+    RATIO,
+    TOTAL,
+    Budget,
+    BudgetError,
+    resolve_budget,
+)
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.releases.offloads import BUILTIN
+from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
 
 
 def offloads(node: NodeLaunch) -> list[Connector]:

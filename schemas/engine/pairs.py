@@ -6,10 +6,10 @@ Source: the connectors of vllm-ascend at 0.18.0 to 0.27.1rc1, its example proxie
 
 from __future__ import annotations
 
-from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector, connectors
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.transfers import ENGINE_ID_SUFFIX
 from pd_launch.schemas.core.target import Target, release
+from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector, connectors
+from pd_launch.schemas.releases.transfers import ENGINE_ID_SUFFIX
 
 POOLS = frozenset({"AscendStoreConnector", "MooncakeConnectorStoreV1", "UCMConnector", "MooncakeStoreConnector"})
 """Connectors of a KV pool; on Ascend a pool beside a P/D connector does not carry a request from side to side."""

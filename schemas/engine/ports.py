@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import Node, Origin, as_integer
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 
 DEFAULT_HTTP = 8000
 DEFAULT_KV_PORT = 14579

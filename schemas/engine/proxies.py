@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.launch import Proxy
+from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
 from pd_launch.schemas.engine.pairs import PROXY_LISTS
 from pd_launch.schemas.engine.sides import PairSide
-from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
 
 _ONE = re.compile(r"\"?\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?\"?", re.IGNORECASE)
 """A variable that stands for one host or port, as its name says; one named in the plural may stand for many."""

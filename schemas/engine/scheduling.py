@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.engine.additional import GROUP, switch_of
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.environment import ascend_reads
-from pd_launch.schemas.releases.schedulers import NESTED, PRODUCER_IGNORED, READ
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.additional import GROUP, switch_of
+from pd_launch.schemas.releases.environment import ascend_reads
+from pd_launch.schemas.releases.schedulers import NESTED, PRODUCER_IGNORED, READ
 
 BALANCE = "enable_balance_scheduling"
 BALANCE_VARIABLE = "VLLM_ASCEND_BALANCE_SCHEDULING"

@@ -8,11 +8,11 @@ start. 0.32.0 asks none.
 
 from __future__ import annotations
 
-from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector
 from pd_launch.schemas.releases.facts import Code, vllm
 from pd_launch.schemas.releases.stock import SLEEP_ASKED
-from pd_launch.schemas.core.target import Target
 
 NEVER = frozenset({"NixlPushConnector", "MooncakeStoreConnector", "MoRIIOConnector"})
 """Connectors that refuse sleep mode whatever their options."""

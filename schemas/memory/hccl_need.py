@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.engine.devices import A2_DEVICES, at_least, device_count
-from pd_launch.schemas.memory.hccl import A2_LEAST_RANKS, PLAIN_LIMIT, Experts, a2_bytes, a3_bytes, fused_bytes, to_mib
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.engine.devices import A2_DEVICES, at_least, device_count
 from pd_launch.schemas.engine.sides import side_of
 from pd_launch.schemas.engine.speculation import step_tokens
+from pd_launch.schemas.memory.hccl import A2_LEAST_RANKS, PLAIN_LIMIT, Experts, a2_bytes, a3_bytes, fused_bytes, to_mib
+from pd_launch.schemas.models.known import model_of
 
 FUSED_VARIABLE = "VLLM_ASCEND_ENABLE_FUSED_MC2"
 FUSED_KEY = "enable_fused_mc2"

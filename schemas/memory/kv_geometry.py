@@ -8,7 +8,7 @@ What a rank keeps for one token and layer:
   stands in the model's config.json; by its name alone only full-attention layers are counted, a lower bound.
 
 Sparse attention (an indexer) and draft models that are no MTP layers are estimates too. On CPUs the processor decides
-some of it (:mod:`.releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.
+some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.
 """
 
 from __future__ import annotations
@@ -16,9 +16,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from pd_launch.schemas.memory.cache_model import DTYPE_BYTES, CacheModel, Placement, UnknownModel, model_from_config, model_from_facts
-from pd_launch.schemas.memory.kv_layers import CacheLayout, KVLayoutError
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.speculation import config_of, method, speculative_tokens
+from pd_launch.schemas.memory.cache_model import (
+    DTYPE_BYTES,
+    CacheModel,
+    Placement,
+    UnknownModel,
+    model_from_config,
+    model_from_facts,
+)
+from pd_launch.schemas.memory.kv_layers import CacheLayout, KVLayoutError
 from pd_launch.schemas.models.facts import ModelFacts
 from pd_launch.schemas.models.known import kv_cache_is_c8
 from pd_launch.schemas.releases.cpu_blocks import (
@@ -31,9 +41,6 @@ from pd_launch.schemas.releases.cpu_blocks import (
     named,
 )
 from pd_launch.schemas.releases.stock import WINDOW_BLOCK
-from pd_launch.schemas.engine.speculation import config_of, method, speculative_tokens
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.units import human_size
 
 ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16

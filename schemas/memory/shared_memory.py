@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.schemas.memory.host_memory import ring_bytes
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.stock import FILE_TIER
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB, human_size
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.memory.host_memory import ring_bytes
+from pd_launch.schemas.releases.stock import FILE_TIER
 
 _NO_RINGS = ("ray", "uni", "external_launcher")
 

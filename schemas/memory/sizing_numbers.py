@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.units import GIB, MIB, human_size
 from pd_launch.schemas.memory.host_memory import engine_memory
 from pd_launch.schemas.memory.kv_geometry import Geometry
-from pd_launch.schemas.core.units import GIB, MIB, human_size
 
 
 class SizingError(ValueError):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.releases.facts import Fact, ascend, options
 from pd_launch.schemas.releases.vllm_tables import ascend_table
-from pd_launch.schemas.core.target import Target
 
 _SCHEDULER = ("enable_balance_scheduling", "recompute_scheduler_enable", "short_request_first_config",
               "profiling_chunk_config", "batch_job_sched_config", "dyntra_lb_config")  # fmt: skip

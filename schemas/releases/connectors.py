@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 
 _KV = "vllm_ascend.distributed.kv_transfer"
 _P2P = f"{_KV}.kv_p2p"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
 
 CPU_BLOCK = 128
 """The block size where none is written."""

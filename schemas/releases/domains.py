@@ -6,8 +6,8 @@ the parsers and config classes of vLLM 0.27.1, 0.32.0 and 0.33.0. What differs b
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.facts import Code, Fact, ascend, platform
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.facts import Code, Fact, ascend, platform
 
 _SIZE = (1, None, True)
 _RANK = (0, None, True)

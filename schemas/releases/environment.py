@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
-from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 from pd_launch.schemas.core.target import Target, release
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, ascend, options, platform
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, ascend, options, platform
 
 Sized = dict[str, tuple[tuple[Fact, int], ...]]
 """Module of finegrained_tp_config → facts, each with the least size that is meant."""

@@ -6,8 +6,8 @@ not call it, and the model runner never calls ``handle_preemptions``.
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.schedulers import HOOK
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.schedulers import HOOK
 
 
 def has_preemption_hook(target: Target) -> bool:

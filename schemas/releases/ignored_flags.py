@@ -7,9 +7,9 @@ Source: vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0; vllm
 from __future__ import annotations
 
 from pd_launch.schemas.core.launch import Arg
-from pd_launch.schemas.releases.facts import Fact, ascend, platform
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import as_integer
+from pd_launch.schemas.releases.facts import Fact, ascend, platform
 
 SERVE_ONLY = frozenset({"headless", "api-server-count"})
 """Flags on which only ``vllm serve`` acts, not ``python -m vllm.entrypoints.openai.api_server``."""

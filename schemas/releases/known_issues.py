@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pd_launch.schemas.releases.facts import Code, Documented, Fact, rows
 from pd_launch.schemas.core.target import Target, release
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, rows
 
 Needs = Literal[
     "speculation",

@@ -7,8 +7,8 @@ Source: vllm/config/kv_transfer.py in the CPU wheels of 0.18.0, 0.20.2, 0.22.1, 
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.facts import Fact, Generated, vllm
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.facts import Fact, Generated, vllm
 
 _GONE = "0.32.0"
 KV_FIELDS: dict[str, Fact] = {

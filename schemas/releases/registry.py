@@ -60,11 +60,15 @@ def spans(fact: Fact, lang: str = "en") -> str:
     return ("、" if lang == "zh" else ", ").join(said)
 
 
+BESIDE = ("core.flag_shapes", "core.pairing", "core.switches", "engine.connector_keys", "engine.pairs", "engine.sleep")
+"""Tables in other rooms: a target and a launch are made with the first, the others speak of connectors."""
+
+
 def modules() -> Iterator[ModuleType]:
-    """Give the modules of the tables."""
-    for info in pkgutil.iter_modules(releases.__path__):
-        if info.name != "registry":
-            yield importlib.import_module(f"{releases.__name__}.{info.name}")
+    """Give the modules of the tables, in the order of their names."""
+    here = [f"releases.{info.name}" for info in pkgutil.iter_modules(releases.__path__) if info.name != "registry"]
+    for name in sorted([*here, *BESIDE], key=lambda one: one.rpartition(".")[2]):
+        yield importlib.import_module(f"pd_launch.schemas.{name}")
 
 
 def facts_of(module: ModuleType) -> Iterator[Fact]:

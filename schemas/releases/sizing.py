@@ -6,8 +6,8 @@ vllm_ascend/platform.py of the same tags.
 
 from __future__ import annotations
 
-from pd_launch.schemas.releases.transfers import V4_BLOCKS as V4_BLOCKS_OF_ITS_OWN
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.releases.transfers import V4_BLOCKS as V4_BLOCKS_OF_ITS_OWN
 
 FORCED_BLOCK = 128
 """The block size of every model without Mamba layers while prefix caching or chunked prefill is on."""

@@ -13,8 +13,8 @@ import pytest
 from pd_launch.launcher.builds import installed, installed_build, read_build, target_of
 from pd_launch.launcher.builds.files import Folder
 from pd_launch.launcher.builds.tables import read_vllm
-from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.core.target import vllm_target
+from pd_launch.schemas.releases.vllm_tables import vllm_table
 from tests.builds.tiny import VLLM, write
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))

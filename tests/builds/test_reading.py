@@ -10,11 +10,11 @@ from pd_launch.launcher.builds import read_build, target_of
 from pd_launch.launcher.check.run import run_checks
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.core.build import UnreadError
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.releases.connectors import names, registered
 from pd_launch.schemas.releases.vllm_tables import ascend_table, vllm_table
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import SourceFile
 from tests.builds.tiny import ARGS, ASCEND, BOMB, ENVS, SERVE, VLLM, write
 
 

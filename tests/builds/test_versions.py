@@ -11,9 +11,9 @@ from pd_launch.launcher.builds import read_build, target_of
 from pd_launch.launcher.builds.versions import row_of
 from pd_launch.launcher.check.run import run_checks
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.releases import vllm_tables
 from pd_launch.schemas.core.pairing import VLLM_RELEASES
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.releases import vllm_tables
 from tests.builds.tiny import ASCEND, VLLM, write
 
 DATA = json.loads((Path(vllm_tables.__file__).parent / "data" / "vllm.json").read_text(encoding="utf-8"))

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
 
-from pd_launch.schemas.offload.groups import Group
 from pd_launch.connector.options import KNOWN, OptionError, parse_options
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING
 from pd_launch.schemas.engine.connector_keys import BUNDLED_KEYS
+from pd_launch.schemas.offload.groups import Group
 
 
 def parse(extra: dict[str, object]) -> Any:

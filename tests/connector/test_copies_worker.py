@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
 
-from pd_launch.schemas.offload.steps import Step, Transfer  # noqa: E402
 from pd_launch.connector.wording import WORDING  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
+from pd_launch.schemas.offload.steps import Step, Transfer  # noqa: E402
 
 BLOCKS, WIDTH = 8, 64
 

@@ -14,8 +14,8 @@ pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
 from pd_launch.connector import connector as module  # noqa: E402
 from pd_launch.connector.connector import SIDES, RecomputeCPUOffloadConnector  # noqa: E402
 from pd_launch.connector.engines import Sides, own_transfer  # noqa: E402
-from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata  # noqa: E402
+from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
 
 OURS = "RecomputeCPUOffloadConnector"
 

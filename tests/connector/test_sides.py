@@ -12,13 +12,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
 
-from pd_launch.schemas.offload.groups import Group  # noqa: E402
-from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata, WorkerReport  # noqa: E402
 from pd_launch.connector.metrics import OffloadStats  # noqa: E402
 from pd_launch.connector.scheduler import OffloadScheduler  # noqa: E402
 from pd_launch.connector.wording import WORDING, Wording  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
+from pd_launch.schemas.offload.groups import Group  # noqa: E402
+from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
 
 WORDS = WORDING["RecomputeCPUOffloadConnector"]
 

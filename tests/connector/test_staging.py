@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch")
 
 from pd_launch.connector.copying.batched import BatchedCopies, batched_copy  # noqa: E402
 from pd_launch.connector.copying.choose import CpuCopies, TorchCopies, choose  # noqa: E402
-from pd_launch.connector.pool import HostPool  # noqa: E402
 from pd_launch.connector.copying.staging import SLOTS, StagedCopies  # noqa: E402
+from pd_launch.connector.pool import HostPool  # noqa: E402
 
 WIDTHS = (24, 40, 16)
 BLOCK = sum(WIDTHS)

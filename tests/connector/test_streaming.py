@@ -24,8 +24,8 @@ import numpy as np  # noqa: E402
 from pd_launch.connector.copying import streaming as module  # noqa: E402
 from pd_launch.connector.copying import streaming_code  # noqa: E402
 from pd_launch.connector.copying.choose import CpuCopies  # noqa: E402
-from pd_launch.connector.pool import HostPool  # noqa: E402
 from pd_launch.connector.copying.streaming import LEAST_BYTES, StreamingCopy, streaming  # noqa: E402
+from pd_launch.connector.pool import HostPool  # noqa: E402
 
 
 def pool(*widths: int, blocks: int = 20) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pd_launch.connector import support
-from pd_launch.schemas.offload.groups import Group
 from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
+from pd_launch.schemas.offload.groups import Group
 
 
 def spec(name: str, **fields: Any) -> Any:

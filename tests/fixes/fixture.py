@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pd_launch.launcher.sources.shell.follow import read_shell
 from pd_launch.launcher.sources.engine.wrapped import unwrap
+from pd_launch.launcher.sources.shell.follow import read_shell
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 RULES = Path(__file__).parent.parent / "rules"

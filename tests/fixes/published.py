@@ -17,10 +17,10 @@ from twins import Twin
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.schemas.finding import Edit, Finding
 from pd_launch.schemas.core.launch import Arg, NodeLaunch
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Edit, Finding
 
 _COMMENT = re.compile(r"(?:^|\s)#")
 _OF_COMMENTS = ("PD001", "PD013")

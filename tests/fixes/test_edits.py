@@ -16,11 +16,11 @@ from shell_twins import Quote, ansi, bare, double, single
 from twins import FORMS, twin_of
 
 from pd_launch.launcher.rules.edits import insert_entries, remove_entry, rename_key, set_value
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.schemas.finding import Edit
 from pd_launch.schemas.core.values import Node, SourceFile, Splice, Text
+from pd_launch.schemas.finding import Edit
 from tests.sampling import size
 
 FLAG = "additional-config"

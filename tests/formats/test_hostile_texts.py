@@ -24,11 +24,11 @@ from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.init.convert import convert
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
 from pd_launch.launcher.report.plain_json import plain_json
-from pd_launch.launcher.wording.width import shows_all
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.profile import is_line
+from pd_launch.launcher.wording.width import shows_all
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.profile import is_line
 
 PIECES = (
     *"'\"`$\\#%@&*!|>?:;,<~{}[]-=", "`touch pwned`", "$(touch pwned)", "${HOME}", "$HOME", "$$",

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from pd_launch.launcher.check.run import Selection, run_checks
 from pd_launch.launcher.check.fix import fix_inputs
+from pd_launch.launcher.check.run import Selection, run_checks
 from pd_launch.launcher.report.github import github
 from pd_launch.launcher.report.junit import junit
 from pd_launch.launcher.report.plain_json import plain_json
@@ -21,10 +21,10 @@ from pd_launch.launcher.report.text import TextReport, concise
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import file_choices
-from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Target, parse_target
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
 
 SLOW = 2.0
 """Seconds of processor time that one input may take."""

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.host import all_facts
-from pd_launch.launcher.host.contract import FACTS, MOST_LOOKED_UP, read_facts, unknown_keys
+from pd_launch.launcher.host.contract import FACTS, MOST_LOOKED_UP, FactsError, read_facts, unknown_keys
 
 NODE: dict[str, Any] = {
     "vllm": "0.25.1",
@@ -46,9 +46,16 @@ def run(tmp_path: Path, command: list[str], *nodes: dict[str, Any]) -> tuple[int
 def test_json_is_what_host_facts_reads() -> None:
     result = CliRunner().invoke(cli, ["facts", "--format", "json"])
     assert result.exit_code == 0
+    assert json.loads(result.output)["format_version"] == 1
     facts = read_facts(result.output, "out")
+    assert "format_version" not in facts and unknown_keys(facts) == []
     assert {"mem_total", "mem_available", "shm_total", "shm_free", "ports_in_use"} <= set(facts)
     assert facts["mem_available"] <= facts["mem_total"]
+
+
+def test_facts_of_a_later_form_are_refused() -> None:
+    with pytest.raises(FactsError, match="format_version 2 is not known; this pd-launch reads 1"):
+        read_facts('{"format_version": 2}', "f.json")
 
 
 def test_this_machine_writes_known_keys_only() -> None:
@@ -132,7 +139,8 @@ def test_equal_nodes_do_not_differ(tmp_path: Path) -> None:
 def test_a_difference_as_json(tmp_path: Path) -> None:
     status, text = run(tmp_path, ["diff", "--format", "json"], NODE, {**NODE, "cann": "9.0.1"})
     assert status == 1
-    assert json.loads(text) == [{"fact": "cann", "first": "9.1.0", "second": "9.0.1"}]
+    difference = {"fact": "cann", "first": "9.1.0", "second": "9.0.1"}
+    assert json.loads(text) == {"format_version": 1, "differences": [difference]}
 
 
 def test_nodes_that_agree(tmp_path: Path) -> None:
@@ -164,7 +172,7 @@ def test_three_nodes_in_chinese_and_as_json(tmp_path: Path) -> None:
     assert status == 1
     assert "错误: vllm 必须一致" in text
     status, text = run(tmp_path, ["check", "--format", "json"], NODE, other(), third)
-    (found,) = json.loads(text)
+    (found,) = json.loads(text)["disagreements"]
     assert found["fact"] == "vllm"
     assert list(found["values"].values()) == ["0.25.1", "0.25.1", "0.26.0"]
 

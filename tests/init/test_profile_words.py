@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile

@@ -16,12 +16,12 @@ from pd_launch.launcher.check import candidates
 from pd_launch.launcher.check.run import check, run_checks
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, newest, newest_final, parse_target, ranges, rows
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.finding import Finding
 
 SERVE = "vllm serve /models/m"
 

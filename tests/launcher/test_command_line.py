@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pd_launch.launcher.sources.engine.command_line import read_arguments
-from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES
+from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text, Unknown
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pd_launch.launcher.cli import cli
 from pd_launch.launcher.check.config import ConfigError, find_config
+from pd_launch.launcher.cli import cli
 
 SCRIPT = """vllm serve /models/m --additional-config '{"enable_cpu_binding": true,}'\n"""
 

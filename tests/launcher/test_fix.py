@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from pd_launch.launcher.check.fix import Fixed, fix_inputs
 from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.files import write_atomically
-from pd_launch.launcher.check.fix import Fixed, fix_inputs
 from pd_launch.launcher.sources.read import Inputs, read_texts
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 CASES = Path(__file__).parent.parent / "cases"
 ROWS = [

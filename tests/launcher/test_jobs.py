@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.check.jobs import MANY, check_inputs, default_jobs
+from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.schemas.core.values import SourceFile
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pd_launch.launcher.sources.engine.command_line import read_arguments
-from pd_launch.launcher.sources.trees.json_tree import MAX_DEPTH, MAX_FAULTS, parse_json
 from pd_launch.launcher.sources.shell.follow import read_shell
+from pd_launch.launcher.sources.trees.json_tree import MAX_DEPTH, MAX_FAULTS, parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text, Unknown

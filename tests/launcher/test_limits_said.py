@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.launcher.check.run import check
 from pd_launch.launcher.check.ignores import MAX_COMMENTS
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.logs.collect import MAX_EXCEPTIONS, MAX_LINE, Collector
 from pd_launch.launcher.logs.story import MAX_EVENTS
 from pd_launch.launcher.rules.pd0_reading.pd004_unknown_flag import MOST

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from pd_launch.schemas.core.chinese import typeset
-from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.schemas.engine.budget import RATIO, BudgetError, parse_bytes, parse_ratio
+from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.engine.budget import RATIO, BudgetError, parse_bytes, parse_ratio
 
 WHOLE: dict[str, Any] = {
     "version": 1,

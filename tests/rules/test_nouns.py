@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.schemas.finding import Finding
+from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 MODEL = "Qwen/Qwen3-32B"
 PROFILE = """

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.check.fix import fix_inputs
+from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.rules.pages import example_of
 from pd_launch.launcher.rules.registry import SECTIONS, Rule, all_rules
 from pd_launch.launcher.sources.read import Inputs, read_texts
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 RULES = list(all_rules().values())
 

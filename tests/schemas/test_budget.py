@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME, PER_RANK, RATIO, TOTAL, BudgetError, describe, host_blocks, parse_bytes, parse_ratio, resolve_budget
-from pd_launch.schemas.memory.host_memory import ring_bytes
 from pd_launch.schemas.core.parallel import Parallel, device_range
 from pd_launch.schemas.core.units import GIB, MIB
+from pd_launch.schemas.engine.budget import (
+    NEW_NAME,
+    OLD_NAME,
+    PER_RANK,
+    RATIO,
+    TOTAL,
+    BudgetError,
+    describe,
+    host_blocks,
+    parse_bytes,
+    parse_ratio,
+    resolve_budget,
+)
+from pd_launch.schemas.memory.host_memory import ring_bytes
 
 LAYOUTS = {
     "DP2 TP8": Parallel(tensor=8, data=2),

@@ -8,10 +8,10 @@ from urllib.parse import urlparse
 import pytest
 
 from pd_launch.launcher.rules.variables import edit_distance, nearest_name
-from pd_launch.schemas.releases.environment import ASCEND, INSTEAD, known_names, removed, variable
-from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import parse_target, release
+from pd_launch.schemas.releases.environment import ASCEND, INSTEAD, known_names, removed, variable
+from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES
 
 KINDS = {"", "flag", "int", "float", "port", "true", "one", "seed", "devices", "json"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.memory.kv_geometry import Geometry, geometry_of
 from pd_launch.schemas.engine.lengths import longest_request
-from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.engine.offload import budget_of, served
+from pd_launch.schemas.memory.kv_geometry import Geometry, geometry_of
+from pd_launch.schemas.models.known import model_of
 
 
 def _geometry(model: str, flags: str = "", target: str = "0.26.0rc1") -> Geometry | None:

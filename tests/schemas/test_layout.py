@@ -7,15 +7,27 @@ import json
 import pytest
 
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.devices import at_least, direct_ports, ranks_here, visible
 from pd_launch.schemas.engine.graphs import graphs_of
-from pd_launch.schemas.memory.hccl import Experts, a2_bytes, a3_bytes, fused_bytes, to_mib
-from pd_launch.schemas.memory.hccl_need import hccl_need
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.ports import bound_ports
 from pd_launch.schemas.engine.proxies import side_lists
-from pd_launch.schemas.engine.sides import dp_groups, exclusive, group_key, is_loopback, is_unreachable, local_ranks, named_side, own_address, same_machine, side_of, spans_machines
+from pd_launch.schemas.engine.sides import (
+    dp_groups,
+    exclusive,
+    group_key,
+    is_loopback,
+    is_unreachable,
+    local_ranks,
+    named_side,
+    own_address,
+    same_machine,
+    side_of,
+    spans_machines,
+)
 from pd_launch.schemas.engine.speculation import extra_slots, speculative_tokens, step_tokens
+from pd_launch.schemas.memory.hccl import Experts, a2_bytes, a3_bytes, fused_bytes, to_mib
+from pd_launch.schemas.memory.hccl_need import hccl_need
 
 ADDRESS = "--data-parallel-address 192.0.2.11 --data-parallel-rpc-port 13389"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.models.table import TABLE
-from pd_launch.schemas.models.known import facts_by_name, facts_from_config, kv_cache_is_c8, model_of
 from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.models.known import facts_by_name, facts_from_config, kv_cache_is_c8, model_of
+from pd_launch.schemas.models.table import TABLE
 
 PLACE = Origin("f", 1, 1, 1, 1)
 

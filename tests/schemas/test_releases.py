@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from pd_launch.schemas.releases import vllm_tables
-from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, VLLM_CONNECTORS
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.switches import paired
-from pd_launch.schemas.releases.vllm_tables import Spec, Table, ascend_table, vllm_table
 from pd_launch.schemas.core.target import ascend_target, vllm_target
+from pd_launch.schemas.releases import vllm_tables
+from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, VLLM_CONNECTORS
+from pd_launch.schemas.releases.vllm_tables import Spec, Table, ascend_table, vllm_table
 
 DATA = Path(vllm_tables.__file__).parent / "data"
 # Words that depend on the machine or are made of others, which the reader leaves open.

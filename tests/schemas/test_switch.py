@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pd_launch.schemas.engine.additional import switch_of, switched_on
-from pd_launch.schemas.engine.kv_transfer import connectors, offload_name
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import Node, Origin, Unknown, plain_node
+from pd_launch.schemas.engine.additional import switch_of, switched_on
+from pd_launch.schemas.engine.kv_transfer import connectors, offload_name
 
 PLACE = Origin("f", 1, 1, 1, 1)
 FLAT = {"recompute_scheduler_enable": True}

@@ -16,14 +16,14 @@ import pytest
 from packaging.version import Version
 
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.engine.budget import host_blocks
 from pd_launch.schemas.core.hardware import HARDWARE
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.budget import host_blocks
 from pd_launch.schemas.memory.kv_geometry import Geometry, known_geometry
 from pd_launch.schemas.memory.kv_layers import KVLayoutError
-from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.cpu_blocks import PROCESSORS, Processor, processor_of
-from pd_launch.schemas.core.units import human_size
 from tests.sampling import sample
 
 HERE = Path(__file__).parent

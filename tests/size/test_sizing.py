@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
 from pd_launch.launcher.size.ask import Asked, answer
+from pd_launch.schemas.core.units import GIB, MIB
 from pd_launch.schemas.memory.cache_model import Placement, model_from_config, model_from_facts
 from pd_launch.schemas.memory.kv_geometry import Geometry
 from pd_launch.schemas.memory.kv_layers import KVLayoutError, Layer, lay_out, stage_sizes
-from pd_launch.schemas.models.known import facts_by_name
 from pd_launch.schemas.memory.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
-from pd_launch.schemas.core.units import GIB, MIB
+from pd_launch.schemas.models.known import facts_by_name
 
 # Bytes of KV for one token over all layers, in 16 bits, as others have published them.
 PUBLISHED = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pd_launch.launcher.sources.release.family_signs import AROUND, ASKED, GIVEN, Signs, signs
 from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.release.family_signs import AROUND, ASKED, GIVEN, Signs, signs
 from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, VLLM_CONNECTORS
 
 SERVE = "vllm serve m --port 8100\n"

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.launcher.sources.engine.named import named_file
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.schemas.finding import Finding
+from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROFILE = "version: 1\nhardware: cpu\nmodel: m\ndecode: {engine: {no-such-flag: 1}}\n"

@@ -13,15 +13,15 @@ import pytest
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.run import Selection, check, run_checks
 from pd_launch.launcher.rules.registry import Hit, all_rules
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell.follow import MAX_COMMANDS, MAX_EXPORTED
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, MAX_MADE
+from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.launcher.sources.text.weave import MAX_TEXT
 from pd_launch.launcher.sources.trees.yaml_tree import MAX_NODES
-from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.finding import Finding
 
 WRONG = "vllm serve m --tensor-parallel-sizee 8\n"
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "decode.sh"

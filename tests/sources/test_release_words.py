@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
+from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.release_words import Mention, first_target, mentions, target_comment
 from pd_launch.schemas.core.target import parse_target
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.engine.command_line import QUOTED
 from pd_launch.schemas.core.launch import Deployment, EnvVar, Fault
+from pd_launch.schemas.core.msg import Msg
 
 _NO_SHELL = ("compose", "manifest", "docker", "e2e")
 _OURS = (

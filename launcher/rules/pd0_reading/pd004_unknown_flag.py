@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from pd_launch.launcher.sources.profiles.render import DERIVED
 from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
-from pd_launch.launcher.rules.values.flag_names import DOTTED_KINDS, meaning, spellings
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
-from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
+from pd_launch.launcher.rules.values.flag_names import DOTTED_KINDS, meaning, spellings
+from pd_launch.launcher.sources.profiles.render import DERIVED
 from pd_launch.schemas.core.flag_shapes import SWITCHES
+from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.switches import paired
-from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
 from pd_launch.schemas.core.values import knowable
+from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
+from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
 
 ZH = r"""
 目标版本的 `vllm serve` 没有这个参数

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry, rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.releases.kv_fields import kv_field_dropped, kv_fields
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, knowable
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.releases.kv_fields import kv_field_dropped, kv_fields
 
 ZH = """
 --kv-transfer-config 里有 vLLM 不认识的字段

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.values import value_checks, value_limits
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.rules.values import value_checks, value_limits
 from pd_launch.launcher.rules.values.table_values import table_values
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Origin

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.values.flag_domains import is_json
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.launcher.rules.values.flag_domains import is_json
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.additional_keys import DERIVED, derived_from
-from pd_launch.schemas.releases.ignored_flags import SERVE_ONLY, reset_on_ascend
-from pd_launch.schemas.engine.scheduling import is_on
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, plain_node
+from pd_launch.schemas.engine.scheduling import is_on
+from pd_launch.schemas.releases.additional_keys import DERIVED, derived_from
+from pd_launch.schemas.releases.ignored_flags import SERVE_ONLY, reset_on_ascend
 
 ZH = r"""
 这个选项在这里不起作用

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.additional import GROUP, SWITCH
-from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.severity import Severity
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node, knowable
+from pd_launch.schemas.engine.additional import GROUP, SWITCH
 from pd_launch.schemas.releases.additional_keys import (
     REFUSING_GROUPS,
     group_keys,
@@ -18,8 +20,6 @@ from pd_launch.schemas.releases.additional_keys import (
     known_keys,
     releases_with_key,
 )
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Node, knowable
 
 ZH = """
 --additional-config 里有目标版本不读取的键

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
-from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
 输入不符合任何支持的形式

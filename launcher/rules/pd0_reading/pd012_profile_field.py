@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 配置文件的键未知、缺失或类型不对

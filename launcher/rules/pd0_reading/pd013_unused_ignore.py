@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 写给 pd-launch 的注释没有作用

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 读到这里达到上限,之后没有检查

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.engine.scheduling import is_on, setting
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases import features
 from pd_launch.schemas.releases.additional_keys import derived_from
 from pd_launch.schemas.releases.environment import ascend_reads
-from pd_launch.schemas.engine.scheduling import is_on, setting
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Node, Origin
 
 FUSED_MC2_VARIABLE = "VLLM_ASCEND_ENABLE_FUSED_MC2"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed, set_value
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import ROLES, Connector, connectors
 
 _WORDS = {"prefill": "kv_producer", "producer": "kv_producer", "decode": "kv_consumer", "consumer": "kv_consumer"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.additional import switch_of
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.engine.additional import switch_of
+from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
 
 ZH = """
 重计算调度器开在了不支持它的角色上

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.additional import GROUP, SWITCH, Switch, switch_of
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.additional import GROUP, SWITCH, Switch, switch_of
 
 ZH = """
 recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置

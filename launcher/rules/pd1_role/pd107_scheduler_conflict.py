@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.engine.scheduling import (
+    BATCH_JOBS,
+    DYNTRA,
+    PROFILING,
+    SHORT_FIRST,
+    Option,
+    balance,
+    option,
+    role_of,
+)
 from pd_launch.schemas.releases.features import (
     PROFILING_ASYNC,
     SHORT_FIRST_PROFILING,
     SHORT_FIRST_PROFILING_ASYNC,
 )
 from pd_launch.schemas.releases.schedulers import SHORT_FIRST_PREFILL
-from pd_launch.schemas.engine.scheduling import BATCH_JOBS, DYNTRA, PROFILING, SHORT_FIRST, Option, balance, option, role_of
-from pd_launch.schemas.core.target import Target
 
 V2_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.scheduling import is_on, role_of
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.features import (
     KV_NZ,
@@ -17,9 +20,6 @@ from pd_launch.schemas.releases.features import (
     REDUCE_SAMPLE,
     SPARSE_OFFLOAD,
 )
-from pd_launch.schemas.engine.scheduling import is_on, role_of
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Node
 
 ZH = r"""
 功能用在了不支持它的角色上

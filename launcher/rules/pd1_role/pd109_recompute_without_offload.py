@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.additional import switch_of
-from pd_launch.schemas.core.severity import Severity
-from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors, offload_name
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
-from pd_launch.schemas.releases.proxies import RETRIES
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.additional import switch_of
+from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors, offload_name
+from pd_launch.schemas.releases.proxies import RETRIES
 
 ZH = """
 打开了重计算调度器,但没有卸载连接器

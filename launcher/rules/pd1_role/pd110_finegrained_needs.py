@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.additional import switch_of
 from pd_launch.schemas.engine.budget import NEW_NAME
 from pd_launch.schemas.engine.kv_transfer import BUNDLES, Connector, connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.engine.scheduling import role_of, setting
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.features import (
     FINEGRAINED_DECODE,
@@ -20,8 +22,6 @@ from pd_launch.schemas.releases.features import (
     OLORA,
     asks,
 )
-from pd_launch.schemas.engine.scheduling import role_of, setting
-from pd_launch.schemas.core.target import Target
 
 SUFFIX = "_tensor_parallel_size"
 MODULES = frozenset(f"{module}{SUFFIX}" for module in ("oproj", "lmhead", "embedding", "mlp", "olora"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
-from pd_launch.schemas.engine.offload import offloads
-from pd_launch.schemas.releases.hooks import has_preemption_hook
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.offload import offloads
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.releases.hooks import has_preemption_hook
 
 ASYNC_METHODS = ("eagle", "mtp", "dflash", "dspark", "ngram_gpu")
 """Parts of the names of speculative methods with which vLLM leaves async scheduling on."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.schedulers import SHORT_FIRST_INSIDE
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.scheduling import SHORT_FIRST, option, overriders, recompute_runs
+from pd_launch.schemas.releases.schedulers import SHORT_FIRST_INSIDE
 
 ZH = r"""
 这个配置最终使用哪个调度器

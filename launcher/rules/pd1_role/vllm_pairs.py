@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
-from pd_launch.schemas.engine.sleep import refuses_sleep
-from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.sleep import refuses_sleep
+from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
+from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
 
 
 def vllm_conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.pd2_connectors.pd206_pd_sizes_missing import NEEDS_SIZES
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.releases.connectors import (
     ASCEND_CONNECTORS,
     ASCEND_ON_VLLM,
@@ -23,8 +25,6 @@ from pd_launch.schemas.releases.connectors import (
     registered_as,
 )
 from pd_launch.schemas.releases.offloads import BUILTIN
-from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Node
 
 ZH = """
 目标版本里没有这个连接器

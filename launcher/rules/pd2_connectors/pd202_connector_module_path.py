@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors, offload_name
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.connectors import MOVED_MODULES, class_of_module, registered
 from pd_launch.schemas.releases.vllm_tables import vllm_table
-from pd_launch.schemas.core.values import Node
 
 KEY = "kv_connector_module_path"
 OLD_LAYOUT = re.compile(r"vllm_ascend\.distributed\.(kv_transfer\.)?[a-z0-9_]*connector[a-z0-9_]*")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import MULTI, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import MULTI, connectors
 
 ZH = """
 MultiConnector 的子连接器写错了

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, insert_entries, joined, remove_entry
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import connectors
 
 KEY = "kv_load_failure_policy"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.pd2_connectors.pd208_pd_tp_ratio import why_not
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
+from pd_launch.schemas.models.known import model_of
 
 FLAGS = {"tp_size": "tensor-parallel-size", "dp_size": "data-parallel-size", "pp_size": "pipeline-parallel-size"}
 OWN_SIDES = {"kv_producer": ("prefill",), "kv_consumer": ("decode",), "kv_both": ("prefill", "decode")}

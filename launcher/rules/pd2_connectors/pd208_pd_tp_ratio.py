@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.models.facts import ModelFacts
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.transfers import MAMBA_DIVIDES
-from pd_launch.schemas.core.target import Target
 
 NOT_SMALLER = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeLayerwiseConnector"})
 

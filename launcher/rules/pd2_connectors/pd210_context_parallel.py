@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.features import RENAMED
-from pd_launch.schemas.releases.offloads import BUILTIN
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.releases.features import RENAMED
+from pd_launch.schemas.releases.offloads import BUILTIN
 
 DCP, PCP = "decode-context-parallel-size", "prefill-context-parallel-size"
 INTERLEAVE = "cp-kv-cache-interleave-size"

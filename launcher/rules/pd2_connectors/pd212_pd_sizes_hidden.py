@@ -8,11 +8,11 @@ from pd_launch.launcher.rules.edits import fix, insert_entries
 from pd_launch.launcher.rules.pd2_connectors.pd207_pd_sizes_own_side import FLAGS, OWN_SIDES
 from pd_launch.launcher.rules.pd2_connectors.pd208_pd_tp_ratio import why_not
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.engine.sides import PairSide, of_side
+from pd_launch.schemas.models.known import model_of
 
 SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.transfers import NO_ASCEND_DIRECT
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, release
+from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
+from pd_launch.schemas.releases.transfers import NO_ASCEND_DIRECT
 
 OPTION = "use_ascend_direct"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.budget import PREFIX_CACHING
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.offload import served
 
 ZH = """

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.offload import offloads
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.offload import offloads
 
 OTHER = frozenset({"OffloadingConnector", "SimpleCPUOffloadConnector", "CPUOffloadingConnector"})
 FLAGS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models.known import kv_cache_is_c8, model_of
 from pd_launch.schemas.releases.transfers import MOONCAKE_C8
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.releases.kv_fields import kv_fields
 from pd_launch.schemas.releases.stock import UNREAD_FIELDS
 

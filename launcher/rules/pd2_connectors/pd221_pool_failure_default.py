@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.engine.pools import loads_from_pool
+from pd_launch.schemas.models.known import model_of
 
 ZH = """
 KV 池加载失败会让请求失败

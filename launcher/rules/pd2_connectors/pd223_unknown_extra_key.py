@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, rename_key
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
-from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.engine.connector_keys import KEYS, PLATFORM_KEYS, SIZE_KEYS, offload_keys
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
+from pd_launch.schemas.engine.connector_keys import KEYS, PLATFORM_KEYS, SIZE_KEYS, offload_keys
+from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
 
 ZH = """
 连接器不认识的选项

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, Budget
+from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.offload import budget_of, served
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted, format_size, human_size
+from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, Budget
+from pd_launch.schemas.engine.offload import budget_of, served
 
 ZH = """
 cpu_bytes_to_use 会除以一个引擎的 rank 数

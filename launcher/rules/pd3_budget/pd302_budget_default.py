@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, describe
+from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.offload import budget_of, served
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted, human_size
+from pd_launch.schemas.engine.budget import PER_RANK, describe
+from pd_launch.schemas.engine.offload import budget_of, served
 
 ZH = """
 没有写卸载预算

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, BudgetError, parse_bytes, split_total
+from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.offload import budget_of, budget_options, served
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, BudgetError, parse_bytes, split_total
+from pd_launch.schemas.engine.offload import budget_of, budget_options, served
 
 ZH = """
 两种预算都写了,而且不一致

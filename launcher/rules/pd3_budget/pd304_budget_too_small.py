@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.wording.nouns import Noun, seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, host_blocks
-from pd_launch.schemas.memory.kv_geometry import Geometry, geometry_of
-from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.launcher.wording.nouns import Noun, seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.lengths import longest_request
-from pd_launch.schemas.models.known import model_of
-from pd_launch.schemas.engine.offload import budget_of, budget_options, served
-from pd_launch.schemas.releases.features import RENAMED
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, host_blocks
+from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.schemas.engine.lengths import longest_request
+from pd_launch.schemas.engine.offload import budget_of, budget_options, served
+from pd_launch.schemas.memory.kv_geometry import Geometry, geometry_of
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.releases.features import RENAMED
 
 ZH = """
 卸载预算太小

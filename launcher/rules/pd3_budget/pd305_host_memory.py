@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
+from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import by_container, by_machine, offload_bytes, size_of
-from pd_launch.schemas.engine.offload import budget_of, served
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
+from pd_launch.schemas.engine.machines import by_container, by_machine, offload_bytes, size_of
+from pd_launch.schemas.engine.offload import budget_of, served
 
 ZH = """
 卸载预算超过主机内存

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import by_container, by_machine, offload_bytes, size_of
-from pd_launch.schemas.memory.shared_memory import ShmNeed, addends, shm_need
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import GIB, human_size
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.machines import by_container, by_machine, offload_bytes, size_of
+from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
+from pd_launch.schemas.memory.shared_memory import ShmNeed, addends, shm_need
 
 ZH = """
 /dev/shm 太小

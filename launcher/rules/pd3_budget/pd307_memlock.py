@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.offload import budget_of, served
 from pd_launch.schemas.engine.pools import is_pool
 from pd_launch.schemas.engine.segments import segment_bytes
-from pd_launch.schemas.core.units import human_size
-from pd_launch.schemas.core.values import Origin
 
 ZH = """
 memlock 限制低于要固定的内存

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.stock import FILE_TIER
-from pd_launch.schemas.memory.shared_memory import cpu_tier
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.memory.shared_memory import cpu_tier
+from pd_launch.schemas.releases.stock import FILE_TIER
 
 MUCH = 1.25
 

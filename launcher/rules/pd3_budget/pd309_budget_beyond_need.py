@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
-from pd_launch.schemas.memory.kv_geometry import geometry_of
+from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
-from pd_launch.schemas.engine.offload import budget_of, device_cache_bytes, served
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
+from pd_launch.schemas.engine.offload import budget_of, device_cache_bytes, served
+from pd_launch.schemas.memory.kv_geometry import geometry_of
+from pd_launch.schemas.models.known import model_of
 
 FACTOR = 1.1
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.core.launch import Deployment
-from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
+from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 
 ZH = """
 /dev/shm 里有已退出引擎的残留

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import TIB, human_size
+from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.machines import size_of
 from pd_launch.schemas.engine.pools import is_pool
 from pd_launch.schemas.engine.segments import segment_bytes
-from pd_launch.schemas.core.units import TIB, human_size
 
 ZH = """
 KV 池的段按 rank 计算,超过主机内存

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.devices import device_count, ranks_here, visible, visible_node
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.sides import exclusive, in_turn, same_machine
 
 ZH = """

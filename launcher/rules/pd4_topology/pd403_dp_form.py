@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.ports import first_rank
-from pd_launch.schemas.releases.stock import START_ZERO
 from pd_launch.schemas.engine.sides import group_key, is_unreachable, master_address, own_address
+from pd_launch.schemas.releases.stock import START_ZERO
 
 ZH = """
 内部、混合与外部数据并行的选项混用错误

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH, shown
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.ports import PortRange, bound_ports
 from pd_launch.schemas.engine.sides import same_machine
-from pd_launch.schemas.core.values import Origin
 
 ZH = """
 同一台机器上两个引擎绑定的端口重叠

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd4_topology.uses import shown
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.devices import direct_ports
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.ports import kv_ports
 
 ZH = """

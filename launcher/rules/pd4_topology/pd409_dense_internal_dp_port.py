@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import seen
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.engine.ports import kv_ports
+from pd_launch.schemas.models.known import model_of
 
 ZH = """
 稠密模型的内部数据并行:所有 rank 算出同一个 kv 端口

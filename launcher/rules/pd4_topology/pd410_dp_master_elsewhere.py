@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.ports import first_rank
 from pd_launch.schemas.engine.sides import DEFAULT_RPC_PORT, exclusive, master, own_address, side_of
 

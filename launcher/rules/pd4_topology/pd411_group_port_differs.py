@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.ports import CONSUMER_BINDS, PRODUCER_BINDS
 from pd_launch.schemas.engine.sides import dp_groups, exclusive
-from pd_launch.schemas.core.values import Node
 
 ZH = """
 同一数据并行组的各节点 kv_port 不同

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.devices import ranks_here, visible, visible_node
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 
 CONTROL = ("davinci_manager", "devmm_svm", "hisi_hdc")
 

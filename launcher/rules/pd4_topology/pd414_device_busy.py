@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.devices import visible
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 
 ZH = """
 设备正被另一个进程占用

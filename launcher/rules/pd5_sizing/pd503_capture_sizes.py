@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.graphs import MAX_SIZE, SIZES, Graphs, graphs_of, largest_made
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.graphs import MAX_SIZE, SIZES, Graphs, graphs_of, largest_made
 from pd_launch.schemas.engine.sides import side_of
 from pd_launch.schemas.engine.speculation import speculative_tokens, step_tokens
-from pd_launch.schemas.core.values import Origin
 
 _DEFAULT_CEILING = 512
 

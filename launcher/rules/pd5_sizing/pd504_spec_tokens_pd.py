@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.sides import of_side
 from pd_launch.schemas.engine.speculation import config_of, speculative_tokens, tokens_node
-from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.models.known import model_of
 
 ZH = """
 预填充与解码的推测 token 数不合该模型的规则

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.models.facts import ModelFacts
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.cpu_blocks import MLA_BLOCK, cpu_step

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.memory.hccl import DEFAULT_MIB
 from pd_launch.schemas.memory.hccl_need import Need, hccl_need
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 
 ZH = """
 HCCL_BUFFSIZE 小于专家并行的需要

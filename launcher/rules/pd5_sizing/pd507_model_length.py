@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.lengths import longest_request
+from pd_launch.schemas.engine.speculation import config_of, extra_slots
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.stock import DRAFTS_APART
-from pd_launch.schemas.engine.speculation import config_of, extra_slots
 
 ZH = """
 max_model_len 或批次上限无法配合

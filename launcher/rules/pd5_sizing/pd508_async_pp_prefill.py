@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.releases.stock import PIPELINE_SYNCHRONOUS
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.sides import side_of
 from pd_launch.schemas.engine.speculation import config_of
+from pd_launch.schemas.releases.stock import PIPELINE_SYNCHRONOUS
 
 ZH = """
 流水线并行的预填充节点使用异步调度

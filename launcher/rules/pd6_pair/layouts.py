@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
+from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.engine.pairs import POOLS
+from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.sizing import FORCED_BLOCK, V4_FAMILY, real_block
 from pd_launch.schemas.releases.transfers import BLOCKS_DIVIDE
-from pd_launch.schemas.core.values import Node
 
 DCP = "decode-context-parallel-size"
 LAYOUT = "VLLM_KV_CACHE_LAYOUT"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.sides import of_side
 
 PREFILL = Msg("the prefill side", "预填充一侧")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.core.launch import Deployment
-from pd_launch.schemas.engine.pairs import POOLS, canonical, transfer_connectors
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.schemas.engine.pairs import POOLS, canonical, transfer_connectors
 
 ZH = """
 预填充与解码使用不同的连接器

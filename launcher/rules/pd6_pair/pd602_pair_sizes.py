@@ -9,11 +9,11 @@ from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.pd2_connectors.pd207_pd_sizes_own_side import fits
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.sides import OTHER, PairSide, of_side, side_of
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connector, connectors
+from pd_launch.schemas.engine.sides import OTHER, PairSide, of_side, side_of
 
 ZH = """
 一侧写的对侧规模不是对侧的实际规模

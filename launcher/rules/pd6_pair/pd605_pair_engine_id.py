@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.pairs import suffixes_engine_id
 
 ZH = """

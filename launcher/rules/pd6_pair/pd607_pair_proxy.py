@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.proxies import SideList, side_lists
-from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
 
 ZH = """

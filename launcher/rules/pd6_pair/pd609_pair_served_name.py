@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.models.known import model_name
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
+from pd_launch.schemas.models.known import model_name
 
 ZH = """
 两侧以不同的名字提供模型

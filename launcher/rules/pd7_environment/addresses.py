@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.engine.sides import is_loopback, is_unreachable, same_machine, spans_machines
 
 _ASKED = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "NixlConnector", "VLLM_P2P_SIDE_CHANNEL_HOST": "OffloadingConnector"}

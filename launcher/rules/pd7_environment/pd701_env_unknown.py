@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.container_facts import DAVINCI
 from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.rules.variables import nearest_name, place_of
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.releases.environment import known_names, own_files_name
 
 MISTAKEN = {

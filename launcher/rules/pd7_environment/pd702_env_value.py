@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pd_launch.launcher.rules.edits import fix, put_in_quotes
 from pd_launch.launcher.rules.pd7_environment.addresses import misread_addresses
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import PLAIN_YAML
-from pd_launch.schemas.releases.environment import Variable, removed, variable
 from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.releases.environment import Variable, removed, variable
 
 _WHOLE = Msg("a whole number", "一个整数")
 _ON, _OFF = ("true", "yes", "on", "y", "enable", "enabled"), ("false", "no", "off", "n", "disable", "disabled", "none")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.rules.variables import is_set, place_of, surroundings_known
-from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.sides import is_unreachable, spans_machines
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
+from pd_launch.schemas.engine.sides import is_unreachable, spans_machines
 
 NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")

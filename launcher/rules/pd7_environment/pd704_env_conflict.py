@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.scheduling import recompute_runs
 from pd_launch.schemas.releases.stock import EXPANDABLE_REFUSED
 from pd_launch.schemas.releases.transfers import HCCL_HIERARCHY
-from pd_launch.schemas.engine.scheduling import recompute_runs
-from pd_launch.schemas.core.values import Node
 
 CUDA_ALLOC, NPU_ALLOC = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF"
 EXPANDABLE = "expandable_segments:True"

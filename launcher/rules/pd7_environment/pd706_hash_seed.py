@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.rules.variables import surroundings_known
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 
 SEED = "PYTHONHASHSEED"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.placeholders import placeholders
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 占位符还没有换成真实的值

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.engine.sides import side_of
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, as_integer
+from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
+from pd_launch.schemas.engine.sides import side_of
 
 ABORT = "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"
 TRANSFER = "ASCEND_TRANSFER_TIMEOUT"

@@ -14,10 +14,10 @@ from pd_launch.launcher.rules.container_facts import (
     targets,
 )
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import by_container
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.machines import by_container
 
 CONTROL = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 DRIVER = "/usr/local/Ascend/driver/lib64"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.container_facts import GPU_RESOURCE, NPU_RESOURCE, ranks_inside
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Container, Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.machines import by_container
 
 ZH = """

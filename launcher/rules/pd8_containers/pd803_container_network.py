@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import NPU_RESOURCE
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
-from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.engine.ports import all_ports
 from pd_launch.schemas.engine.sides import named_side, side_of, spans_machines
 

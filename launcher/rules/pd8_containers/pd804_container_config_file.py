@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.rules.container_facts import for_ascend, mounted, targets
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.engine.machines import by_container
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
+from pd_launch.schemas.engine.machines import by_container
 
 HCCN = "/etc/hccn.conf"
 TRANSPORTS = SIZED_CONNECTORS | {"AscendStoreConnector", "MooncakeConnectorStoreV1", "SfaRemoteD2HConnector"}

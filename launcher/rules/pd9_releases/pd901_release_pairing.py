@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS
 from pd_launch.schemas.core.target import TargetError, release
 

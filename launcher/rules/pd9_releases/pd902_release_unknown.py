@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.profiles.deployment import TARGET_FAMILY
 from pd_launch.schemas.core.build import ReadBuild
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, release
 from pd_launch.schemas.core.values import Origin
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES, KnownIssue
 

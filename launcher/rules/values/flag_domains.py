@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.releases.stock import SUFFIXES
 from pd_launch.schemas.releases.vllm_tables import Spec, Table
-from pd_launch.schemas.core.values import Node
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
 _OBJECT = re.compile(r"\s*\{.*\}\s*", re.DOTALL)

@@ -7,16 +7,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pd_launch.launcher.rules.edits import rename_key, renamed
-from pd_launch.launcher.rules.values.flag_domains import OBJECT, PLAIN_JSON, expands_suffixes, is_json, needs_suffixes, refused_fields, refused_word, without_suffixes
-from pd_launch.launcher.rules.values.flag_names import meaning
 from pd_launch.launcher.rules.registry import Hit
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.launcher.rules.values.flag_domains import (
+    OBJECT,
+    PLAIN_JSON,
+    expands_suffixes,
+    is_json,
+    needs_suffixes,
+    refused_fields,
+    refused_word,
+    without_suffixes,
+)
+from pd_launch.launcher.rules.values.flag_names import meaning
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.values import Node, plain_node
+from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.domains import added_words
 from pd_launch.schemas.releases.vllm_tables import Spec, Table, vllm_table
-from pd_launch.schemas.core.values import Node, plain_node
 
 KV = "kv-transfer-config"
 _CONFIGS = {"speculative-config": "SpeculativeConfig"}

@@ -9,13 +9,24 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from pd_launch.launcher.rules.edits import fix, put_in_quotes, renamed, set_value
-from pd_launch.launcher.rules.values.flag_domains import integer_word
 from pd_launch.launcher.rules.registry import FixEdits, Hit
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, BudgetError, parse_bytes, parse_ratio
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.launcher.rules.values.flag_domains import integer_word
+from pd_launch.schemas.core.flag_shapes import SWITCHES
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.units import parse_size
+from pd_launch.schemas.core.values import Node, as_integer
+from pd_launch.schemas.engine.budget import (
+    PER_RANK,
+    PREFIX_CACHING,
+    RATIO,
+    TOTAL,
+    BudgetError,
+    parse_bytes,
+    parse_ratio,
+)
+from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.offload import served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, is_strict
 from pd_launch.schemas.releases.domains import (
@@ -27,11 +38,8 @@ from pd_launch.schemas.releases.domains import (
     POOL_BACKENDS,
     POOL_CONNECTORS,
 )
-from pd_launch.schemas.core.flag_shapes import SWITCHES
 from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
 from pd_launch.schemas.releases.schedulers import NESTED
-from pd_launch.schemas.core.units import parse_size
-from pd_launch.schemas.core.values import Node, as_integer
 
 PORTS = range(1, 65536)
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
+from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.core.switches import switch_of
 from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.engine.command_line import PLAIN_JSON
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 

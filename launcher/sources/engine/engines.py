@@ -13,14 +13,14 @@ from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
-from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
+from pd_launch.schemas.engine.sides import spoken_side
 
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pd_launch.schemas.core.msg import Msg
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import SourceFile, Text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from pd_launch.launcher.sources.engine.wrapped import FILLS, SHELLS, STARTS, TALKS, unfilled, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.weave import concat
-from pd_launch.launcher.sources.engine.wrapped import FILLS, SHELLS, STARTS, TALKS, unfilled, unwrap
 from pd_launch.schemas.core.values import Text
 
 _RUNS = re.compile(r"-\w{0,20}c\w{0,20}")

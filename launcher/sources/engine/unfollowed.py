@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts
-from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, unwrap
+from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Text
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pd_launch.launcher.sources.engine.config_file import add_flag
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, NodeLaunch
-from pd_launch.schemas.engine.sides import spoken_side
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.sides import spoken_side
 
 Variables = Callable[[Node], dict[str, EnvVar]]
 """Reads the list ``env`` of a mapping."""

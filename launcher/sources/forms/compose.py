@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pd_launch.launcher.sources.engine.docker import add_mount
 from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.text.interpolate import split_words, substitute
 from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.text.interpolate import split_words, substitute
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.core.values import HOLE, Node, Text
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested, add_engine, image_engine, with_variables
-from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import STARTS
+from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
+from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
-from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found, keep, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import SourceFile, Text

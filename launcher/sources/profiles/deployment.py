@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
+from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.release.release_words import comment_faults
 from pd_launch.launcher.sources.release.targets import NOTHING_GIVEN, Given, assumed, decided, in_profile
 from pd_launch.schemas.core.launch import Deployment, Fault

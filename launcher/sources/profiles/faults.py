@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pd_launch.launcher.sources.profiles.reasons import missing_help, reason
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.profile import Profile
 
 _OTHER_ARM = ("literal_error", "string_type")
 

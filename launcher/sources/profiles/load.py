@@ -14,12 +14,12 @@ from pd_launch.launcher.sources.profiles.reasons import missing_help
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.core.target import TargetError
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
+from pd_launch.schemas.profile import Profile
 
 COMMAND_LINE = "<command line>"
-SHIPPED = Path(__file__).resolve().parent.parent.parent / "profiles"
+SHIPPED = Path(__file__).resolve().parents[3] / "profiles"
 
 
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pd_launch.schemas.engine.budget import BudgetError
 from pd_launch.schemas.core.errors import ValueFault, written
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Unknown
+from pd_launch.schemas.engine.budget import BudgetError
 
 _EXAMPLES = {
     "version": "1",

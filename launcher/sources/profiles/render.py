@@ -11,20 +11,20 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
-from pd_launch.schemas.engine.additional import switched_on
-from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.build import UnreadError
-from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.parallel import device_range
-from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
-from pd_launch.schemas.releases.vllm_tables import vllm_table
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB, MIB, counted, format_size
 from pd_launch.schemas.core.values import Node, Origin, Unknown, plain_node
+from pd_launch.schemas.engine.additional import switched_on
+from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
+from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
+from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
+from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 ProfileSide = Literal["prefill", "decode"]
 BUILTIN_MODEL = "builtin:tiny"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.python.texts import made
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.engines import Found
-from pd_launch.launcher.sources.trees.json_tree import parse_json
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python.flow import written_out
 from pd_launch.launcher.sources.python.texts import literals, made, spelled
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS
+from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.values import Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 

@@ -17,13 +17,13 @@ from itertools import islice
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.installs import installs
 from pd_launch.launcher.sources.text.per_file import is_comment, per_file, places
-from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.releases.additional_keys import releases_with_key
-from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, CUDA_ONLY, VLLM_CONNECTORS, registered
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import ascend_target, newest
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors
+from pd_launch.schemas.releases.additional_keys import releases_with_key
+from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, CUDA_ONLY, VLLM_CONNECTORS, registered
 
 HARDWARE, GIVEN, AROUND, ASKED = range(4)
 """Ranks of signs, the first counts most."""

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.shell.loops import Loops
-from pd_launch.launcher.sources.shell.model import INSIDE, MAX_CALLS, MAX_COMMANDS, NO_FLOW, PLAIN_STEPS, WORDS, Called, Command
+from pd_launch.launcher.sources.shell.model import (
+    INSIDE,
+    MAX_CALLS,
+    MAX_COMMANDS,
+    NO_FLOW,
+    PLAIN_STEPS,
+    WORDS,
+    Called,
+    Command,
+)
 from pd_launch.launcher.sources.shell.scope import Environment
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.shell.weight import word_matters

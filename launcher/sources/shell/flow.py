@@ -8,11 +8,23 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.shell.model import INSIDE, MAX_COMMANDS, MAX_DEPTH, MAX_STEPS, NO_FLOW, Called, Command, Script, Value, same, same_words
+from pd_launch.launcher.sources.shell.model import (
+    INSIDE,
+    MAX_COMMANDS,
+    MAX_DEPTH,
+    MAX_STEPS,
+    NO_FLOW,
+    Called,
+    Command,
+    Script,
+    Value,
+    same,
+    same_words,
+)
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import Places, Weights
 from pd_launch.launcher.sources.shell.words import Words
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 

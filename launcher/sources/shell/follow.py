@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.shell.feeds import Feeds
 from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell.scan import scan
 from pd_launch.launcher.sources.shell.state import Effort, Scope
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import without_returns
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Text

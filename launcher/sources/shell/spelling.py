@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, MAX_MADE, Effort
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import HOLE, Text

@@ -1,0 +1,1 @@
+"""Copies between the device cache and the host pool: one interface, one module per backend."""

@@ -1,0 +1,1 @@
+"""This host against a profile, or by itself."""

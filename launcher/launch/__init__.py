@@ -1,0 +1,1 @@
+"""From a profile to a running engine: prepared, checked, planned, started."""

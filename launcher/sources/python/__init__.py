@@ -1,0 +1,1 @@
+"""Python files that start engines, read from their syntax trees and never executed."""

@@ -1,0 +1,1 @@
+"""Shell scripts, followed statement by statement and never executed."""

@@ -1,0 +1,1 @@
+"""JSON and YAML with the place of every key, value and character."""

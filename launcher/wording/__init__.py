@@ -1,0 +1,1 @@
+"""Words and widths of texts for people."""

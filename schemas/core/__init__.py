@@ -1,0 +1,1 @@
+"""Values with their places, launches, targets, units: what everything else is written in."""

@@ -1,0 +1,1 @@
+"""What is known of a model, by its configuration or its name."""
