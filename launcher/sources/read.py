@@ -54,6 +54,7 @@ from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
@@ -437,7 +438,7 @@ class _Call:
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
-        command = Command(texts, {}, texts[0].origin())
+        command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
         found = self.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
             for inner in scripts_inside(command):

@@ -67,7 +67,7 @@ def http_port(node: NodeLaunch) -> PortRange | None:
     if node.switch("headless") or node.program == "python":
         return None
     written = node.value("port")
-    port = DEFAULT_HTTP if written is None else as_integer(written.value)
+    port = node.number("port", DEFAULT_HTTP)
     if port is None:
         return None
     count = (node.local_engines or 1) if node.switch("data-parallel-multi-port-external-lb") else 1
@@ -93,6 +93,8 @@ def side_channel(node: NodeLaunch) -> PortRange | None:
     if not any(c.name == "NixlConnector" for c in connectors(node.kv_transfer)):
         return None
     variable = node.env.get(SIDE_CHANNEL)
+    if variable is None and node.env_open is not None:
+        return None
     base = DEFAULT_SIDE_CHANNEL if variable is None else as_integer(variable.value.value)
     start, engines = first_rank(node), node.local_engines
     if base is None or start is None or engines is None:
@@ -106,7 +108,7 @@ def supervisor_port(node: NodeLaunch) -> PortRange | None:
     if not node.switch("data-parallel-multi-port-external-lb"):
         return None
     written = node.value("data-parallel-supervisor-port")
-    port = DEFAULT_SUPERVISOR if written is None else as_integer(written.value)
+    port = node.number("data-parallel-supervisor-port", DEFAULT_SUPERVISOR)
     if port is None:
         return None
     return PortRange(port, 1, "dp_supervisor", True, _origin(node, written), written is not None)

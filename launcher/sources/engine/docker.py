@@ -31,6 +31,8 @@ class DockerCommand:
     executes_in: str | None = None
     """The container's name, for ``docker exec``."""
     entrypoint: Text | None = None
+    env_open: Origin | None = None
+    """Where it takes variables from that are not written here."""
 
 
 def read_docker(words: list[Text], origin: Origin) -> DockerCommand | None:
@@ -94,7 +96,9 @@ def _switch(name: str, sign: str, word: Text, container: Container) -> None:
 
 def _option(name: str, value: Text, word: Text, command: DockerCommand) -> None:
     container, node = command.container, value.node()
-    if name in ("-e", "--env"):
+    if name == "--env-file":
+        command.env_open = word.origin()
+    elif name in ("-e", "--env"):
         key, sign, _ = value.value.partition("=")
         given = value.part(len(key) + 1, len(value.value)) if sign else value.stand_in(HOLE)
         command.env[key] = given, value.part(0, len(key))

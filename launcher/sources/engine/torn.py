@@ -33,7 +33,7 @@ def put_together(commands: Sequence[Command], faults: Sequence[Fault]) -> tuple[
             whole.append(command)
         else:
             kept = before.words[:-1] if before.words[-1].value == "\\" else before.words
-            joined = [*kept, *command.words]
+            joined = before.words.having([*kept, *command.words])
             whole[-1] = replace(before, words=joined, origin=_up_to(start, command.origin), body=command.body)
     return whole, found
 

@@ -9,10 +9,12 @@ from pd_launch.launcher.sources.engine.engines import Found, Nested, add_engine,
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
+from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
 from pd_launch.schemas.core.launch import EnvVar
-from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
+_FURTHER = ("envFrom", "env_file", "envFile")
 
 
 def read_loose(tree: Node, path: str, found: Found) -> bool:
@@ -24,34 +26,36 @@ def read_loose(tree: Node, path: str, found: Found) -> bool:
     return len(found.nodes) + len(found.nested) > before
 
 
-def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> None:
+def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_open: Origin | None = None) -> None:
     """Add what texts and lists of words below ``node`` start, with the variables that the mappings around them set."""
     if isinstance(node.value, dict):
         env = {**env, **_environment(node)}
-        if _command(node, env, path, found):
+        further = next((part for key in _FURTHER if (part := node.get(key)) is not None), None)
+        env_open = (further.key or further.origin) if further is not None else env_open
+        if _command(node, env, path, found, env_open):
             return
         for _, child in node.items():
-            _look(child, env, path, found)
+            _look(child, env, path, found, env_open)
     elif isinstance(node.value, list):
         texts = _texts(node)
         if len(texts) == len(node.value) and any(STARTS.search(text.value) for text in texts):
-            found.nested.append(Nested(joined(texts, "\n"), with_variables(env), env))
+            found.nested.append(Nested(joined(texts, "\n"), with_variables(env, env_open), env))
             return
         if len(texts) == len(node.value) and are_arguments(texts):
-            add_arguments(texts, path, node, found, with_variables(env))
+            add_arguments(texts, path, node, found, with_variables(env, env_open))
             return
         for child in node.elements():
-            _look(child, env, path, found)
+            _look(child, env, path, found, env_open)
     elif node.text is not None and STARTS.search(node.text.value):
-        found.nested.append(Nested(node.text, with_variables(env), env))
+        found.nested.append(Nested(node.text, with_variables(env, env_open), env))
 
 
-def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found) -> bool:
+def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_open: Origin | None) -> bool:
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
-    words = image_engine([*command, *arguments], mapping.get("image"), bool(command))
-    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env))
+    words = image_engine(expand([*command, *arguments], LOOSE), mapping.get("image"), bool(command))
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env, env_open))
 
 
 def _texts(node: Node | None) -> list[Text]:

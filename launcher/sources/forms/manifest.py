@@ -10,9 +10,9 @@ from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine,
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
-from pd_launch.launcher.sources.text.interpolate import KUBERNETES_NAME, split_words, substitute
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
@@ -68,7 +68,8 @@ def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, f
         finish(node)
         node.partial = True
 
-    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
+    words = expand([*_serve(texts[0]), _hole(texts[0], 1), *texts], KUBERNETES)
+    add_engine(words, "manifest", path, place.origin, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -111,13 +112,14 @@ def _names(node: Node) -> list[str]:
 def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
     facts = _facts(pod, container)
     env = _environment(container, found.maps)
+    env_open = _further(container, found.maps)
 
     def lookup(name: str) -> str | None:
         variable = env.get(name)
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
-    words = [*command, *_words(container.get("args"), lookup)]
+    words = command.having([*command, *_words(container.get("args"), lookup)])
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -128,6 +130,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
     def finish(node: NodeLaunch) -> None:
         node.container = facts
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
         node.side = node.side or side
 
     folder = container.get("workingDir")
@@ -145,15 +148,16 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
             nest_scripts(words, facts.origin, found, finish, around)
 
 
-def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
+def _chart_command(pod: Node, container: Node, words: Words) -> Words:
     """Return the command of a container that its chart or its operator completes: the model is theirs."""
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
-        return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
+        return words.having([*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)])
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
-        return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
-    return []
+        given = expand_command(added.text, KUBERNETES)[0]
+        return words.having([*_serve(added.text), _hole(added.text, 1), *given, _hole(added.text, 2)])
+    return words.having(())
 
 
 def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
@@ -190,9 +194,8 @@ def _hole(place: Text, length: int) -> Text:
     return place.stand_in(HOLE * length)
 
 
-def _words(node: Node | None, lookup: object) -> list[Text]:
-    texts = [part.text for part in node.elements() if part.text is not None] if node else []
-    return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
+def _words(node: Node | None, lookup: Lookup) -> Words:
+    return expand((part.text for part in node.elements() if part.text is not None) if node else (), KUBERNETES, lookup)
 
 
 def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
@@ -223,6 +226,16 @@ def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
                 name = f"{prefix.value if prefix is not None else ''}{key}"
                 env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
     return env
+
+
+def _further(container: Node, maps: Mapping[str, Node]) -> Origin | None:
+    """Return where ``envFrom`` takes variables from that are not known: a Secret, a ConfigMap that is not given."""
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named = entry.get("configMapRef", "name")
+        if named is None or not isinstance(named.value, str) or named.value not in maps:
+            return entry.origin
+    return None if listed is None or isinstance(listed.value, list) else listed.key or listed.origin
 
 
 def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:

@@ -115,7 +115,7 @@ class _Reader:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
                 launch.partial = True  # the rest of the engine's arguments stands elsewhere
-                launch.args.append(self.argument("kv-transfer-config", call, call.func))
+                launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
 
     def only(self, expression: ast.expr) -> ast.expr:
@@ -164,7 +164,7 @@ class _Reader:
 
     def launch(self, call: ast.Call) -> NodeLaunch:
         origin = self.origin(call.func)
-        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
+        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), env_open=origin, program="python")
 
     def engine(self, call: ast.Call, ray: bool) -> None:
         launch = self.launch(call)
@@ -196,13 +196,13 @@ class _Reader:
         if flag == "model":
             launch.model = value
         elif value.value is True:
-            launch.args.append(Arg(flag, name, place, text=key))
+            launch.add(Arg(flag, name, place, text=key))
         elif value.value is False:
-            launch.args.append(Arg(f"no-{flag}", name, place, text=key))
+            launch.add(Arg(f"no-{flag}", name, place, text=key))
         elif flag in LISTS and isinstance(value.value, list) and value.value:
-            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
+            launch.add(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
         elif value.value is not None:
-            launch.args.append(Arg(flag, name, place, value, text=key))
+            launch.add(Arg(flag, name, place, value, text=key))
 
     def argument(self, flag: str, value: ast.expr, place: ast.expr) -> Arg:
         return Arg(flag, flag, self.origin(place), self.node(value))

@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.text.weave import Stretch, concat
 from pd_launch.schemas.core.values import HOLE, Text
 
 _HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
+_CALCULATION = re.compile(r"\$\(\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,20}\)\)")
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _PRINT = ("echo", "printf", "cat")
@@ -35,6 +36,8 @@ class Words(Expansions):
     def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
         """Follow ``$(seq …)``, ``$(cat <<EOF …)``, ``$(printf …)``, functions of those; the rest would have to run."""
         start, end = self.span(node)
+        if _CALCULATION.fullmatch(self.raw(node)):  # in a here-document, the parser sees no arithmetic
+            return [Piece(self._result(node, self._arithmetic(node, scope)), True)]
         inner = [child for child in node.children if child.is_named]
         text = self.printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:

@@ -14,7 +14,7 @@ from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.trees.templates import template_parts
+from pd_launch.launcher.sources.text.templates import files_of
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
@@ -219,9 +219,20 @@ def _key_text(node: Node) -> str:
 def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
-    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on.
+    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on. Of
+    a template in which lines of control choose between branches, the documents are those of each choice that differ.
     """
-    source = _filled(source)
+    first, *others = files_of(source)
+    documents, faults = _parse(first)
+    for variant in others:
+        more, wrong = _parse(variant)
+        known = [tree.plain() for tree in documents]
+        documents += [tree for tree in more if tree.plain() not in known]
+        faults += [fault for fault in wrong if fault not in faults]
+    return documents, faults
+
+
+def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
@@ -242,18 +253,6 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         reason = getattr(error, "reason", None) or "characters that YAML does not allow"
         return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
     return builder.documents, builder.faults
-
-
-def _filled(source: SourceFile) -> SourceFile:
-    """Return a chart's template with holes for what is filled in, all else in its place."""
-    if "{{" not in source.text:
-        return source
-
-    parts, at = [], 0
-    for start, end, alone in template_parts(source.text):
-        parts += [source.text[at:start], re.sub(r"[^\n]", " " if alone else HOLE, source.text[start:end])]
-        at = end
-    return SourceFile(source.path, "".join([*parts, source.text[at:]]), source.exact)
 
 
 def _spot(source: SourceFile, at: int) -> Origin:

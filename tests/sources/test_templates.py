@@ -1,0 +1,193 @@
+"""What is filled in before a file is used: unknown values in every form, and lines of control that are no text."""
+
+from __future__ import annotations
+
+import pytest
+
+from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.text.interpolate import TABLES
+from pd_launch.launcher.sources.text.templates import files_of, parts_of, variants
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.values import SourceFile, Unknown
+
+VALUES = (
+    "{{ tp }}",
+    "{{ tp | default(1) }}",
+    "{{- .Values.tp -}}",
+    "{% raw %}",
+    "<%= tp %>",
+    "@TP@",
+    "%TP%",
+    "${{ tp }}",
+)
+ENVSUBST = "${TP}"
+POD = """apiVersion: v1
+kind: Pod
+metadata: {{name: a}}
+spec:
+  containers:
+  - name: a
+    image: vllm/vllm-openai:v0.32.0
+    command: [vllm, serve, m]
+    args:
+    - --tensor-parallel-size
+    - "{0}"
+    - --max-num-batched-tokns=1
+"""
+FORMS = {
+    "s.sh": "vllm serve m --tensor-parallel-size {0} --max-num-batched-tokns 1\n",
+    "quoted.sh": 'vllm serve m --tensor-parallel-size "{0}" --max-num-batched-tokns 1\n',
+    "docker.sh": "docker run vllm/vllm-openai --model m --tensor-parallel-size {0} --max-num-batched-tokns 1\n",
+    "c.yaml": "services:\n  a:\n    command: vllm serve m --tensor-parallel-size '{0}' --max-num-batched-tokns 1\n",
+    "list.yaml": "services:\n  a:\n"
+    "    command: [vllm, serve, m, --tensor-parallel-size, '{0}', --max-num-batched-tokns]\n",
+    "p.yaml": POD,
+    "a.service": "[Service]\nExecStart=vllm serve m --tensor-parallel-size {0} --max-num-batched-tokns 1\n",
+    "e.yaml": "test_cases:\n- server_cmd: [--tensor-parallel-size, '{0}', --max-num-batched-tokns]\n  model: m\n",
+    "loose.yaml": "x:\n  command: [vllm, serve, m, --tensor-parallel-size, '{0}', --max-num-batched-tokns, '1']\n",
+    "a.py": "import subprocess as s\n"
+    "s.run(['vllm', 'serve', 'm', '--tensor-parallel-size', '{0}', '--max-num-batched-tokns'])\n",
+    "b.py": "import os\nos.system('vllm serve m --tensor-parallel-size {0} --max-num-batched-tokns 1')\n",
+}
+
+
+def launched(files: dict[str, str]) -> list[NodeLaunch]:
+    return [node for deployment in read_texts(files, target="vllm==0.32.0") for node in deployment.nodes]
+
+
+def written(node: NodeLaunch) -> dict[str, object]:
+    return {arg.name: arg.value.value if arg.value else None for arg in node.args}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_that_is_filled_in_is_unknown_in_every_form(name: str, value: str) -> None:
+    text = FORMS[name].format(value)
+    (node,) = launched({name: text})
+    found = node.value("tensor-parallel-size")
+    assert found is not None and isinstance(found.value, Unknown)
+    assert node.tensor is None
+    wrong = node.arg("max-num-batched-tokns")
+    assert wrong is not None
+    source = SourceFile(name, text)
+    start = source.offset(wrong.origin.line, wrong.origin.column)
+    assert text[start:].startswith("--max-num-batched-tokns")
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "loose.yaml", "c.yaml", "e.yaml"])
+def test_a_variable_of_the_shell_is_filled_in_before_a_manifest_is_applied(name: str) -> None:
+    (node,) = launched({name: FORMS[name].format(ENVSUBST)})
+    assert node.tensor is None
+
+
+def test_a_script_in_a_manifest_has_variables_of_its_own() -> None:
+    pod = POD.replace("command: [vllm, serve, m]", "command: [bash, -c]").split("    args:")[0]
+    (node,) = launched({"p.yaml": pod.format("") + '    args: ["TP=8; vllm serve m --tensor-parallel-size ${TP}"]\n'})
+    assert node.tensor == 8
+
+
+@pytest.mark.parametrize(
+    ("unit", "values"),
+    [
+        ("Environment=TP=8\nExecStart=vllm serve m --tensor-parallel-size ${TP} --port $PORT", ("8", None)),
+        ("Environment=TP=8 PORT=81\nExecStart=vllm serve m --tensor-parallel-size $TP --port ${PORT}00", ("8", "8100")),
+        ("Environment='A=--tensor-parallel-size 8 --port 1'\nExecStart=vllm serve m $A", ("8", "1")),
+        ("Environment='A=8'\nExecStart=vllm serve m --tensor-parallel-size=$A --port 1", ("$A", "1")),
+        ("ExecStart=vllm serve m --tensor-parallel-size %i --port 81%%", (None, "81%")),
+        ("Environment=TP=%i\nExecStart=vllm serve m --tensor-parallel-size ${TP} --port $$1", (None, "$1")),
+    ],
+)
+def test_a_unit_has_variables_and_specifiers(unit: str, values: tuple[str | None, str | None]) -> None:
+    (node,) = launched({"a.service": f"[Service]\n{unit}\n"})
+    found = [node.value(name) for name in ("tensor-parallel-size", "port")]
+    assert tuple(value.string() if value is not None else None for value in found) == values
+
+
+def test_what_a_unit_does_not_know_may_be_further_arguments() -> None:
+    (node,) = launched({"a.service": "[Service]\nExecStart=vllm serve m $EXTRA --port 1\n"})
+    assert node.partial and node.number("port", 0) == 1
+
+
+BRANCHES = """{% if big %}
+TP=8
+{% else %}
+TP=4
+{% endif %}
+vllm serve m --tensor-parallel-size $TP \\
+  {% if long -%}
+  --max-model-len 8192 \\
+  {%- elif short %}
+  --max-model-len 0 \\
+  {% endif %}
+  --port 1
+"""
+
+
+def test_each_branch_of_a_template_is_read() -> None:
+    nodes = launched({"a.sh": BRANCHES})
+    assert [(node.tensor, node.number("max-model-len", -1), node.number("port", 0)) for node in nodes] == [
+        (8, 8192, 1),
+        (4, 0, 1),
+    ]
+    assert len({node.branches for node in nodes}) == 2
+
+
+def test_what_all_branches_start_alike_is_started_once() -> None:
+    nodes = launched({"a.sh": "{% if a %}\nvllm serve a\n{% else %}\nvllm serve b\n{% endif %}\nvllm serve c\n"})
+    assert sorted(node.model.value for node in nodes if node.model) == ["a", "b", "c"]
+    assert [node.branches for node in nodes if node.model and node.model.value == "c"] == [()]
+
+
+def test_branches_of_a_chart_are_no_doubled_keys() -> None:
+    chart = POD.format("1").replace(
+        '    - --tensor-parallel-size\n    - "1"\n',
+        "    {{- if .Values.big }}\n    - --tensor-parallel-size=8\n    {{- else }}\n"
+        "    - --tensor-parallel-size=4\n    {{- end }}\n",
+    )
+    (deployment,) = read_texts({"p.yaml": chart}, target="vllm==0.32.0")
+    assert [fault.kind for fault in deployment.faults] == []
+    assert sorted(node.tensor or 0 for node in deployment.nodes) == [4, 8]
+    assert all(len(node.named("tensor-parallel-size")) == 1 for node in deployment.nodes)
+
+
+def test_a_command_in_a_block_goes_on_behind_lines_of_control() -> None:
+    pod = POD.split("    command:")[0].format() + (
+        "    command: [sh, -c]\n    args:\n    - |\n      vllm serve m \\\n{{- if .Values.a }}\n        --port 1 \\\n"
+        "{{- end }}\n        {{- .Values.extra }}\n        --max-num-seqs 2\n"
+    )
+    (node,) = launched({"p.yaml": pod})
+    assert (node.number("port", 0), node.number("max-num-seqs", 0)) == (None, None) or node.number("port", 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a {{ b }} c", ["{{ b }}"]),
+        ('x {{"kv_role": "x"}}', []),
+        ("echo ${#A[@]} ${A%.*} ${A%%B*} $((1<%2)) user@host me@HOST s@A@B@ 100%CPU %Y%m%d", []),
+        ("{{ a", []),
+        (
+            "{% if a %}b{% endif %} <%# c %> @A_B@x @A_B@ %1% %AB%",
+            ["{% if a %}", "{% endif %}", "<%# c %>", "@A_B@", "%AB%"],
+        ),
+    ],
+)
+def test_parts(text: str, found: list[str]) -> None:
+    assert [text[part.start : part.end] for part in parts_of(text)] == found
+
+
+def test_a_filled_file_has_all_characters_in_their_places() -> None:
+    source = SourceFile("a.yaml", "a: {{ b }}\n{{- if c }}\nd: 1\n{{- else }}\nd: 2\n{{- end }}\n")
+    first, second = files_of(source)
+    assert len(first.text) == len(second.text) == len(source.text)
+    assert [text.split("\n")[2:5:2] for text in (first.text, second.text)] == [["d: 1", "    "], ["    ", "d: 2"]]
+    assert files_of(SourceFile("b", "a: 1\n"))[0].text == "a: 1\n"
+
+
+def test_variants_are_bounded() -> None:
+    text = "{% if a %}\n" + "x\n{% else %}\n" * 50 + "{% endif %}\n"
+    assert len(variants(text)) == 4
+
+
+def test_every_syntax_has_a_name_of_its_own() -> None:
+    assert len({syntax.name for syntax in TABLES}) == len(TABLES)
