@@ -44,7 +44,8 @@ from pd_launch.launcher.sources.file_faults import (
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.forms.prose import is_prose, parts_of_prose
+from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release.installs import CommandLine
@@ -54,9 +55,18 @@ from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
-from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.kinds import (
+    is_large,
+    is_object,
+    is_python,
+    is_script,
+    may_be_yaml,
+    opens_like_yaml,
+)
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
+from pd_launch.launcher.sources.text.templates import parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -193,11 +203,12 @@ class _Call:
             read_python(source, group.found)
             self.nested(group.found)
         elif is_unit(source):
+            self.unit(source, group)
+        elif is_prose(source):
             group.sources[source.path] = source
-            group.found.forms.add("systemd")
-            read_unit(source, group.found)
+            for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+                group.found.guess(part, keep)
             self.nested(group.found)
-            self.profiles(group.found)
         elif not self.yaml_file(source, group):
             group.sources[source.path] = source
             before = len(group.found.nodes)
@@ -209,13 +220,31 @@ class _Call:
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
+    def unit(self, source: SourceFile, group: _Group) -> None:
+        """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
+        group.sources[source.path] = source
+        group.found.forms.add("systemd")
+        more = drop_ins(source, self.inputs.files)
+        if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
+            read = read_unit(source, group.found, more, self.variables_file)
+            group.sources.update({other.path: other for other in (*more, *read)})
+        self.nested(group.found)
+        self.profiles(group.found)
+
+    def variables_file(self, name: Text) -> SourceFile | None:
+        """Return the file of variables that a unit names: one of this call, or one that may be opened."""
+        if HOLE in name.value:
+            return None
+        given = self.templates.get(name.value.rpartition("/")[2])
+        return given or named_file(name.value, name.source.path, self.inputs.max_size).source
+
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text):
+        if not named and not opens_like_yaml(source.text) and not may_be_yaml(source.text):
             return False
         documents, faults = parse_yaml(source)
-        if not named and not any(isinstance(d.value, dict) for d in documents):
+        if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
         if tree is not None and is_profile(tree):
@@ -223,11 +252,11 @@ class _Call:
                 self.profile(validate(source, tree, faults))
             return True
         own = _Group(sources={source.path: source})
-        own.found.faults += faults
         self.elsewhere.add_maps(source, own.found)
         whole = self.known_form(documents, source, own.found)
         self.elsewhere.hold_back(source, own.found)
         self.nested(own.found)
+        own.found.add_faults(self.of_template(source, documents, faults, own.found.nodes))
         own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
@@ -237,6 +266,20 @@ class _Call:
             group.sources.update(own.sources)
             _extend(group.found, own.found)
         return True
+
+    def of_template(
+        self, source: SourceFile, documents: Sequence[Node], faults: list[Fault], nodes: Sequence[NodeLaunch]
+    ) -> list[Fault]:
+        """Return the faults of a file of YAML; of a template, what its text cannot say before it is filled in is none.
+
+        The arguments that different branches of it give an engine become one each.
+        """
+        parts = parts_of(source.text)
+        for node in nodes if parts else ():
+            settle(node, Bodies.of(parts), source)
+        if not parts or documents or not faults:
+            return faults
+        return [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
@@ -480,6 +523,7 @@ class _Call:
             found.forms,
             choice,
             require_target=self.inputs.require_target,
+            guessed=found.guessed,
         )
 
     def report_empty(self) -> None:
@@ -516,6 +560,7 @@ def _extend(found: Found, more: Found) -> None:
     found.proxies += more.proxies
     found.add_faults(more.faults)
     found.forms |= more.forms
+    found.guessed += more.guessed
 
 
 def _same_host(nodes: list[NodeLaunch], path: str) -> None:

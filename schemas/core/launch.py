@@ -17,8 +17,8 @@ from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
-Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"]
-Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command"]
+Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "yaml", "e2e", "python"]
+Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command"]
 JSON_ARGS = (
     "kv-transfer-config",
     "additional-config",
@@ -322,6 +322,8 @@ class Deployment:
     """The release that what belongs to no engine is for, or may be for; None: ``target``."""
     renderer: Callable[[Target], Deployment] | None = None
     """How a profile is rendered for another release; None: what is there is the same under each."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are run: nothing about their grammar is an error."""
     _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""

@@ -52,12 +52,12 @@ class Unknown:
 class SourceFile:
     """A file's text with its line starts, to turn offsets into lines and columns and back."""
 
-    def __init__(self, path: str, text: str, exact: bool = True) -> None:
+    def __init__(self, path: str, text: str, exact: bool = True, starts: list[int] | None = None) -> None:
         self.path = path
         self.text = text
         self.exact = exact
         """Whether the text written back gives the very bytes of the file."""
-        self._starts: list[int] | None = None
+        self._starts = starts
 
     @property
     def starts(self) -> list[int]:

@@ -18,6 +18,8 @@ ZH = """
 文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
 容器命令没有运行 `vllm serve` 时会指出这一点:引擎由容器里的脚本启动,请在同一次调用里给出该脚本。
 
+YAML 模板(Helm、Jinja)按原样读取,条件的每个分支各读一次;读不了时给出警告,请改为检查 `helm template` 的输出。
+
 输入里写的配置文件(`pd-launch decode --profile X`、`--config X`)如果不在该输入所在的目录或当前目录之下(提示),或者不是
 普通文件、太大(警告),就不会读取,其中的内容视为未知。
 
@@ -44,6 +46,9 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
     no file of the call holds an engine. Of a container that is not told to run `vllm serve` it says so: the engine is
     then started inside by a script, which belongs into the same call.
+
+    A template of YAML (Helm's, Jinja's) is read as it stands, each branch of its conditions by itself; a warning asks
+    for what `helm template` makes of it where that cannot be.
 
     A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it lies outside of the
     folder of that input and of the working folder (an info), is no regular file or is too large (a warning): what such
@@ -82,8 +87,8 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
             yield Hit(fault.origin, message, help_, severity=severity)
 
 
-_NOT_READ: dict[str, Severity] = {"unread": "warning", "elsewhere": "info"}
-"""Files that the input names: what they say is unknown."""
+_NOT_READ: dict[str, Severity] = {"unread": "warning", "elsewhere": "info", "template": "warning"}
+"""Files that the input names: what they say is unknown. And templates that are no YAML before they are filled in."""
 
 
 def _help(deployment: Deployment, file: str) -> Msg:

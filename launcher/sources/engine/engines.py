@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -27,6 +28,8 @@ from pd_launch.schemas.engine.sides import spoken_side
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 
+_GUESSED = -6
+"""Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
@@ -94,7 +97,20 @@ class Found:
     profiles: list[Followed] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
     said: set[Fault] = field(default_factory=set)
+
+    def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
+        """Add a part of a text for people: what it starts runs beside nothing else of the text."""
+        number = len(self.guessed)
+
+        def alone(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_GUESSED, number))
+
+        self.guessed.append(part.origin())
+        self.nested.append(Nested(part, alone, env))
 
     def add_faults(self, more: Sequence[Fault]) -> None:
         """Add faults, each once."""
@@ -137,7 +153,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.env_open = node.env_open or env_open
         there(node)
 
-    docker = read_docker(words, command.origin)
+    docker = read_docker(words, command.origin, partial(_starts, command))
     if docker is not None:
         found.forms.add("docker")
         _in_container(docker, command, label, found)
@@ -286,6 +302,17 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
         if not scripts and docker.executes_in is None:
             named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
             found.idle.append(Started(container, env, env_open, named))
+
+
+def _starts(command: Command, docker: DockerCommand) -> int:
+    """Say how surely a reading of a container's command line starts an engine (see ``docker.Judge``)."""
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
+    rest, _ = unwrap(image_engine(words, docker.container.image, bool(own) or docker.executes_in is not None))
+    if engine_words(rest) is not None:
+        return 2
+    inner = Command(words.having(rest), {}, command.origin)
+    return 1 if carried(rest) is not None or scripts_inside(inner) else 0
 
 
 def into_containers(found: Found) -> None:

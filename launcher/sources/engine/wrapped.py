@@ -76,6 +76,11 @@ TALKS = frozenset(
 """Programs that speak of a command without starting it."""
 
 
+def is_wrapper(name: str) -> bool:
+    """Whether a program runs the command behind it."""
+    return name in _WRAPPERS
+
+
 def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Text]]]:
     """Take off ``nohup``, ``env A=b``, ``numactl …`` and their like; return the rest and what ``env`` sets.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
-from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
@@ -33,10 +34,11 @@ def is_manifest(tree: Node) -> bool:
 
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
+    how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
     for pod, names, injected in _pods(tree, [], False):
         before = len(found.nodes)
         for container in _containers(pod):
-            _container(pod, container, names, path, found)
+            _container(pod, container, _Place(names, path, how), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or injected
     kind = tree.get("kind")
@@ -109,9 +111,18 @@ def _names(node: Node) -> list[str]:
     return [value.value for value in found if value is not None and isinstance(value.value, str)]
 
 
-def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
+class _Place(NamedTuple):
+    """What is around a container: names on the way to it, its file, and by which means its variables are set."""
+
+    names: list[str]
+    path: str
+    how: Means
+
+
+def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
+    names, path, how = place
     facts = _facts(pod, container)
-    env = _environment(container, found.maps)
+    env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
 
     def lookup(name: str) -> str | None:
@@ -198,7 +209,7 @@ def _words(node: Node | None, lookup: Lookup) -> Words:
     return expand((part.text for part in node.elements() if part.text is not None) if node else (), KUBERNETES, lookup)
 
 
-def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
+def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS, how: Means = "manifest") -> dict[str, EnvVar]:
     """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
     env = _from_maps(container, maps)
     for entry in _entries(container):
@@ -210,7 +221,7 @@ def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[st
             node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
-        env[name.value] = EnvVar(name.value, node, "manifest")
+        env[name.value] = EnvVar(name.value, node, how)
     return env
 
 

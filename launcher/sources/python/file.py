@@ -39,7 +39,8 @@ def read_python(source: SourceFile, found: Found) -> None:
     try:
         with warnings.catch_warnings():  # they quote the file, raw, on standard error
             warnings.simplefilter("ignore")
-            tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
+            text = _LONE_RETURN.sub(" ", source.text)  # Python ends a line there, an editor does not
+            tree = ast.parse(f"\f{text[1:]}" if text.startswith("\ufeff") else text)  # a sign that is no blank
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         line = min(line, len(source.starts))

@@ -17,15 +17,8 @@ from pd_launch.schemas.core.values import HOLE, Origin, Text
 Lookup = Callable[[str], str | None]
 SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))")
 KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
-SYSTEMD_NAME = re.compile(r"\$\$|%%|%[A-Za-z]|\$\{(?P<braced>\w+)\}|\A\$(?P<bare>[A-Za-z_]\w*)\Z(?P<default>(?!))?")
-"""``$NAME`` is a variable only as a word of its own; of a specifier what it stands for is not known."""
-SPECIFIER = re.compile(r"%%|%[A-Za-z](?P<braced>(?!))?(?P<bare>(?!))?(?P<default>(?!))?")
-"""In ``Environment=``, where a ``$`` is nothing special."""
 FILLED_BEFORE = re.compile(r"\$\{\w+(?::?[-=?][^}]{0,500})?\}")
 """What envsubst, kustomize or Flux fill into a manifest, which Kubernetes itself leaves as it is."""
-
-
-_ALONE = re.compile(r"\$[A-Za-z_]\w*")
 
 
 class Syntax(NamedTuple):
@@ -33,11 +26,9 @@ class Syntax(NamedTuple):
 
     name: str
     variables: re.Pattern[str] | None
-    """What stands for a variable; None where the form's own reader has followed them, as that of shells."""
+    """What stands for a variable; None where the form's own reader has followed them: shells', systemd's."""
     quoting: str = "dollar"
     """What new text must keep to there (see ``schemas.quoting``)."""
-    reader: str = ""
-    """Whose quotes a command string has, where not those of a shell."""
     split_first: bool = False
     """Whether a command string is split into words before its variables are filled in."""
     before: re.Pattern[str] | None = None
@@ -49,11 +40,10 @@ GIVEN = Syntax("command line", None)
 PYTHON = Syntax("python", None)
 COMPOSE = Syntax("compose", SHELL_NAME)
 KUBERNETES = Syntax("kubernetes", KUBERNETES_NAME, before=FILLED_BEFORE)
-SYSTEMD = Syntax("systemd", SYSTEMD_NAME, "specifier", "systemd", split_first=True)
-SYSTEMD_SETTING = Syntax("systemd setting", SPECIFIER, "specifier", "systemd", split_first=True)
+SYSTEMD = Syntax("systemd", None)
 E2E = Syntax("e2e", SHELL_NAME, split_first=True)
 LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
-TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, SYSTEMD_SETTING, E2E, LOOSE)
+TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, E2E, LOOSE)
 """Every syntax that there is."""
 
 
@@ -98,7 +88,7 @@ def _without(word: Text, pattern: re.Pattern[str]) -> Text:
 
 def expand(texts: Iterable[Text], syntax: Syntax, lookup: Lookup = nothing) -> Words:
     """Return the words of a list, with what is filled in; what nobody knows before is a hole."""
-    return Words([word for text in texts for word in _one(text, syntax, lookup)], syntax)
+    return Words((expand_value(text, syntax, lookup) for text in texts), syntax)
 
 
 def expand_value(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> Text:
@@ -111,18 +101,10 @@ def expand_command(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> tupl
     text = filled(text)
     if not syntax.split_first:
         text = _replaced(text, syntax, lookup)
-    words, unclosed = split_words(text, syntax.reader)
+    words, unclosed = split_words(text)
     if syntax.split_first:
-        words = [part for word in words for part in _one(word, syntax, lookup)]
+        words = [_replaced(word, syntax, lookup) for word in words]
     return Words(words, syntax), text.origin(unclosed, unclosed + 1) if unclosed >= 0 else None
-
-
-def _one(text: Text, syntax: Syntax, lookup: Lookup) -> list[Text]:
-    """Return what one word becomes. In a unit a variable that is a word of its own may become any number of them."""
-    found = _replaced(filled(text), syntax, lookup)
-    if syntax is not SYSTEMD or not _ALONE.fullmatch(text.value):
-        return [found]
-    return [found.stand_in(HOLE * 2)] if found.value == HOLE else split_words(found)[0]
 
 
 def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
@@ -131,14 +113,14 @@ def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
     if pattern is None:
         return text
     stretch = Stretch(syntax.quoting, text.spots[0])
-    matches = list(pattern.finditer(text.value)) if "$" in text.value or "%" in text.value else []
+    matches = list(pattern.finditer(text.value)) if "$" in text.value else []
     if not matches:
         return text.quoted(*stretch)
     weaver, at = Weaver(text), 0
     for match in matches:
         weaver.take(at, match.start(), stretch)
-        if match.group() in ("$$", "%%"):
-            weaver.put(match.group()[0], match.start(), match.end(), stretch)
+        if match.group() == "$$":
+            weaver.put("$", match.start(), match.end(), stretch)
         else:
             weaver.fill(_replacement(match, lookup), match.start())
         at = match.end()
@@ -157,10 +139,8 @@ def _replacement(match: re.Match[str], lookup: Lookup) -> str:
     return match["default"] or HOLE
 
 
-def split_words(text: Text, reader: str = "") -> tuple[list[Text], int]:
+def split_words(text: Text) -> tuple[list[Text], int]:
     """Split a command string as a shell would, without expanding anything.
-
-    ``reader`` is whose quoting new text must keep to, where that is not a shell: ``systemd``.
 
     Returns:
         The words with their places, and the offset in ``text`` of a quote that is never closed, or -1.
@@ -177,7 +157,7 @@ def split_words(text: Text, reader: str = "") -> tuple[list[Text], int]:
         return weaver
 
     def stretch() -> Stretch:
-        return Stretch(reader + inside or "word", text.spots[opened if inside else begun])
+        return Stretch(inside or "word", text.spots[opened if inside else begun])
 
     def finish(end: int) -> None:
         nonlocal weaver

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from pd_launch.launcher.sources.text.chart import Bodies, left_out
 from pd_launch.launcher.sources.text.weave import Weaver
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
-MAX_VARIANTS = 4
-"""Branches of one condition that are read; further ones are read as the last of these."""
+MAX_VARIANTS = 12
+"""Ways to choose branches that are read."""
 BRANCH = -5
 """Stands among the branches of an engine where a template has several."""
 _OPENING = re.compile(r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])")
@@ -164,28 +165,12 @@ class Variant:
 
 
 def variants(text: str) -> list[Variant]:
-    """Return how a text may be filled in, one for each branch of the condition that has most; at least one."""
+    """Return how a text may be filled in, so that each branch is read in one of them; at least one."""
     parts = parts_of(text)
     if not parts:
         return [Variant(0, 1, [])]
-    choices = _choices(parts)
-    of = min(max((len(choice.branches) for choice in choices), default=1), MAX_VARIANTS)
-    return [Variant(number, of, parts, _left_out(choices, number)) for number in range(of)]
-
-
-def _left_out(choices: list[_Choice], number: int) -> list[tuple[int, int]]:
-    """Return the places of the branches that a variant does not take, in order and apart."""
-    spans = sorted(
-        span
-        for choice in choices
-        for at, span in enumerate(choice.branches)
-        if at != min(number, len(choice.branches) - 1)
-    )
-    apart: list[tuple[int, int]] = []
-    for span in spans:
-        if span[0] < span[1] and (not apart or span[0] >= apart[-1][1]):
-            apart.append(span)
-    return apart
+    chosen = list(left_out([choice.branches for choice in _choices(parts)], MAX_VARIANTS))
+    return [Variant(number, len(chosen), parts, spans) for number, spans in enumerate(chosen)]
 
 
 def woven(text: Text, variant: Variant) -> Text:
@@ -233,9 +218,12 @@ class FilledFile(SourceFile):
         pieces, at = [], 0
         for start, end, sign in sorted(blank):
             if start >= at:
-                pieces += [source.text[at:start], re.sub(r"[^\n]", sign, source.text[start:end])]
+                # what is filled in is one line, however many its template has: the lines are counted as in the file
+                gone = sign * (end - start) if sign == HOLE else re.sub(r"[^\n]", sign, source.text[start:end])
+                pieces += [source.text[at:start], gone]
                 at = end
-        super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact)
+        super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact, source.starts)
+        self.bodies = Bodies.of(variant.parts)
         self.branch = variant.branch
         own = ((part.start, part.end, not part.does) for part in variant.parts if part.alone)
         self.gone = sorted([*((start, end, False) for start, end in variant.left_out), *own])

@@ -14,11 +14,11 @@ from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.text.templates import files_of
+from pd_launch.launcher.sources.text.templates import FilledFile, files_of
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
-from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
 MAX_DEPTH = 100
@@ -49,7 +49,6 @@ class _Open:
 class _Builder:
     source: SourceFile
     documents: list[Node] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
     """Each anchor's node with its size and height, as if written out."""
@@ -61,6 +60,8 @@ class _Builder:
     """Values of this document, aliases written out."""
     copied: int = 0
     """Values that aliases of all documents bring in."""
+    twice: list[tuple[int, str, Fault]] = field(default_factory=list)
+    """Keys that stand twice: the number of the document, the key, and what is said of it."""
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
@@ -167,21 +168,30 @@ class _Builder:
             earlier = container.get(name)
             site = replace(node.site, entry=key.site.start if key.site else None) if node.site else None
             entry = Node(node.value, node.origin, key=place, text=node.text, key_text=key.text, site=site)
-            if earlier is not None:
+            if earlier is not None and name == "?":
+                pass  # a key that is no text: another one
+            elif earlier is not None and self.is_alternative(earlier, entry):
+                entry = replace(entry, value=Unknown(name), text=None) if _is_scalar(entry) else entry
+            elif earlier is not None:
                 entry.shadowed, earlier.shadowed = earlier.shadowed, []  # one history, at the value that counts
                 entry.shadowed.append(earlier)
-                first = (earlier.key or earlier.origin).line
-                self.faults.append(
-                    Fault(
-                        "yaml",
-                        place,
-                        f"the key {name!r} stands twice in this mapping (first on line {first})",
-                        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
-                        help="keep one of them",
-                        help_zh="只保留其中一个",
-                    )
-                )
+                self.twice.append((len(self.documents), name, _twice(name, earlier, place)))
+            if earlier is not None and opened.merges and name == "<<":
+                entry = self.both(earlier, entry)
             container[name] = entry
+
+    def is_alternative(self, earlier: Node, entry: Node) -> bool:
+        """Whether two entries of one key stand in different branches of a template."""
+        if not isinstance(self.source, FilledFile) or entry.key is None or earlier.key is None:
+            return False
+        first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
+        return self.source.bodies.path(first) != self.source.bodies.path(second)
+
+    def both(self, earlier: Node, entry: Node) -> Node:
+        """Return two ``<<`` of one mapping as one: PyYAML takes the first value of a key, Kubernetes the last."""
+        parts = [part for node in (earlier, entry) for part in (list(node.elements()) or [node])]
+        kubernetes = any(opened.node.get("apiVersion") is not None for opened in self.stack[:1])
+        return replace(entry, value=parts[::-1] if kubernetes else parts, text=None, shadowed=[])
 
 
 class _TooMuch(Exception):
@@ -208,6 +218,22 @@ def _merge(node: Node) -> None:
     for source in [merged, *merged.elements()]:
         for name, entry in source.items():
             node.value.setdefault(name, entry)
+
+
+def _twice(name: str, earlier: Node, place: Origin) -> Fault:
+    first = (earlier.key or earlier.origin).line
+    return Fault(
+        "yaml",
+        place,
+        f"the key {name!r} stands twice in this mapping (first on line {first})",
+        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+        help="keep one of them",
+        help_zh="只保留其中一个",
+    )
+
+
+def _is_scalar(node: Node) -> bool:
+    return not isinstance(node.value, (dict, list))
 
 
 def _key_text(node: Node) -> str:
@@ -237,10 +263,10 @@ def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     try:
         builder.read()
     except _TooMuch as error:
-        return builder.documents, [*builder.faults, error.fault]
+        return builder.documents, [*_repeated(builder), error.fault]
     except budget.Spent as spent:
         place = builder.stack[-1].node.origin if builder.stack else source.origin(0, 0)
-        return builder.documents, [*builder.faults, not_followed(place, spent.limit, spent.limit_zh)]
+        return builder.documents, [*_repeated(builder), not_followed(place, spent.limit, spent.limit_zh)]
     except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
@@ -252,7 +278,13 @@ def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         wrong = _Reader.NON_PRINTABLE.search(source.text)
         reason = getattr(error, "reason", None) or "characters that YAML does not allow"
         return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
-    return builder.documents, builder.faults
+    return builder.documents, _repeated(builder)
+
+
+def _repeated(builder: _Builder) -> list[Fault]:
+    """Return what is said of keys that stand twice. Two ``<<`` are a fault in compose files alone."""
+    compose = [document.get("services") is not None for document in builder.documents]
+    return [fault for number, name, fault in builder.twice if name != "<<" or compose[number : number + 1] == [True]]
 
 
 def _spot(source: SourceFile, at: int) -> Origin:

@@ -1,0 +1,119 @@
+"""Branches of a template: which of them are read together, and what stands in different ones.
+
+A key or an argument that stands in one branch and in another stands once; which of the two counts is not known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.values import Node, SourceFile, Unknown
+
+TEMPLATE = "template"
+"""The kind of fault of a template that cannot be read before it is filled in."""
+Span = tuple[int, int]
+
+
+class Mark(Protocol):
+    """A part of a template, as :class:`pd_launch.launcher.sources.text.templates.Part` is."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+
+    @property
+    def does(self) -> str:
+        """``open``, ``else`` or ``close``, or something else."""
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """Where the bodies of conditions and loops stand."""
+
+    starts: Sequence[int]
+    paths: Sequence[tuple[int, ...]]
+    """From each of ``starts`` on, the bodies that are around, by where they begin."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Mark]) -> Bodies:
+        """Take the bodies from the parts of a template, in order."""
+        starts, paths = [0], list[tuple[int, ...]]([()])
+        path: list[int] = []
+        for part in parts:
+            if part.does == "open":
+                path.append(part.end)
+            elif part.does == "else" and path:
+                path[-1] = part.end
+            elif part.does == "close" and path:
+                path.pop()
+            else:
+                continue
+            starts.append(part.end)
+            paths.append(tuple(path))
+        return cls(starts, paths)
+
+    def path(self, offset: int) -> tuple[int, ...]:
+        """Return the bodies that are around a place."""
+        return self.paths[bisect_right(self.starts, offset) - 1]
+
+
+def left_out(choices: Sequence[Sequence[Span]], most: int) -> Iterator[list[Span]]:
+    """Choose a branch of each condition until each branch was chosen once, ``most`` times at most.
+
+    Args:
+        choices: the branches of each condition.
+        most: how often.
+
+    Yields:
+        The branches that are not chosen, in order and none inside another.
+    """
+    conditions = sorted(choices, key=lambda branches: branches[0])
+    branches = [branch for condition in conditions for branch in condition]
+    open_ = set(branches)
+    for _ in range(most):
+        out: list[Span] = []
+        chosen: set[Span] = set()
+        for condition in conditions:
+            if any(_inside(condition[0], span) for span in out):
+                continue
+            wanted = (b for b in condition if any(other == b or _inside(other, b) for other in open_))
+            branch = next(wanted, condition[0])
+            chosen.add(branch)
+            out += [other for other in condition if other != branch]
+        open_ -= chosen
+        yield sorted(span for span in out if span[0] < span[1])
+        if not open_:
+            return
+
+
+def _inside(span: Span, around: Span) -> bool:
+    return around[0] <= span[0] and span[1] <= around[1] and span != around
+
+
+def settle(node: NodeLaunch, bodies: Bodies, source: SourceFile) -> None:
+    """Keep one of the arguments of one name that different branches give an engine: which counts is not known."""
+    places: dict[str, set[tuple[int, ...]]] = {}
+    for arg in node.args:
+        if arg.origin.file == source.path:
+            places.setdefault(arg.name, set()).add(bodies.path(source.offset(arg.origin.line, arg.origin.column)))
+    last = {arg.name: arg for arg in node.args if len(places.get(arg.name, ())) > 1}
+    if last:
+        kept = [arg for arg in node.args if last.get(arg.name, arg) is arg]
+        unknown = [replace(a, value=Node(Unknown(a.name), a.origin), more=()) if a.name in last else a for a in kept]
+        node.args = tuple(new if arg.value else arg for arg, new in zip(kept, unknown, strict=True))
+
+
+def not_filled(fault: Fault) -> Fault:
+    """Return what is said of a template that is no YAML before it is filled in, in place of a fault of its YAML."""
+    return Fault(
+        TEMPLATE,
+        fault.origin,
+        "this template is no YAML before it is filled in, and is not checked",
+        "这个模板在渲染之前不是有效的 YAML,没有检查",
+        help="fill it in first: `helm template . | pd-launch check -`",
+        help_zh="请先渲染再检查:`helm template . | pd-launch check -`",
+    )
