@@ -141,12 +141,20 @@ def compose(command: Callable[[Engine], Any], mapping: bool, folded: bool = Fals
     return write
 
 
+def _in_container(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the words of a container as a chart hands them on to Kubernetes."""
+    return {key: kubernetes_dollars(part) if key in ("command", "args") else part for key, part in given.items()}
+
+
 def loose(engine_of: Service, **how: Any) -> Callable[[Fixture], Files | None]:
     """Return the form of a chart's values."""
 
     def write(fixture: Fixture) -> Files | None:
         tree = {
-            f"engine{number}": {**(engine_of(engine) or {}), **({"env": dict(engine.env)} if engine.env else {})}
+            f"engine{number}": {
+                **_in_container(engine_of(engine) or {}),
+                **({"env": dict(engine.env)} if engine.env else {}),
+            }
             for number, engine in enumerate(fixture.engines)
         }
         return {"values.yaml": dump(tree, **how)} if tree else None

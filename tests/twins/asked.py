@@ -118,7 +118,7 @@ def _values(text: str, names: Sequence[str]) -> Calls:
     found: Calls = []
     for engine in yaml.safe_load(text).values():
         env, script = engine.get("env", {}), engine.get("script")
-        words = [*engine.get("command", []), *engine.get("args", [])]
+        words = [_expanded(word, {}) for word in [*engine.get("command", []), *engine.get("args", [])]]
         found += _words(words, env, names, {}) if script is None else calls_of(script, names, env)
     return found
 

@@ -11,8 +11,8 @@ from twins import FORMS
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.finding import Finding
 
 PLAIN = "single"
 """The form that the made ones are compared with."""

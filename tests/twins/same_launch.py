@@ -17,8 +17,8 @@ from pd_launch.schemas.core.values import HOLE, Node, Unknown
 UNKNOWN = "<unknown>"
 _DEFAULTS = {("tensor-parallel-size", ("1",))}
 """What a profile writes out although it is so without it."""
-_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}")
-_HOLES = re.compile(rf"(?:{UNKNOWN}|\\+ue000|{HOLE})+")
+_FILLED = re.compile(rf"\{{\{{|\{{%|{HOLE}")
+"""What stands in a text that a template fills in."""
 Args = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -33,18 +33,13 @@ class Same:
 
     def differences(self, other: Same) -> list[str]:
         """Return what another reading has otherwise, a line each."""
-        found = [] if _alike(self.model, other.model) else [f"model {self.model!r} -> {other.model!r}"]
+        found = [] if self.model == other.model else [f"model {self.model!r} -> {other.model!r}"]
         found += [] if self.role == other.role else [f"role {self.role!r} -> {other.role!r}"]
         for name, mine, theirs in (("arguments", self.args, other.args), ("variables", self.env, other.env)):
-            gone = [entry for entry in mine if not any(_alike(entry, found) for found in theirs)]
-            more = [entry for entry in theirs if not any(_alike(found, entry) for found in mine)]
+            gone = [entry for entry in mine if entry not in theirs]
+            more = [entry for entry in theirs if entry not in mine]
             found += [f"{name} {gone!r} -> {more!r}"] if gone or more else []
         return found
-
-
-def _alike(mine: object, theirs: object) -> bool:
-    """Whether two readings are the same; what stands in ``{{ … }}`` may be unknown: something may fill it in."""
-    return mine == theirs or _TEMPLATE.sub(UNKNOWN, repr(mine)) == _HOLES.sub(UNKNOWN, repr(theirs))
 
 
 def same(node: NodeLaunch, own: Iterable[str] = ()) -> Same:
@@ -67,16 +62,24 @@ def text_of(node: Node) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Unknown):
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        try:
+            return _text(json.loads(value))
+        except ValueError:
+            pass
+    plain = _blurred(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, sort_keys=True, ensure_ascii=False)
+
+
+def _blurred(value: Any) -> Any:
+    """Return a value with what something may still fill in as ``UNKNOWN``, whether it was read as unknown or not."""
+    if isinstance(value, dict):
+        return {_blurred(key): _blurred(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_blurred(part) for part in value]
+    if isinstance(value, Unknown) or (isinstance(value, str) and _FILLED.search(value)):
         return UNKNOWN
-    if isinstance(value, str):
-        if value.lstrip().startswith(("{", "[")):
-            try:
-                return _text(json.loads(value))
-            except ValueError:
-                pass
-        return value.replace(HOLE, UNKNOWN)
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=lambda _: UNKNOWN)
+    return value
 
 
 def launches(files: Files, own: Iterable[str] = ()) -> list[Same]:
