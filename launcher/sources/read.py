@@ -27,6 +27,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.prose import is_prose, parts_of_prose
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -44,7 +45,6 @@ from pd_launch.launcher.sources.file_faults import (
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.forms.prose import is_prose, parts_of_prose
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate

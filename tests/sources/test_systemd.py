@@ -130,7 +130,7 @@ def test_a_command_whose_variables_stay() -> None:
     [
         ("decode@.service", None, "decode"),
         ("decode@3.service", "3", "decode"),
-        ("decode.service", "", "decode"),
+        ("decode.service", None, "decode"),
         ("unit", None, None),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
-from pd_launch.launcher.sources.text.templates import files_of, parts_of, variants
+from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import SourceFile, Unknown
 
@@ -186,7 +186,7 @@ def test_a_filled_file_has_all_characters_in_their_places() -> None:
 
 def test_variants_are_bounded() -> None:
     text = "{% if a %}\n" + "x\n{% else %}\n" * 50 + "{% endif %}\n"
-    assert len(variants(text)) == 4
+    assert len(variants(text)) == MAX_VARIANTS
 
 
 def test_every_syntax_has_a_name_of_its_own() -> None:

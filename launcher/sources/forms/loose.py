@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested, add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import STARTS, engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.forms.prose import is_script_text, parts_of_prose, reads_as_prose
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown

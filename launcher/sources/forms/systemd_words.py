@@ -136,14 +136,18 @@ class Names:
 
     @classmethod
     def of(cls, path: str) -> Names:
-        """Read the name of a unit's file. The instance of a template is not known before it is started."""
+        """Read the name of a unit's file.
+
+        The instance of a template is not known before it is started; nor is that of a unit which is no template,
+        whose file may well become one under another name.
+        """
         match = _UNIT.fullmatch(path.rpartition("/")[2])
         if match is None:
             return cls({})
         prefix, instance = match["prefix"], match["instance"]
         known = {"p": prefix, "j": prefix.rpartition("-")[2]}
         if match["template"] is None:
-            return cls({**known, "i": "", "I": "", "n": f"{prefix}.service", "N": prefix})
+            return cls({**known, "n": f"{prefix}.service", "N": prefix})
         if not instance:
             return cls(known)
         whole = f"{prefix}@{instance}"

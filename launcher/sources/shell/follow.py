@@ -16,8 +16,10 @@ from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, M
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell.scan import scan
 from pd_launch.launcher.sources.shell.state import Effort, Scope
+from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.text.templates import BRANCH, variants, without_gone, woven
+from pd_launch.launcher.sources.text.templates import BRANCH, MAX_VARIANTS, variants, without_gone, woven
 from pd_launch.launcher.sources.text.weave import without_asides, without_returns
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Text
@@ -45,6 +47,8 @@ def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = N
     script = _read(woven(text, first) if first.parts else text, scope, effort)
     for variant, other in zip(others, more, strict=True):
         _add(script, other, variant.branch)
+    if first.cut and word_matters(text.value):
+        script.faults.append(unread_branches(text.origin(0, 0), MAX_VARIANTS))
     return script
 
 

@@ -5,13 +5,14 @@ A key or an argument that stands in one branch and in another stands once; which
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
-from pd_launch.schemas.core.values import Node, SourceFile, Unknown
+from pd_launch.schemas.core.values import Node, Origin, SourceFile, Unknown
 
 TEMPLATE = "template"
 """The kind of fault of a template that cannot be read before it is filled in."""
@@ -72,26 +73,47 @@ def left_out(choices: Sequence[Sequence[Span]], most: int) -> Iterator[list[Span
         The branches that are not chosen, in order and none inside another.
     """
     conditions = sorted(choices, key=lambda branches: branches[0])
-    branches = [branch for condition in conditions for branch in condition]
-    open_ = set(branches)
+    waiting = sorted({branch for condition in conditions for branch in condition})
     for _ in range(most):
         out: list[Span] = []
         chosen: set[Span] = set()
         for condition in conditions:
-            if any(_inside(condition[0], span) for span in out):
+            if _around(out, condition[0]):
                 continue
-            wanted = (b for b in condition if any(other == b or _inside(other, b) for other in open_))
-            branch = next(wanted, condition[0])
+            branch = next((branch for branch in condition if _any_in(waiting, branch)), condition[0])
             chosen.add(branch)
-            out += [other for other in condition if other != branch]
-        open_ -= chosen
-        yield sorted(span for span in out if span[0] < span[1])
-        if not open_:
+            for other in condition:
+                if other != branch:
+                    insort(out, other)
+        waiting = [branch for branch in waiting if branch not in chosen]
+        yield [span for span in out if span[0] < span[1]]
+        if not waiting:
             return
 
 
-def _inside(span: Span, around: Span) -> bool:
-    return around[0] <= span[0] and span[1] <= around[1] and span != around
+def _around(spans: Sequence[Span], inner: Span) -> bool:
+    """Whether one of several spans, which do not overlap, has another inside."""
+    at = bisect_right(spans, (inner[0], inner[1])) - 1
+    return at >= 0 and inner[0] >= spans[at][0] and inner[1] <= spans[at][1]
+
+
+def _any_in(spans: Sequence[Span], around: Span) -> bool:
+    """Whether one of several spans is another, or stands in it."""
+    at = bisect_left(spans, (around[0], around[0]))
+    return at < len(spans) and spans[at][0] <= around[1] and spans[at][1] <= around[1]
+
+
+def unread_branches(origin: Origin, most: int) -> Fault:
+    """Say that not all branches of a template are read."""
+    return not_followed(
+        origin,
+        f"more than {most} ways to choose between the branches of this template",
+        f"这个模板的分支有超过 {most} 种选法",
+        "the rest of them are not checked",
+        "其余的没有检查",
+        "check what it is filled in to: `helm template . | pd-launch check -`",
+        "请检查渲染后的结果:`helm template . | pd-launch check -`",
+    )
 
 
 def settle(node: NodeLaunch, bodies: Bodies, source: SourceFile) -> None:

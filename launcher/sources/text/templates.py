@@ -157,6 +157,8 @@ class Variant:
     of: int
     parts: list[Part]
     left_out: list[tuple[int, int]] = field(default_factory=list)
+    cut: bool = False
+    """Whether there are further variants, which are not read."""
 
     @property
     def branch(self) -> tuple[tuple[int, int], ...]:
@@ -169,8 +171,9 @@ def variants(text: str) -> list[Variant]:
     parts = parts_of(text)
     if not parts:
         return [Variant(0, 1, [])]
-    chosen = list(left_out([choice.branches for choice in _choices(parts)], MAX_VARIANTS))
-    return [Variant(number, len(chosen), parts, spans) for number, spans in enumerate(chosen)]
+    chosen = list(left_out([choice.branches for choice in _choices(parts)], MAX_VARIANTS + 1))
+    kept, cut = chosen[:MAX_VARIANTS], len(chosen) > MAX_VARIANTS
+    return [Variant(number, len(kept), parts, spans, cut) for number, spans in enumerate(kept)]
 
 
 def woven(text: Text, variant: Variant) -> Text:
@@ -200,7 +203,7 @@ def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
             inner = text[part.start : part.end]
             blanks = len(inner) - len(inner.lstrip())
             cuts.append((part.start + blanks, part.end, True))
-    return sorted(cuts)
+    return sorted(cuts, key=lambda cut: (cut[0], -cut[1]))
 
 
 def filled(text: Text) -> Text:
@@ -216,7 +219,7 @@ class FilledFile(SourceFile):
         blank: list[tuple[int, int, str]] = [(start, end, " ") for start, end in variant.left_out]
         blank += [(part.start, part.end, " " if part.alone else HOLE) for part in variant.parts]
         pieces, at = [], 0
-        for start, end, sign in sorted(blank):
+        for start, end, sign in sorted(blank, key=lambda cut: (cut[0], -cut[1])):
             if start >= at:
                 # what is filled in is one line, however many its template has: the lines are counted as in the file
                 gone = sign * (end - start) if sign == HOLE else re.sub(r"[^\n]", sign, source.text[start:end])
@@ -225,6 +228,7 @@ class FilledFile(SourceFile):
         super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact, source.starts)
         self.bodies = Bodies.of(variant.parts)
         self.branch = variant.branch
+        self.cut = variant.cut
         own = ((part.start, part.end, not part.does) for part in variant.parts if part.alone)
         self.gone = sorted([*((start, end, False) for start, end in variant.left_out), *own])
         """Where lines stand that are no text at all, and whether something unknown is filled in instead."""

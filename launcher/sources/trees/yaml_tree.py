@@ -13,8 +13,9 @@ import yaml
 from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.text.templates import FilledFile, files_of
+from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, FilledFile, files_of
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
@@ -255,6 +256,8 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         known = [tree.plain() for tree in documents]
         documents += [tree for tree in more if tree.plain() not in known]
         faults += [fault for fault in wrong if fault not in faults]
+    if isinstance(first, FilledFile) and first.cut and "vllm" in source.text.lower():
+        faults.append(unread_branches(source.origin(0, 0), MAX_VARIANTS))
     return documents, faults
 
 
