@@ -11,7 +11,7 @@ from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine,
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
-from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
@@ -218,11 +218,23 @@ def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS, how: Means
             continue
         value = entry.get("value") or _from_key(entry, maps)
         if value is not None and value.text is not None:
-            node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
+            text = _filled(value.text, env) if entry.get("value") is value else value.text
+            given = text.node().value
+            node = replace(value, value=given, text=text, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
         env[name.value] = EnvVar(name.value, node, how)
     return env
+
+
+def _filled(text: Text, env: Mapping[str, EnvVar]) -> Text:
+    """Return a variable's value with the variables of the list before it: ``$(NAME)``; ``$$`` is one sign."""
+
+    def lookup(name: str) -> str | None:
+        found = env.get(name)
+        return found.value.string() if found is not None else None
+
+    return expand_value(text, KUBERNETES, lookup) if "$" in text.value else text
 
 
 def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
