@@ -59,6 +59,11 @@ def otherwise() -> tuple[Otherwise, ...]:
     return tuple(Otherwise(tuple(e["forms"]), re.compile(e["where"], re.DOTALL), e["reason"]) for e in listed)
 
 
+def unread() -> set[str]:
+    """Return the forms that are not read, or read as something else: every engine is another one in them."""
+    return {form for entry in otherwise() if not entry.where.pattern for form in entry.forms}
+
+
 @cache
 def known() -> dict[tuple[str, str], frozenset[str]]:
     """Return the known changes of findings by form and fixture."""
