@@ -39,7 +39,7 @@ class PortUse(_Contract):
 
     port: int
     count: int = 1
-    use: str = Field(description="http, kv, dp_rpc, side_channel …")
+    use: str = Field(description="http, kv, dp_rpc, side_channel, kv_events, mooncake_bootstrap …")
     binds: bool
 
 

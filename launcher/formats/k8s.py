@@ -24,7 +24,7 @@ from pd_launch.launcher.launch.start import health_address
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.units import GIB
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.sides import is_loopback
 
 INDEX = "LWS_WORKER_INDEX"

@@ -14,7 +14,7 @@ from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin, SourceFile
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
 _MISSING = object()

@@ -8,7 +8,7 @@ from typing import Any
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.values import Node, Unknown, as_integer
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 
 AUTO = "auto"
 VLLM_RPC_PORT = 29550

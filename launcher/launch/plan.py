@@ -17,7 +17,8 @@ from pd_launch.schemas.core.values import Node, Origin, Unknown
 from pd_launch.schemas.core.whole import whole
 from pd_launch.schemas.engine.budget import host_blocks
 from pd_launch.schemas.engine.offload import budget_of, offloads
-from pd_launch.schemas.engine.ports import all_ports, first_rank
+from pd_launch.schemas.engine.port_range import first_rank
+from pd_launch.schemas.engine.ports import all_ports
 from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
 from pd_launch.schemas.memory.host_memory import ring_bytes
 from pd_launch.schemas.memory.kv_geometry import geometry_of

@@ -23,7 +23,7 @@ from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.plan import LaunchPlan
 

@@ -16,7 +16,8 @@ from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensur
 from pd_launch.launcher.supervise import Rank, supervise
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.engine.ports import first_rank, http_port
+from pd_launch.schemas.engine.port_range import first_rank
+from pd_launch.schemas.engine.ports import http_port
 
 GRACE = 20.0
 """Seconds that engines have to end, beyond what their own --shutdown-timeout says."""

@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.engine.engines import (
     Found,
     Nested,
     as_file,
+    drop_repeated,
     inside,
     into_containers,
     keep,
@@ -27,7 +28,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
-from pd_launch.launcher.sources.engine.prose import is_prose, parts_of_prose
+from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -46,6 +47,7 @@ from pd_launch.launcher.sources.file_faults import (
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
+from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release.installs import CommandLine
@@ -66,7 +68,7 @@ from pd_launch.launcher.sources.text.kinds import (
     opens_like_yaml,
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
-from pd_launch.launcher.sources.text.templates import parts_of
+from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -204,12 +206,18 @@ class _Call:
             self.nested(group.found)
         elif is_unit(source):
             self.unit(source, group)
-        elif is_prose(source):
+        elif (form := text_form(source)) is not None:
             group.sources[source.path] = source
-            for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
-                group.found.guess(part, keep)
+            form.read(source, source, group.found)
             self.nested(group.found)
-        elif not self.yaml_file(source, group):
+            self.profiles(group.found)
+        elif is_named_prose(source):
+            self.prose(source, group)
+        elif self.yaml_file(source, group):
+            pass
+        elif is_prose(source):
+            self.prose(source, group)
+        else:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
@@ -220,14 +228,23 @@ class _Call:
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
+    def prose(self, source: SourceFile, group: _Group) -> None:
+        """Read what a text for people may let be run."""
+        group.sources[source.path] = source
+        for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+            group.found.guess(part, keep)
+        self.nested(group.found)
+
     def unit(self, source: SourceFile, group: _Group) -> None:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
         group.sources[source.path] = source
         group.found.forms.add("systemd")
         more = drop_ins(source, self.inputs.files)
         if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
-            read = read_unit(source, group.found, more, self.variables_file)
-            group.sources.update({other.path: other for other in (*more, *read)})
+            for variant in files_of(source):
+                read = read_unit(variant, group.found, more, self.variables_file)
+                group.sources.update({other.path: other for other in (*more, *read)})
+            drop_repeated(group.found.nodes)
         self.nested(group.found)
         self.profiles(group.found)
 
@@ -241,7 +258,7 @@ class _Call:
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text) and not may_be_yaml(source.text):
+        if not named and not (opens_like_yaml(source.text) or may_be_yaml(source.text) or may_hold_tree(source)):
             return False
         documents, faults = parse_yaml(source)
         if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
@@ -298,6 +315,9 @@ class _Call:
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_named(source)):
+                form.read(tree, source, found)
+                whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
@@ -306,6 +326,13 @@ class _Call:
 
                 read_loose(tree, source.path, found)
         return whole
+
+    def is_named(self, source: SourceFile) -> bool:
+        """Whether another file of the call names this one, so that it counts where it is named."""
+        name = source.path.rpartition("/")[2]
+        return any(name in other.text for other in self.inputs.files if other.path != source.path) or any(
+            name in word for word in self.inputs.command
+        )
 
     def nested(self, found: Found, depth: int = 1) -> None:
         """Read the scripts that other forms hold; what they start is completed by the form."""

@@ -18,7 +18,7 @@ from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text
 
 Side = Literal["prefill", "decode", "mixed"]
 Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "yaml", "e2e", "python"]
-Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command"]
+Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command", "options"]
 JSON_ARGS = (
     "kv-transfer-config",
     "additional-config",

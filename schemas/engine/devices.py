@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
-from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.values import Node, as_integer
 
 ASCEND_VARIABLE = "ASCEND_RT_VISIBLE_DEVICES"
 CUDA_VARIABLE = "CUDA_VISIBLE_DEVICES"
@@ -13,6 +13,8 @@ A2_DEVICES = 8
 A3_DEVICES = 16
 DIRECT_FIRST = 20000
 DIRECT_PER_DEVICE = 1000
+BASE_PORT = "ASCEND_BASE_PORT"
+"""Of Mooncake's transport on Ascend: where AscendDirect begins to pick its ports."""
 _A3_TAG = re.compile(r"-a3(?![a-z0-9])")
 _DAVINCI = re.compile(r"/dev/davinci(\d{1,4})(?!\d)")
 _SPREAD = ("ray", "external_launcher")
@@ -82,8 +84,13 @@ def direct_ports(node: NodeLaunch, deployment: Deployment) -> tuple[range, int |
     """Return the ports from which AscendDirect picks its own at random, and the device count they follow from.
 
     With the count unknown it is the range of 8 devices, or of 16 where more than 8 are surely there.
+    ``ASCEND_BASE_PORT`` moves it; where that is unknown, so is the range, and it is empty.
     """
+    written = node.env.get(BASE_PORT)
+    first = DIRECT_FIRST if written is None else as_integer(written.value.value)
     count = device_count(node, deployment)
     if count is None and at_least(node, deployment) > A2_DEVICES:
         count = A3_DEVICES
-    return range(DIRECT_FIRST, DIRECT_FIRST + DIRECT_PER_DEVICE * (count or A2_DEVICES)), count
+    if first is None:
+        return range(0), count
+    return range(first, first + DIRECT_PER_DEVICE * (count or A2_DEVICES)), count

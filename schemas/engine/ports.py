@@ -1,65 +1,22 @@
-"""Which ports an engine binds, and which it only names.
+"""Everything that an engine binds: one table, which rules only compare.
 
-Source: the facts port-of-*, side-channel-by-rank and default-* of the tables; P2pNcclConnector: vLLM's
-p2p_nccl_engine.py.
+Source: the facts port-of-*, side-channel-by-rank and default-* of the tables.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.core.values import Node, Origin, as_integer
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.core.values import as_integer
+from pd_launch.schemas.engine.connector_ports import connector_ports
+from pd_launch.schemas.engine.port_range import PortRange, first_rank, place_of
 
 DEFAULT_HTTP = 8000
-DEFAULT_KV_PORT = 14579
-DEFAULT_SIDE_CHANNEL = 5600
 DEFAULT_SUPERVISOR = 9256
-SIDE_CHANNEL = "VLLM_NIXL_SIDE_CHANNEL_PORT"
-PRODUCER_BINDS = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeConnectorV2"})
-CONSUMER_BINDS = frozenset({"MooncakeLayerwiseConnector", "SfaRemoteD2HConnector"})
-BOTH_BIND = frozenset({"P2pNcclConnector"})
-
-
-@dataclass(frozen=True)
-class PortRange:
-    """``count`` ports from ``first``; ``binds`` tells whether this engine opens them or only dials or names them."""
-
-    first: int
-    count: int
-    use: str
-    binds: bool
-    origin: Origin
-    written: bool = True
-    """Whether the number is written in the input, not a default."""
-
-    @property
-    def ports(self) -> range:
-        """The ports."""
-        return range(self.first, self.first + self.count)
-
-
-def first_rank(node: NodeLaunch) -> int | None:
-    """Return the global DP rank of the first engine that ``node`` starts, or None where it is unknown."""
-    if node.external_dp:
-        return node.number("data-parallel-rank", 0)
-    return node.number("data-parallel-start-rank", 0)
-
-
-def kv_ports(node: NodeLaunch, connector: Connector) -> PortRange | None:
-    """Return the ports of ``connector`` on ``node``, or None where it has none or they are unknown."""
-    name = connector.name
-    if name not in PRODUCER_BINDS | CONSUMER_BINDS | BOTH_BIND:
-        return None
-    binds = name in BOTH_BIND or node.role == ("kv_producer" if name in PRODUCER_BINDS else "kv_consumer")
-    written = connector.tree.get("kv_port")
-    base = DEFAULT_KV_PORT if written is None else as_integer(written.value)
-    start, engines, world = first_rank(node), node.local_engines, node.world_size
-    if base is None or start is None or engines is None or world is None:
-        return None
-    origin = written.origin if written else connector.tree.origin
-    return PortRange(base + start * world, engines * world, "kv", binds, origin, written is not None)
+DEFAULT_EVENTS = 5557
+DEFAULT_MASTER = 29501
 
 
 def http_port(node: NodeLaunch) -> PortRange | None:
@@ -71,7 +28,7 @@ def http_port(node: NodeLaunch) -> PortRange | None:
     if port is None:
         return None
     count = (node.local_engines or 1) if node.switch("data-parallel-multi-port-external-lb") else 1
-    return PortRange(port, count, "http", True, _origin(node, written), written is not None)
+    return PortRange(port, count, "http", True, place_of(node, written), written is not None)
 
 
 def rpc_port(node: NodeLaunch) -> PortRange | None:
@@ -85,22 +42,7 @@ def rpc_port(node: NodeLaunch) -> PortRange | None:
         return None
     local = node.local_engines
     binds = first_rank(node) == 0 and node.node_rank == 0 and local is not None and local != node.data
-    return PortRange(port, 1, "dp_rpc", binds and not node.switch("headless"), _origin(node, written))
-
-
-def side_channel(node: NodeLaunch) -> PortRange | None:
-    """Return the ports on which NixlConnector answers handshakes: one for each local DP rank."""
-    if not any(c.name == "NixlConnector" for c in connectors(node.kv_transfer)):
-        return None
-    variable = node.env.get(SIDE_CHANNEL)
-    if variable is None and node.env_open is not None:
-        return None
-    base = DEFAULT_SIDE_CHANNEL if variable is None else as_integer(variable.value.value)
-    start, engines = first_rank(node), node.local_engines
-    if base is None or start is None or engines is None:
-        return None
-    origin = variable.value.origin if variable else node.origin
-    return PortRange(base + start, engines, "side_channel", True, origin, variable is not None)
+    return PortRange(port, 1, "dp_rpc", binds and not node.switch("headless"), place_of(node, written))
 
 
 def supervisor_port(node: NodeLaunch) -> PortRange | None:
@@ -111,7 +53,54 @@ def supervisor_port(node: NodeLaunch) -> PortRange | None:
     port = node.number("data-parallel-supervisor-port", DEFAULT_SUPERVISOR)
     if port is None:
         return None
-    return PortRange(port, 1, "dp_supervisor", True, _origin(node, written), written is not None)
+    return PortRange(port, 1, "dp_supervisor", True, place_of(node, written), written is not None)
+
+
+def master_port(node: NodeLaunch) -> PortRange | None:
+    """Return the port at which the ranks of one engine over several machines meet; the first machine binds it."""
+    machines = node.number("nnodes", 1)
+    if machines is None or machines < 2:
+        return None
+    written = node.value("master-port")
+    port = node.number("master-port", DEFAULT_MASTER)
+    if port is None:
+        return None
+    first = node.number("node-rank", 0) == 0 and node.node_rank == 0
+    return PortRange(port, 1, "master", first, place_of(node, written), written is not None)
+
+
+def event_ports(node: NodeLaunch) -> Iterator[PortRange]:
+    """Give the ports at which an engine publishes KV cache events, and hands out old ones: one per local DP rank.
+
+    An address with a host of its own is dialled, not bound; the one for old events is always bound.
+    """
+    config = node.value("kv-events-config")
+    enabled = config.get("enable_kv_cache_events") if config is not None else None
+    if config is None or enabled is None or enabled.value is not True:
+        return
+    publisher = config.get("publisher")
+    if publisher is not None and publisher.value not in ("zmq", None):
+        return
+    start, engines = first_rank(node), node.local_engines
+    if start is None or engines is None:
+        return
+    for key, default, use in (
+        ("endpoint", f"tcp://*:{DEFAULT_EVENTS}", "kv_events"),
+        ("replay_endpoint", None, "kv_events_replay"),
+    ):
+        written = config.get(key)
+        address = default if written is None else written.value
+        port = _tcp_port(address)
+        if port and isinstance(address, str):
+            binds = use == "kv_events_replay" or "*" in address or "::" in address
+            yield PortRange(port + start, engines, use, binds, place_of(node, written or config), written is not None)
+
+
+def _tcp_port(address: object) -> int | None:
+    """Return the port of ``tcp://HOST:PORT``, or None; 0 is one that the system picks."""
+    if not isinstance(address, str) or not address.startswith("tcp://"):
+        return None
+    return as_integer(address.rpartition(":")[2])
 
 
 def on_host_network(node: NodeLaunch) -> bool:
@@ -125,12 +114,12 @@ def bound_ports(node: NodeLaunch) -> list[PortRange]:
     return [ports for ports in all_ports(node) if ports.binds]
 
 
+ONE: tuple[Callable[[NodeLaunch], PortRange | None], ...] = (http_port, rpc_port, supervisor_port, master_port)
+"""Ports of which an engine has one range at most."""
+SEVERAL: tuple[Callable[[NodeLaunch], Iterator[PortRange]], ...] = (connector_ports, event_ports)
+
+
 def all_ports(node: NodeLaunch) -> list[PortRange]:
     """Return every port that is known of ``node``, bound or only named."""
-    found = [http_port(node), rpc_port(node), side_channel(node), supervisor_port(node)]
-    found += [kv_ports(node, connector) for connector in connectors(node.kv_transfer)]
-    return [ports for ports in found if ports is not None]
-
-
-def _origin(node: NodeLaunch, value: Node | None) -> Origin:
-    return value.origin if value else node.origin
+    found = [ports for one in ONE if (ports := one(node)) is not None]
+    return [*found, *chain.from_iterable(several(node) for several in SEVERAL)]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 
 PairSide = Literal["prefill", "decode"]
 GroupKey = tuple[str | None, int, str, int]

@@ -86,6 +86,28 @@ DEFAULT_SUPERVISOR = _code(
     "default-supervisor-port", "0.22.0", "the supervisor of data-parallel engines listens on port 9256",
     "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"data_parallel_supervisor_port: int = 9256",
 )  # fmt: skip
+EVENT_PORTS = _code(
+    "port-of-kv-events", None, "KV cache events are published at port 5557, offset by the data-parallel rank; an "
+    "address with a wildcard is bound",
+    "vllm/distributed/kv_events.py", r"(?s)def offset_endpoint_port\(.{0,1200}base_port \+ data_parallel_rank",
+)  # fmt: skip
+BOOTSTRAP_PORT = _code(
+    "port-of-mooncake-bootstrap", None, "a producer's first engine binds port 8998, or VLLM_MOONCAKE_BOOTSTRAP_PORT",
+    "vllm/envs.py", r"\"VLLM_MOONCAKE_BOOTSTRAP_PORT\", \"8998\"",
+)  # fmt: skip
+BOOTSTRAP_ELSEWHERE = _code(
+    "mooncake-bootstrap-elsewhere", "0.32.0", "bootstrap_server_address names a bootstrap server that runs elsewhere",
+    "vllm/distributed/kv_transfer/kv_connector/v1/mooncake/mooncake_connector.py", r"\"bootstrap_server_address\"",
+)  # fmt: skip
+MORIIO_PORTS = _code(
+    "ports-of-moriio", None, "MoRIIOConnector binds a port for the handshake and one for notices for each local rank",
+    "vllm/distributed/kv_transfer/kv_connector/v1/moriio/moriio_common.py",
+    r"(?s)notify_port \+ port_offset.*DEFAULT_HANDSHAKE_PORT = \"6301\"",
+)  # fmt: skip
+TIER_PORT = _code(
+    "port-of-p2p-tier", "0.26.0", "a tier that fetches from peers binds port 5710 or its own, one for each rank",
+    "vllm/v1/kv_offload/tiering/p2p/manager.py", r"port = int\(port\) \+ dp_index",
+)  # fmt: skip
 PAIRED_SWITCHES = vllm(
     "paired-switches", "0.33.0", None, "every --enable-x is paired with --disable-x, and the reverse",
     Generated("facts", "paired_switches"),

@@ -16,7 +16,7 @@ from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 
 GOOD = Path(__file__).parents[1] / "cases" / "good.jsonl"
 ROWS: dict[str, dict[str, Any]] = {row["id"]: row for row in map(json.loads, GOOD.read_text().splitlines())}

@@ -9,7 +9,9 @@ import pytest
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Node, Origin, Unknown, plain_node
-from pd_launch.schemas.engine.ports import SIDE_CHANNEL, all_ports, first_rank, http_port
+from pd_launch.schemas.engine.connector_ports import SIDE_CHANNEL
+from pd_launch.schemas.engine.port_range import first_rank
+from pd_launch.schemas.engine.ports import all_ports, http_port
 
 PLACE = Origin("f", 1, 1, 1, 1)
 

@@ -73,7 +73,7 @@ def test_the_command_line_is_started_by_something_that_may_set_more() -> None:
 
 
 def test_a_port_by_default_is_not_known_where_its_variable_may_be_set() -> None:
-    from pd_launch.schemas.engine.ports import side_channel
+    from pd_launch.schemas.engine.connector_ports import side_channel
 
     ports = [
         side_channel(read_texts({"a.sh": text}, target="vllm==0.32.0")[0].nodes[0])

@@ -8,7 +8,7 @@ from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.core.values import SourceFile, Unknown
+from pd_launch.schemas.core.values import HOLE, SourceFile, Unknown
 
 VALUES = (
     "{{ tp }}",
@@ -98,7 +98,7 @@ def test_a_script_in_a_manifest_has_variables_of_its_own() -> None:
     ],
 )
 def test_a_unit_has_variables_and_specifiers(unit: str, values: tuple[str | None, str | None]) -> None:
-    (node,) = launched({"a.service": f"[Service]\n{unit}\n"})
+    (node,) = launched({"a@.service": f"[Service]\n{unit}\n"})
     found = [node.value(name) for name in ("tensor-parallel-size", "port")]
     assert tuple(value.string() if value is not None else None for value in found) == values
 
@@ -132,6 +132,21 @@ def test_each_branch_of_a_template_is_read() -> None:
     assert len({node.branches for node in nodes}) == 2
 
 
+def test_a_unit_goes_on_behind_lines_of_control() -> None:
+    unit = (
+        "{% if a %}\n[Unit]\n{% endif %}\n[Service]\n{% for k, v in env.items() %}\nEnvironment={{ k }}={{ v }}\n"
+        "{% endfor %}\nExecStart=vllm serve m \\\n{% if tp %}\n  --tensor-parallel-size {{ tp }} \\\n{% else %}\n"
+        "  --tensor-parallel-size 0 \\\n{% endif %}\n  --port 1\nExecStartPost=vllm serve n\n"
+    )
+    nodes = launched({"a.service": unit})
+    assert [(node.model and node.model.value, node.tensor, node.number("port", 0)) for node in nodes] == [
+        ("m", None, 1),
+        ("n", 1, 0),
+        ("m", 0, 1),
+    ]
+    assert [len(node.branches) for node in nodes] == [1, 0, 1]
+
+
 def test_what_all_branches_start_alike_is_started_once() -> None:
     nodes = launched({"a.sh": "{% if a %}\nvllm serve a\n{% else %}\nvllm serve b\n{% endif %}\nvllm serve c\n"})
     assert sorted(node.model.value for node in nodes if node.model) == ["a", "b", "c"]
@@ -150,13 +165,23 @@ def test_branches_of_a_chart_are_no_doubled_keys() -> None:
     assert all(len(node.named("tensor-parallel-size")) == 1 for node in deployment.nodes)
 
 
-def test_a_command_in_a_block_goes_on_behind_lines_of_control() -> None:
-    pod = POD.split("    command:")[0].format() + (
-        "    command: [sh, -c]\n    args:\n    - |\n      vllm serve m \\\n{{- if .Values.a }}\n        --port 1 \\\n"
-        "{{- end }}\n        {{- .Values.extra }}\n        --max-num-seqs 2\n"
-    )
-    (node,) = launched({"p.yaml": pod})
-    assert (node.number("port", 0), node.number("max-num-seqs", 0)) == (None, None) or node.number("port", 0) == 1
+@pytest.mark.parametrize("style", ["|", "|-", ">", ">-", '"', ""])
+def test_a_command_in_yaml_goes_on_behind_lines_of_control(style: str) -> None:
+    backslash = " \\" if style.startswith("|") else ""
+    lines = [
+        *("{{- if .Values.debug }}", "true;" if not backslash else "true", "{{- end }}", f"vllm serve m{backslash}"),
+        *("{{- if .Values.a }}", f"  --port 1{backslash}", "{{- end }}", f"  {{{{ .Values.extra }}}}{backslash}"),
+        *("  {{- .Values.more }}" if not backslash else "{{- if b }}", f"  --max-num-seqs 2{backslash}"),
+        *("{{- end }}" if backslash else "", "  --seed 3"),
+    ]
+    quote = style if style == '"' else ""
+    indent = "\n" + " " * 6
+    body = indent.join(line for line in lines if line)
+    opening = f"{style}{indent}" if style[:1] in ("|", ">") else quote
+    pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: a\n    command: [sh, -c]\n    args:\n    - "
+    (node,) = launched({"p.yaml": f"{pod}{opening}{body}{quote}\n"})
+    assert [node.number(name, 0) for name in ("port", "max-num-seqs", "seed")] == [1, 2, 3]
+    assert node.partial
 
 
 @pytest.mark.parametrize(
@@ -180,7 +205,8 @@ def test_a_filled_file_has_all_characters_in_their_places() -> None:
     source = SourceFile("a.yaml", "a: {{ b }}\n{{- if c }}\nd: 1\n{{- else }}\nd: 2\n{{- end }}\n")
     first, second = files_of(source)
     assert len(first.text) == len(second.text) == len(source.text)
-    assert [text.split("\n")[2:5:2] for text in (first.text, second.text)] == [["d: 1", "    "], ["    ", "d: 2"]]
+    assert [text.text.split() for text in (first, second)] == [["a:", HOLE * 7, "d:", "1"], ["a:", HOLE * 7, "d:", "2"]]
+    assert [text.place(text.text.index("d:")) for text in (first, second)] == [(3, 1), (5, 1)]
     assert files_of(SourceFile("b", "a: 1\n"))[0].text == "a: 1\n"
 
 
@@ -191,3 +217,13 @@ def test_variants_are_bounded() -> None:
 
 def test_every_syntax_has_a_name_of_its_own() -> None:
     assert len({syntax.name for syntax in TABLES}) == len(TABLES)
+
+
+@pytest.mark.parametrize("name", ["s.sh", "a.service", "c.yaml", "p.yaml"])
+@pytest.mark.parametrize("program", ["{{ vllm_bin }}", "{{ venv }}/bin/vllm"])
+def test_a_program_that_is_filled_in_is_known_by_its_name(name: str, program: str) -> None:
+    text = (
+        FORMS[name].format(1).replace("[vllm, serve", f"['{program}', serve").replace("vllm serve", f"{program} serve")
+    )
+    (node,) = launched({name: text})
+    assert node.tensor == 1

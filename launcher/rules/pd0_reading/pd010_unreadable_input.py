@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.sources.forms_table import listed
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -95,7 +96,7 @@ def _help(deployment: Deployment, file: str) -> Msg:
     """Return what to give; for a container without an engine, the script that starts one inside it."""
     containers = deployment.forms & {"docker", "compose", "manifest"}
     if deployment.nodes or not containers:
-        return _FORMS
+        return listed()
     call = f"pd-launch check {shlex.quote(file)} decode.sh"
     if "docker" in containers:
         here, here_zh = "the container here is not told to run vllm serve", "这里的容器命令没有运行 vllm serve"
@@ -105,9 +106,3 @@ def _help(deployment: Deployment, file: str) -> Msg:
         f"{here}: if a script starts it inside, give both in one call, such as `{call}`; else write the command here",
         f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
     )
-
-
-_FORMS = Msg(
-    "give a profile, a script with vllm serve, a docker command, a compose file, a manifest or an e2e file",
-    "请给出配置文件、含有 vllm serve 的脚本、docker 命令、compose 文件、清单或 e2e 文件",
-)

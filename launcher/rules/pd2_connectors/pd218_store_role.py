@@ -10,7 +10,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.machines import same_machine
 from pd_launch.schemas.engine.pools import idle_consumer, is_pool, lookup_port
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 
 ZH = """
 KV 池连接器的角色或设置有问题

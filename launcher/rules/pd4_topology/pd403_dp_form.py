@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.ports import first_rank
+from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.sides import group_key, is_unreachable, master_address, own_address
 from pd_launch.schemas.releases.stock import START_ZERO
 

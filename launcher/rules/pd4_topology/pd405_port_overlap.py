@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH, shown
+from pd_launch.launcher.rules.pd4_topology.uses import USES, shown
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.engine.ports import PortRange, bound_ports
+from pd_launch.schemas.engine.port_range import PortRange
+from pd_launch.schemas.engine.ports import bound_ports
 from pd_launch.schemas.engine.sides import same_machine
 
 ZH = """
@@ -17,8 +18,9 @@ ZH = """
 
 ## 作用
 
-对同一台机器上的每两个引擎,比较它们真正绑定的端口:HTTP、DP rpc、side channel,以及 kv_port 的范围。
-kv_port 只看真正监听的一方:
+对同一台机器上的每两个引擎,比较它们真正绑定的端口:HTTP、DP rpc、`--master-port`、NIXL 的 side channel、KV 缓存事件
+及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、从其他节点取 KV 的层,以及 kv_port 的
+范围;默认值也算。kv_port 只看真正监听的一方:
 MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseConnector 是消费者。
 一个引擎自己的端口互相重叠也会报告。
 
@@ -33,7 +35,8 @@ MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseCo
 ## 来源
 
 各连接器的端口公式:vllm_ascend/distributed/kv_transfer/kv_p2p,0.18.0 到 0.27.1rc1;NixlConnector 的 side channel:
-vLLM 0.32.0。
+vLLM 0.32.0;kv_events.py、mooncake_connector.py、moriio_common.py、
+kv_offload/tiering/p2p/manager.py:vLLM 0.18.0 到 0.33.0。
 """
 
 
@@ -43,9 +46,11 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    For every two engines on one machine it compares the ports that they really bind: HTTP, DP rpc, side channel, and
-    the kv_port range of the side that listens: producers with MooncakeConnectorV1 and MooncakeHybridConnector,
-    consumers with MooncakeLayerwiseConnector. Ports of one engine that overlap among themselves are reported too.
+    For every two engines on one machine it compares the ports that they really bind: HTTP, DP rpc, `--master-port`,
+    NIXL's side channel, KV cache events and their replay, the bootstrap server of vLLM's MooncakeConnector, MoRIIO's
+    handshake and notices, tiers that fetch from peers, and the kv_port range of the side that listens: producers with
+    MooncakeConnectorV1 and MooncakeHybridConnector, consumers with MooncakeLayerwiseConnector. Defaults count too.
+    Ports of one engine that overlap among themselves are reported as well.
 
     ## Why it matters
 
@@ -75,7 +80,8 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     The connectors' port formulas in vllm_ascend/distributed/kv_transfer/kv_p2p at 0.18.0 to 0.27.1rc1; NixlConnector's
-    side channel in vLLM 0.32.0; P2pNcclConnector's p2p_nccl_engine.py up to vLLM 0.23.
+    side channel in vLLM 0.32.0; P2pNcclConnector's p2p_nccl_engine.py up to vLLM 0.23; kv_events.py,
+    mooncake_connector.py, moriio_common.py and kv_offload/tiering/p2p/manager.py of vLLM 0.18.0 to 0.33.0.
     """
     bound = {id(node): bound_ports(node) for node in deployment.nodes}
     for ports in bound.values():
@@ -95,17 +101,18 @@ def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:
         both = range(max(one.first, other.first), min(one.ports.stop, other.ports.stop))
         if not both or (one.origin == other.origin and one.use != other.use):
             continue
+        free = max(one.ports.stop, other.ports.stop)
         yield Hit(
             one.origin,
             Msg(
-                f"{shown(one.ports)} ({USES[one.use]}) overlaps {shown(other.ports)} ({USES[other.use]}) on one "
-                "machine",
-                f"{shown(one.ports, 'zh')}({USES_ZH[one.use]})与同一台机器上的 {shown(other.ports, 'zh')}"
-                f"({USES_ZH[other.use]})重叠",
+                f"{shown(one.ports)} ({USES[one.use].what.en}) overlaps {shown(other.ports)} "
+                f"({USES[other.use].what.en}) on one machine",
+                f"{shown(one.ports, 'zh')}（{USES[one.use].what.zh}）与同一台机器上的 {shown(other.ports, 'zh')}"
+                f"（{USES[other.use].what.zh}）重叠",
             ),
             Msg(
-                f"give one of them ports of its own, for example from {max(one.ports.stop, other.ports.stop)}",
-                f"让其中一个使用自己的端口,例如从 {max(one.ports.stop, other.ports.stop)} 开始",
+                f"give one of them ports of its own, for example {USES[one.use].option.en} {free}",
+                f"让其中一个使用自己的端口，例如 {USES[one.use].option.zh} {free}",
             ),
             related=((other.origin, Msg("the other range", "另一个范围")),),
         )

@@ -8,9 +8,11 @@ from pd_launch.launcher.rules.pd4_topology.uses import shown
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.devices import direct_ports
+from pd_launch.schemas.engine.connector_ports import kv_ports
+from pd_launch.schemas.engine.devices import A3_DEVICES, DIRECT_PER_DEVICE, direct_ports
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.engine.ports import kv_ports
+
+LAST_PORT = 65536
 
 ZH = """
 kv_port 落在 AscendDirect 随机取用的端口范围内
@@ -19,7 +21,7 @@ kv_port 落在 AscendDirect 随机取用的端口范围内
 
 计算本节点真正绑定的 kv_port 范围,与 AscendDirect 的取用范围比较:从 20000 起,每个设备 1000 个端口(8 个设备到 27999,
 16 个到 35999)。
-设备数未知时只比较 20000–27999。只拨号、不监听的一方不报告。
+设备数未知时只比较 20000–27999。`ASCEND_BASE_PORT` 会移动这个范围。只拨号、不监听的一方不报告。
 
 ## 为什么重要
 
@@ -32,7 +34,7 @@ vllm-ascend 的所有版本。
 ## 来源
 
 vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md,0.18.0 到 0.27.1rc1;许多已发布的配置仍用范围内的端口,
-因此是 warning。
+因此是 warning。`ASCEND_BASE_PORT`:https://github.com/vllm-project/vllm-ascend/issues/8938。
 """
 
 
@@ -44,7 +46,7 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Computes the kv_port range that this node really binds and compares it with AscendDirect's range: from 20000, 1000
     ports for each device (8 devices up to 27999, 16 up to 35999). With the number of devices unknown only 20000-27999
-    counts. A side that only dials out is not reported.
+    counts. `ASCEND_BASE_PORT` moves the range. A side that only dials out is not reported.
 
     ## Why it matters
 
@@ -74,7 +76,7 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm-ascend's pd_disaggregation_mooncake_multi_node.md at 0.18.0 to 0.27.1rc1; many published configurations use
-    ports of the range, hence a warning.
+    ports of the range, hence a warning. `ASCEND_BASE_PORT`: https://github.com/vllm-project/vllm-ascend/issues/8938.
     """
     if not deployment.target.is_ascend:
         return
@@ -85,7 +87,12 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue
         if bound.first >= reserved.stop or bound.ports.stop <= reserved.start:
             continue
-        free = 36000 if count is None else reserved.stop
+        free = reserved.start + DIRECT_PER_DEVICE * (count or A3_DEVICES)
+        fits = free + bound.count <= LAST_PORT
+        instead = Msg(
+            f"write a kv_port from {free} on" if fits else f"write a kv_port below {reserved.start - bound.count + 1}",
+            f"kv_port 写 {free} 或更大" if fits else f"kv_port 写小于 {reserved.start - bound.count + 1} 的值",
+        )
         by = f"on {count} devices" if count else "at least"
         by_zh = f"{count} 个设备时" if count else "至少"
         yield Hit(
@@ -96,5 +103,5 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内,"
                 f"AscendDirect 会从中取用端口({by_zh})",
             ),
-            Msg(f"write a kv_port from {free} on", f"kv_port 写 {free} 或更大"),
+            instead,
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.rules.pd4_topology.uses import USES, USES_ZH
+from pd_launch.launcher.rules.pd4_topology.uses import USES
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.ports import PortRange, bound_ports, on_host_network
+from pd_launch.schemas.engine.port_range import PortRange
+from pd_launch.schemas.engine.ports import bound_ports, on_host_network
 
 ZH = """
 本节点必须绑定的端口已被占用
@@ -29,9 +30,6 @@ ZH = """
 
 各连接器的端口公式:vllm_ascend/distributed/kv_transfer/kv_p2p,0.18.0 到 0.27.1rc1;vllm/entrypoints/launcher.py。
 """
-
-_KEYS = {"http": "port:", "dp_rpc": "rpc_port:", "kv": "kv_port:"}
-"""Keys of a profile."""
 
 
 @rule("PD407", "port-in-use", "error", zh=ZH, needs="H")
@@ -88,11 +86,11 @@ def port_in_use(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> Hit:
-    use, use_zh = USES[bound.use], USES_ZH[bound.use]
+    use, use_zh = USES[bound.use].what.en, USES[bound.use].what.zh
     listed = ", ".join(map(str, used[:4])) + (" …" if len(used) > 4 else "")
     of = f", one of {bound.first}-{bound.ports.stop - 1}" if bound.count > 1 else ""
     free = _free(bound, taken)
-    option, option_zh = _option(bound, profile)
+    option, option_zh = _option(bound.use, profile)
     advice, advice_zh = (f"{option} {free}", f"{option_zh} {free}") if free else (option, option_zh)
     return Hit(
         bound.origin,
@@ -107,16 +105,9 @@ def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> H
     )
 
 
-def _option(bound: PortRange, profile: bool) -> tuple[str, str]:
-    if profile and bound.use in _KEYS:
-        return _KEYS[bound.use], _KEYS[bound.use]
-    return {
-        "http": ("--port", "--port"),
-        "kv": ("kv_port", "kv_port"),
-        "dp_rpc": ("--data-parallel-rpc-port, on all nodes of the group,", "--data-parallel-rpc-port(组内各节点相同)"),
-        "side_channel": ("VLLM_NIXL_SIDE_CHANNEL_PORT", "VLLM_NIXL_SIDE_CHANNEL_PORT"),
-        "dp_supervisor": ("--data-parallel-supervisor-port", "--data-parallel-supervisor-port"),
-    }[bound.use]
+def _option(name: str, profile: bool) -> tuple[str, str]:
+    use = USES[name]
+    return (use.key, use.key) if profile and use.key else (use.option.en, use.option.zh)
 
 
 def _free(bound: PortRange, taken: set[int]) -> int | None:

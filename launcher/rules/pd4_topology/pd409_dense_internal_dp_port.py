@@ -8,8 +8,8 @@ from pd_launch.launcher.rules.places import seen
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.connector_ports import kv_ports
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.engine.ports import kv_ports
 from pd_launch.schemas.models.known import model_of
 
 ZH = """

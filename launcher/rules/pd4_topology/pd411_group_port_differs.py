@@ -9,8 +9,8 @@ from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.connector_ports import CONSUMER_BINDS, PRODUCER_BINDS
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.engine.ports import CONSUMER_BINDS, PRODUCER_BINDS
 from pd_launch.schemas.engine.sides import dp_groups, exclusive
 
 ZH = """

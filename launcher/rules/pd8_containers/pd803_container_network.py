@@ -13,6 +13,8 @@ from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.engine.ports import all_ports
 from pd_launch.schemas.engine.sides import named_side, side_of, spans_machines
 
+ELSEWHERE = frozenset({"http", "kv_events", "kv_events_replay"})
+"""Ports for others than the nodes of the pair: who needs them knows."""
 TRANSFERS = SIZED_CONNECTORS | {
     "MooncakeConnector", "NixlConnector", "SfaRemoteD2HConnector", "MooncakePullConnector", "MooncakeD2RHConnectorV1",
     "MoRIIOConnector", "P2pNcclConnector",
@@ -134,5 +136,5 @@ def _hidden(node: NodeLaunch, container: Container) -> bool:
             return False
         first = int(match[1][:6])
         published |= set(range(first, min(int((match[2] or match[1])[:6]), first + 4096) + 1))
-    bound = [ports for ports in all_ports(node) if ports.binds and ports.use != "http"]
+    bound = [ports for ports in all_ports(node) if ports.binds and ports.use not in ELSEWHERE]
     return any(not set(ports.ports) <= published for ports in bound)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.connector_ports import kv_ports
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
-from pd_launch.schemas.engine.ports import kv_ports
 
 LAST_PORT = 65535
 OWN_SPECS = (None, "CPUOffloadingSpec", "TieringOffloadingSpec")

@@ -47,11 +47,11 @@ def read_config_file(
 def add_flags(node: NodeLaunch, mapping: Node | None, faults: list[Fault]) -> None:
     """Add the flags that stand as keys in a mapping, unless the node has them."""
     entries = mapping.items() if mapping is not None else ()
-    found = (_flag(node, key.replace("_", "-"), value, faults) for key, value in entries)
+    found = (as_flag(node, key.replace("_", "-"), value, faults) for key, value in entries)
     node.add(*[arg for arg in found if arg is not None])
 
 
-def _flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> Arg | None:
+def as_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> Arg | None:
     """Return the flag that stands as a key; None where the node has it, or it is none."""
     if name == "model" and node.model is None:
         node.model = value

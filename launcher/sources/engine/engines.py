@@ -15,12 +15,12 @@ from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
-from pd_launch.launcher.sources.text.templates import FilledFile
+from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
@@ -216,10 +216,26 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
+        node.env_open = node.env_open or node.env[name].value.origin
+        del node.env[name]
     if isinstance(words[0].source, FilledFile):
         node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
+
+
+def drop_repeated(nodes: list[NodeLaunch]) -> None:
+    """Keep one of the engines that several variants of one template start alike: it is started in any case."""
+    first: dict[object, NodeLaunch] = {}
+    for node in nodes:
+        args = [(arg.name, arg.origin, str(arg.value and arg.value.plain())) for arg in node.args]
+        env = [(name, str(variable.value.value)) for name, variable in node.env.items()]
+        before = first.setdefault((node.origin, tuple(args), tuple(env)), node)
+        if before is not node:
+            before.branches = tuple(branch for branch in before.branches if branch[0] != BRANCH)
+    kept = {id(node) for node in first.values()}
+    nodes[:] = [node for node in nodes if id(node) in kept]
 
 
 def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
@@ -338,12 +354,14 @@ def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
         return words
     first = words[0]
     serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    if not serves and "vllm" not in name.lower().rpartition("/")[2]:
+        return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
-    made = [first.stand_in(word) for word in ("vllm", "serve")]
-    return words.having([*made, *words])
+    made = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
+    return words.having([*(first.stand_in(word) for word in made), *words])
 
 
 def as_file(command: Command, run: Run, around: Around) -> Scope:

@@ -25,7 +25,7 @@ _SHELLS = ("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shells
 _PROMPT = re.compile(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = re.compile(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
-_FIRST_WORD = re.compile(r"[A-Z][a-z'’]{0,30}[,:]?")
+_FIRST_WORD = re.compile(r"[A-Z][a-z'’]{0,30},?")
 _WORD = re.compile(r"[a-z][a-z'’-]{0,40}[,.;:!?]?")
 _SHELL_SIGN = re.compile(r"[=|&<>$\\]")
 _HEREDOC = re.compile(r"<<-?[ ]?[\\'\"]?[A-Za-z_]")
@@ -39,20 +39,27 @@ _CARRIERS = frozenset(
     | {"sbatch", "pdsh", "systemd-run", "cd", "export", "echo", "if", "for", "while", "mkdir", "wget", "curl", "watch"}
 )
 """Programs that a line with an engine in it may begin with, beside wrappers and shells."""
+_RUNS_IMAGE = re.compile(r"\b(?:docker|podman|nerdctl)[ \t](?:[^\n]{0,200}[ \t])?run[ \t]")
+"""The start of a container, whose image may be one of vLLM."""
 _NEXT = re.compile(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
 _PLAIN = re.compile(r"\s{0,40}(?P<word>\S{1,400})")
 
 
+def is_named_prose(source: SourceFile) -> bool:
+    """Whether a file is a text for people by its name."""
+    return source.path.lower().endswith(_NAMED) and not source.text.startswith("#!")
+
+
 def is_prose(source: SourceFile) -> bool:
-    """Whether a file is a text for people, by its name, its fenced blocks, or as a third of its lines are sentences."""
+    """Whether a file whose name says nothing is a text for people: by its blocks, or as it has sentences."""
     if source.text.startswith("#!") or source.path.endswith(_SCRIPTS):
         return False
-    return source.path.lower().endswith(_NAMED) or reads_as_prose(source.text)
+    return reads_as_prose(source.text)
 
 
 def reads_as_prose(text: str) -> bool:
-    """Whether a text is one for people."""
-    if not STARTS.search(text):
+    """Whether a text is one for people: one of six lines, or more, is a sentence, or it has fenced blocks."""
+    if not speaks_of_engines(text):
         return False
     written, fence = _HEREDOC.search(text), _FENCE.search(text)
     if fence is not None and (written is None or fence.start() < written.start()):
@@ -61,7 +68,7 @@ def reads_as_prose(text: str) -> bool:
         return False
     lines = [line for line in text.split("\n")[:400] if line.strip() and not line.lstrip().startswith("#")]
     told = sum(1 for line in lines if _is_sentence(line))
-    return told > 0 and 3 * told >= len(lines)
+    return told > 0 and 6 * told >= len(lines)
 
 
 def _is_sentence(line: str) -> bool:
@@ -70,7 +77,12 @@ def _is_sentence(line: str) -> bool:
     words = line[bullet.end() if bullet else 0 :].split()
     if not words or not _FIRST_WORD.fullmatch(words[0]) or _SHELL_SIGN.search(line):
         return False
-    return sum(1 for word in words[1:] if _WORD.fullmatch(word)) >= 3
+    return sum(1 for word in words[1:] if _WORD.fullmatch(word)) >= 2
+
+
+def speaks_of_engines(text: str) -> bool:
+    """Whether a text names the start of an engine anywhere."""
+    return STARTS.search(text) is not None or (_RUNS_IMAGE.search(text) is not None and "vllm" in text)
 
 
 def is_script_text(text: str) -> bool:
@@ -85,7 +97,7 @@ def parts_of_prose(text: Text) -> Iterator[Text]:
         yield from _single_lines(text, at, fence.start())
         end, behind = _end_of_block(value, fence)
         start = min(fence.end() + 1, end)
-        if fence["language"].lower() in _SHELLS and STARTS.search(value, start, end):
+        if fence["language"].lower() in _SHELLS and speaks_of_engines(value[start:end]):
             block = _unindented(text, start, end, fence["indent"])
             yield from _of_console(block) if _DOLLAR.search(block.value) else [block]
         at = behind
@@ -122,7 +134,7 @@ def _of_console(block: Text) -> Iterator[Text]:
     """Iterate over the commands that a block shows behind prompts, each with the lines that it goes on in."""
     for start, end in _logical_lines(block.value, 0, len(block.value)):
         prompt = _PROMPT.match(block.value, start, end)
-        if prompt is not None and STARTS.search(block.value, prompt.end(), end):
+        if prompt is not None and speaks_of_engines(block.value[prompt.end() : end]):
             yield block.part(prompt.end(), end)
 
 
@@ -133,16 +145,22 @@ def _single_lines(text: Text, start: int, end: int) -> Iterator[Text]:
 
 def _calls(value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Iterate over the lines of a text that begin with a command which starts an engine, without their prompts."""
-    if STARTS.search(value, start, end) is None:
+    if not speaks_of_engines(value[start:end]):
         return
     for first, last in _logical_lines(value, start, end):
-        found = STARTS.search(value, first, last)
-        if found is None:
-            continue
-        prompt = _PROMPT.match(value, first, last) if value[first:last].lstrip()[:1] in ("$", "(") else None
-        begun = prompt.end() if prompt is not None else first
-        if _is_command(value[begun : found.start()]) and _has_arguments(value, found.end(), last):
-            yield begun, last
+        line = value[first:last]
+        prompt = _PROMPT.match(line) if line.lstrip()[:1] in ("$", "(") else None
+        begun = prompt.end() if prompt is not None else 0
+        if _is_call(line[begun:]):
+            yield first + begun, last
+
+
+def _is_call(line: str) -> bool:
+    """Whether a line begins with a command that starts an engine, or a container which may be one."""
+    found, image = STARTS.search(line), _RUNS_IMAGE.search(line)
+    if image is not None and "vllm" in line and _is_command(line[: image.start()]):
+        return True
+    return found is not None and _is_command(line[: found.start()]) and _has_arguments(line[found.end() :])
 
 
 def _is_command(before: str) -> bool:
@@ -158,27 +176,23 @@ def _is_command(before: str) -> bool:
     return program in _CARRIERS or program in SHELLS or is_wrapper(program) or program.startswith("python")
 
 
-def _has_arguments(value: str, at: int, end: int) -> bool:
+def _has_arguments(behind: str) -> bool:
     """Whether what stands behind the command can be its arguments: a model, then options or the end."""
-    line = value[at:end]
-    if _NEXT.match(line):
+    if _NEXT.match(behind):
         return True
-    model = _PLAIN.match(line)
-    return (
-        model is not None and not model["word"].endswith((",", ".", ":")) and _NEXT.match(line, model.end()) is not None
-    )
+    model = _PLAIN.match(behind)
+    if model is None or model["word"].endswith((",", ".", ":")):
+        return False
+    return _NEXT.match(behind, model.end()) is not None
 
 
 def _logical_lines(value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Iterate over lines, one that ends with a backslash together with the next."""
-    at = start
+    first = at = start
     while at < end:
-        stop = at
-        while True:
-            stop = value.find("\n", stop, end)
-            if stop < 0 or not value[at:stop].rstrip(" \t\r").endswith("\\"):
-                break
-            stop += 1
+        stop = value.find("\n", at, end)
         stop = end if stop < 0 else stop
-        yield at, stop
+        if stop == end or not value[at:stop].rstrip(" \t\r").endswith("\\"):
+            yield first, stop
+            first = stop + 1
         at = stop + 1

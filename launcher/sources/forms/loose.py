@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested, add_engine, image_engine, with_variables
-from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose
+from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose, speaks_of_engines
 from pd_launch.launcher.sources.engine.scripts_given import joined
-from pd_launch.launcher.sources.engine.wrapped import STARTS, engine_words, unwrap
+from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
-from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
@@ -51,11 +51,11 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         if _words(texts, path, node, found, with_variables(env, env_open)):
             return
         if len(texts) == len(node.value) and are_arguments(texts):
-            add_arguments(texts, path, node, found, with_variables(env, env_open))
+            add_arguments(texts, path, node.origin, found, with_variables(env, env_open))
             return
         for child in node.elements():
             _look(child, env, path, found, env_open)
-    elif node.text is not None and STARTS.search(node.text.value):
+    elif node.text is not None and speaks_of_engines(node.text.value):
         _text(node.text, env, found, with_variables(env, env_open))
 
 
@@ -81,8 +81,15 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found, 
     """Add the engine of a mapping with ``command`` or ``args``, as a container has them; return whether it is one."""
     command = [*_texts(mapping.get("entrypoint")), *_texts(mapping.get("command"))]
     arguments = _texts(mapping.get("args"))
-    words = image_engine(expand([*command, *arguments], LOOSE), mapping.get("image"), bool(command))
-    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, with_variables(env, env_open))
+    image = mapping.get("image")
+    words = image_engine(expand([*command, *arguments], LOOSE), image, bool(command))
+
+    def finish(node: NodeLaunch) -> None:
+        with_variables(env, env_open)(node)
+        if image is not None and isinstance(image.value, str):
+            node.container = Container("manifest", image.origin, image=image, partial=True)
+
+    return bool(words) and add_engine(words, "manifest", path, mapping.origin, found, finish)
 
 
 def _texts(node: Node | None) -> list[Text]:

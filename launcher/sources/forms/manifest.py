@@ -11,18 +11,28 @@ from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine,
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
+from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_value
+from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+_SIMULATES = "inference-sim"
 HOOKS = ("postStart", "preStop")
-MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
+TELLING = frozenset(
+    {"kv-transfer-config", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "max-model-len"}
+    | {"max-num-seqs", "max-num-batched-tokens", "gpu-memory-utilization", "served-model-name", "additional-config"}
+    | {"enable-expert-parallel", "enable-prefix-caching", "kv-cache-dtype", "speculative-config", "compilation-config"}
+    | {"enforce-eager", "kv-events-config", "data-parallel-rank", "enable-chunked-prefill", "all2all-backend"}
+)
+"""Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
@@ -54,7 +64,7 @@ def _inference_service(tree: Node, path: str, found: Found) -> None:
     arguments = tree.get("spec", "predictor", "model", "args")
     texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
     if arguments is not None and are_arguments(texts):
-        add_arguments(texts, path, arguments, found, keep)
+        add_arguments(texts, path, arguments.origin, found, keep)
 
 
 def are_arguments(texts: Sequence[Text]) -> bool:
@@ -63,15 +73,27 @@ def are_arguments(texts: Sequence[Text]) -> bool:
     return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
 
 
-def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, finish: Finish) -> None:
+def only_arguments(texts: Sequence[Text], named: bool = False) -> bool:
+    """Whether words are arguments of ``vllm serve``, most of them known, where nothing says what they are given to.
+
+    ``named`` says whether the name that they stand under speaks of the engine.
+    """
+    flags = [text.value for text in texts if text.value.startswith("--")]
+    names = [flag.partition("=")[0][2:].replace("_", "-").partition(".")[0] for flag in flags]
+    known = [name for name in names if name.removeprefix("no-") in ENGINE_NAMES]
+    return len(known) * 2 >= max(len(names), 1) and (named or any(name in TELLING for name in known))
+
+
+def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found, finish: Finish) -> None:
     """Add an engine of which only arguments are given."""
 
     def complete(node: NodeLaunch) -> None:
         finish(node)
         node.partial = True
 
-    words = expand([*_serve(texts[0]), _hole(texts[0], 1), *texts], KUBERNETES)
-    add_engine(words, "manifest", path, place.origin, found, complete)
+    model = [] if not texts[0].value.startswith("-") else [_hole(texts[0], 1)]
+    words = texts if isinstance(texts, Words) else expand(texts, KUBERNETES)
+    add_engine(words.having([*_serve(texts[0]), *model, *words]), "manifest", path, place, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -82,6 +104,7 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
         injected = injected or _is_injected(node)
+        node = completed(node)
         if _containers(node):
             yield node, names, injected
             return
@@ -105,7 +128,13 @@ def _is_injected(node: Node) -> bool:
 
 
 def _names(node: Node) -> list[str]:
-    found = [node.get("name"), node.get("role"), node.get("metadata", "name"), node.get("metadata", "generateName")]
+    found = [
+        node.get("name"),
+        node.get("role"),
+        node.get("subComponentType"),
+        node.get("metadata", "name"),
+        node.get("metadata", "generateName"),
+    ]
     labels = node.get("metadata", "labels")
     found += [value for _, value in labels.items()] if labels else []
     return [value.value for value in found if value is not None and isinstance(value.value, str)]
@@ -131,6 +160,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
 
     command = _words(container.get("command"), lookup)
     words = command.having([*command, *_words(container.get("args"), lookup)])
+    facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -150,8 +180,12 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         folder.value if folder is not None and isinstance(folder.value, str) else "/",
         {**_injected(container), **env},
     )
+    if facts.image is None and not command and only_arguments(words):
+        facts.partial = True  # a patch: the container itself stands elsewhere
+        add_arguments(words, label, facts.origin, found, finish)
+        words = words.having(())
     words = image_engine(words, facts.image, bool(command))
-    if not add_engine(words, "manifest", label, facts.origin, found, finish):
+    if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
         nest_scripts(words, facts.origin, found, finish, around)
     for hook in HOOKS:  # what runs beside the container's own command
         words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
@@ -164,6 +198,12 @@ def _chart_command(pod: Node, container: Node, words: Words) -> Words:
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
         return words.having([*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)])
+    if command is not None and command.text is not None and command.value == "imageDefault":
+        image = container.get("image")
+        simulated = image is None or _SIMULATES in str(image.value)
+        if words and not simulated and only_arguments(words, True):
+            return words.having([*_serve(command.text), _hole(command.text, 1), *words, _hole(command.text, 2)])
+        return words.having(())
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
         given = expand_command(added.text, KUBERNETES)[0]

@@ -21,7 +21,7 @@ from pd_launch.launcher.sources.forms.systemd_words import (
 )
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import SYSTEMD, Words
-from pd_launch.launcher.sources.text.templates import filled
+from pd_launch.launcher.sources.text.templates import filled, is_gone
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import EnvVar, Fault
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
@@ -228,7 +228,7 @@ def _lines(source: SourceFile) -> Iterator[Text]:
         written = text[at:end].rstrip(BLANKS)
         start, stop = at + len(written) - len(written.lstrip(BLANKS)), at + len(written)
         at = end + 1
-        if text[start : start + 1] in ("#", ";") and start < stop:
+        if (text[start : start + 1] in ("#", ";") and start < stop) or is_gone(source, start):
             continue
         if start < stop and _goes_on(text, start, stop):
             parts += [Text.verbatim(source, start, stop - 1), Text(" ", source, [stop - 1, stop])]

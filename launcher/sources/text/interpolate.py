@@ -43,7 +43,11 @@ KUBERNETES = Syntax("kubernetes", KUBERNETES_NAME, before=FILLED_BEFORE)
 SYSTEMD = Syntax("systemd", None)
 E2E = Syntax("e2e", SHELL_NAME, split_first=True)
 LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
-TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, E2E, LOOSE)
+DOCKERFILE = Syntax("dockerfile", SHELL_NAME)
+SUPERVISORD = Syntax("supervisord", None)
+ARGUMENTS = Syntax("arguments", SHELL_NAME, split_first=True)
+"""A text of arguments alone, which something else puts into a command."""
+TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, E2E, LOOSE, DOCKERFILE, SUPERVISORD, ARGUMENTS)
 """Every syntax that there is."""
 
 

@@ -27,7 +27,9 @@ _NAME = re.compile(r"([@%])[A-Z][A-Z0-9_]{1,60}\1(?![\w@%])")
 _WORD = re.compile(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\})?")
 _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", "macro", "call", "filter", "define"})
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
-_BLANK_LINE = re.compile(r"(?m)^[ \t]*\n")
+_FOLDED = ("yaml>", "yaml", "yaml-flow", 'yaml"', "yaml'")
+_HOLES = re.compile(f"{HOLE}{{3,}}")
+_LINE_ENDS = re.compile(r"\n+")
 _LONGEST = 2_000
 """Characters of one thing that is filled in."""
 
@@ -209,29 +211,60 @@ def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
 def filled(text: Text) -> Text:
     """Return a text with its values unknown; of branches, the first is taken."""
     found = variants(text.value)[0]
-    return woven(text, found) if found.parts else text
+    return _one_hole_each(woven(text, found) if found.parts else text)
+
+
+def _one_hole_each(text: Text) -> Text:
+    """Return a text of a filled file with one unknown sign for each value, of which the file has many."""
+    if not isinstance(text.source, FilledFile) or HOLE * 3 not in text.value:
+        return text
+    weaver, at = Weaver(text), 0
+    for run in _HOLES.finditer(text.value):
+        weaver.take(at, run.start(), None)
+        weaver.put(HOLE, *run.span(), None)
+        at = run.end()
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
+
+
+def as_written(source: SourceFile) -> str:
+    """Return a file's text before anything was filled in."""
+    return source.written if isinstance(source, FilledFile) else source.text
 
 
 class FilledFile(SourceFile):
-    """A file as one variant makes it, all characters in their places."""
+    """A file as one variant makes it, all characters in their places.
+
+    What is no text at all becomes line ends: in YAML a line of blanks may be one too deep. What is filled in is one
+    line. All are counted as in the file.
+    """
 
     def __init__(self, source: SourceFile, variant: Variant) -> None:
-        blank: list[tuple[int, int, str]] = [(start, end, " ") for start, end in variant.left_out]
-        blank += [(part.start, part.end, " " if part.alone else HOLE) for part in variant.parts]
+        blank: list[tuple[int, int, str]] = [(start, end, "\n") for start, end in variant.left_out]
+        blank += [(part.start, part.end, "\n" if part.alone else HOLE) for part in variant.parts]
         pieces, at = [], 0
         for start, end, sign in sorted(blank, key=lambda cut: (cut[0], -cut[1])):
             if start >= at:
-                # what is filled in is one line, however many its template has: the lines are counted as in the file
-                gone = sign * (end - start) if sign == HOLE else re.sub(r"[^\n]", sign, source.text[start:end])
-                pieces += [source.text[at:start], gone]
+                pieces += [source.text[at:start], sign * (end - start)]
                 at = end
         super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact, source.starts)
-        self.bodies = Bodies.of(variant.parts)
+        self.written = source.text
         self.branch = variant.branch
+        self.bodies = Bodies.of(variant.parts)
         self.cut = variant.cut
         own = ((part.start, part.end, not part.does) for part in variant.parts if part.alone)
         self.gone = sorted([*((start, end, False) for start, end in variant.left_out), *own])
         """Where lines stand that are no text at all, and whether something unknown is filled in instead."""
+
+    def gone_at(self, offset: int) -> tuple[int, int, bool] | None:
+        """Return the lines at a place that are no text, their end included."""
+        place = bisect_right(self.gone, (offset, len(self.text), True)) - 1
+        return self.gone[place] if place >= 0 and offset <= self.gone[place][1] else None
+
+
+def is_gone(source: SourceFile, offset: int) -> bool:
+    """Whether the line at a place is no text of a file as it was filled in."""
+    return isinstance(source, FilledFile) and source.gone_at(offset) is not None
 
 
 def files_of(source: SourceFile) -> list[SourceFile]:
@@ -240,20 +273,30 @@ def files_of(source: SourceFile) -> list[SourceFile]:
     return [FilledFile(source, variant) for variant in found] if found[0].parts else [source]
 
 
+def _is_folded(text: Text, index: int) -> bool:
+    """Whether a line end stands in YAML of a style in which lines are put together."""
+    quoting = text.quoting(index)
+    while quoting is not None and quoting.outer is not None:
+        quoting = quoting.outer
+    return quoting is not None and quoting.kind in _FOLDED
+
+
 def without_gone(text: Text) -> Text:
     """Return a script of a filled file without the lines that are no text: a command goes on behind them."""
-    source = text.source
+    source, text = text.source, _one_hole_each(text)
     if not isinstance(source, FilledFile) or not source.gone:
         return text
     weaver, at, value = Weaver(text), 0, text.value
-    for line in _BLANK_LINE.finditer(value):
-        place = bisect_right(source.gone, (text.spots[line.end() - 1], len(source.text), True)) - 1
-        if place < 0 or not source.gone[place][0] <= text.spots[line.end() - 1] <= source.gone[place][1]:
+    for run in _LINE_ENDS.finditer(value):
+        gone = [index for index in range(*run.span()) if source.gone_at(text.spots[index])]
+        if not gone:
             continue
-        weaver.take(at, line.start(), None)
-        at = line.end()
-        if source.gone[place][2]:
-            weaver.put(HOLE, at - 1, at, None)
-            at -= 1
+        weaver.take(at, run.start() if _is_folded(text, run.start()) else gone[0], None)
+        at = gone[-1] + 1
+        values = any(found[2] for index in gone if (found := source.gone_at(text.spots[index])) is not None)
+        if values:
+            weaver.put(f" {HOLE}", gone[0], at, None)
+        if _is_folded(text, run.start()) or values:
+            weaver.put(" " if _is_folded(text, run.start()) else "\n", gone[0], at, None)
     weaver.take(at, len(value), None)
     return weaver.text(len(value)) if at else text

@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.32.0 line=3
+HIP_VISIBLE_DEVICES=0,1 CUDA_VISIBLE_DEVICES=0,1 vllm serve /models/m --port 20005 --tensor-parallel-size 2 --kv-transfer-config '{"kv_connector": "MoRIIOConnector", "kv_role": "kv_producer", "kv_connector_extra_config": {"proxy_ip": "192.0.2.1", "proxy_ping_port": "36367", "http_port": "20005"}}' &
+HIP_VISIBLE_DEVICES=2,3 CUDA_VISIBLE_DEVICES=2,3 vllm serve /models/m --port 20006 --tensor-parallel-size 2 --kv-transfer-config '{"kv_connector": "MoRIIOConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": {"proxy_ip": "192.0.2.1", "proxy_ping_port": "36367", "http_port": "20006", "handshake_port": "6302", "notify_port": "61010"}}' &

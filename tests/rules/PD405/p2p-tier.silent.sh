@@ -1,0 +1,4 @@
+# pd-test: target=vllm==0.32.0
+CUDA_VISIBLE_DEVICES=0 vllm serve /models/m --port 8100 --kv-transfer-config '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"cpu_bytes_to_use": 1073741824, "secondary_tiers": [{"type": "p2p"}]}}' &
+CUDA_VISIBLE_DEVICES=1 VLLM_P2P_SIDE_CHANNEL_PORT=5711 vllm serve /models/m --port 8200 --kv-transfer-config '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"cpu_bytes_to_use": 1073741824, "secondary_tiers": [{"type": "p2p"}]}}' &
+CUDA_VISIBLE_DEVICES=2 vllm serve /models/m --port 8300 --kv-transfer-config '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"cpu_bytes_to_use": 1073741824, "secondary_tiers": [{"type": "fs", "port": 5710}]}}' &
