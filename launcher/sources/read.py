@@ -28,7 +28,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
-from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose
+from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -234,6 +234,13 @@ class _Call:
         for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
             group.found.guess(part, keep)
         self.nested(group.found)
+        for block in yaml_blocks(source):
+            documents, _ = parse_yaml(block)
+            own = Found()
+            self.known_form(documents, block, own)
+            self.nested(own)
+            own.guessed.append(block.origin(0, len(block.text)))
+            group.found.take_guess(own)
 
     def unit(self, source: SourceFile, group: _Group) -> None:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
@@ -292,8 +299,9 @@ class _Call:
         The arguments that different branches of it give an engine become one each.
         """
         parts = parts_of(source.text)
+        bodies = Bodies.of(parts)
         for node in nodes if parts else ():
-            settle(node, Bodies.of(parts), source)
+            settle(node, bodies, source)
         if not parts or documents or not faults:
             return faults
         return [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []

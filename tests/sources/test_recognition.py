@@ -153,6 +153,16 @@ def test_prose_is_searched_for_commands() -> None:
         assert found_in(PROSE, name) == [("PD004", "warning"), ("PD007", "error"), ("PD007", "error")]
 
 
+def test_blocks_of_yaml_in_prose() -> None:
+    pod = POD.replace("args:", "env: [{name: A, value: 1}]\n    args:")
+    indented = "".join(f"   {line}" for line in pod.splitlines(keepends=True))
+    text = f"# Deploy it\n\n1. Apply:\n   ```yaml\n{indented}   ```\n\n```yaml\n{COMPOSE}```\n\n```yaml\nvllm: [\n```\n"
+    found = deployment({"README.md": text})
+    assert [node.form for node in found.nodes] == ["manifest", "compose"]
+    assert [finding.line for finding in check([found]) if finding.code == "PD007"] == [13, 20]
+    assert [severity for code, severity in found_in(text, "README.md") if code == "PD702"] == ["warning"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -112,6 +112,15 @@ class Found:
         self.guessed.append(part.origin())
         self.nested.append(Nested(part, alone, env))
 
+    def take_guess(self, other: Found) -> None:
+        """Take in the engines of a part of a text for people that was read by itself."""
+        number = len(self.guessed)
+        for node in other.nodes:
+            node.branches = (*node.branches, (_GUESSED, number))
+        self.nodes += other.nodes
+        self.guessed += other.guessed
+        self.add_faults(other.faults)
+
     def add_faults(self, more: Sequence[Fault]) -> None:
         """Add faults, each once."""
         for fault in more:

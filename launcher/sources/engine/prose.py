@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, is_wrapper
 from pd_launch.launcher.sources.text.weave import concat
@@ -22,6 +23,8 @@ _FENCE = re.compile(
 )
 _SHELLS = ("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shellsession", "terminal", "cmd", "text")
 """Languages of blocks that are read as scripts."""
+_MOST_YAML = 100
+"""Blocks of YAML of a text that are read."""
 _PROMPT = re.compile(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = re.compile(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
@@ -93,15 +96,43 @@ def is_script_text(text: str) -> bool:
 def parts_of_prose(text: Text) -> Iterator[Text]:
     """Iterate over what a text for people may let be run: its fenced blocks, and lines that begin with a command."""
     value, at = text.value, 0
-    while (fence := _FENCE.search(value, at)) is not None:
-        yield from _single_lines(text, at, fence.start())
-        end, behind = _end_of_block(value, fence)
-        start = min(fence.end() + 1, end)
-        if fence["language"].lower() in _SHELLS and speaks_of_engines(value[start:end]):
-            block = _unindented(text, start, end, fence["indent"])
-            yield from _of_console(block) if _DOLLAR.search(block.value) else [block]
-        at = behind
+    for block in _blocks(value):
+        yield from _single_lines(text, at, block.before)
+        at = block.behind
+        if block.language in _SHELLS and speaks_of_engines(value[block.start : block.end]):
+            inside = _unindented(text, block.start, block.end, block.indent)
+            yield from _of_console(inside) if _DOLLAR.search(inside.value) else [inside]
     yield from _single_lines(text, at, len(value))
+
+
+def yaml_blocks(source: SourceFile) -> Iterator[SourceFile]:
+    """Iterate over the first blocks of YAML in a file that speak of vLLM, each on its own lines of the file."""
+    found = 0
+    for block in _blocks(source.text):
+        inside = source.text[block.start : block.end]
+        if block.language in ("yaml", "yml") and "vllm" in inside and found < _MOST_YAML:
+            found += 1
+            line, _ = source.place(block.start)
+            yield SourceFile(source.path, "\n" * (line - 1) + inside)
+
+
+class _Block(NamedTuple):
+    """A fenced block: where its fence begins, what is inside, and where the text goes on."""
+
+    language: str
+    indent: str
+    before: int
+    start: int
+    end: int
+    behind: int
+
+
+def _blocks(value: str) -> Iterator[_Block]:
+    at = 0
+    while (fence := _FENCE.search(value, at)) is not None:
+        end, at = _end_of_block(value, fence)
+        start = min(fence.end() + 1, end)
+        yield _Block(fence["language"].lower(), fence["indent"], fence.start(), start, end, at)
 
 
 def _end_of_block(value: str, fence: re.Match[str]) -> tuple[int, int]:

@@ -36,30 +36,29 @@ class Bodies:
     """Where the bodies of conditions and loops stand."""
 
     starts: Sequence[int]
-    paths: Sequence[tuple[int, ...]]
-    """From each of ``starts`` on, the bodies that are around, by where they begin."""
+    inside: Sequence[int]
+    """From each of ``starts`` on, where the nearest body begins that is around; -1 for none."""
 
     @classmethod
     def of(cls, parts: Sequence[Mark]) -> Bodies:
         """Take the bodies from the parts of a template, in order."""
-        starts, paths = [0], list[tuple[int, ...]]([()])
-        path: list[int] = []
+        starts, inside, around = [0], [-1], [-1]
         for part in parts:
             if part.does == "open":
-                path.append(part.end)
-            elif part.does == "else" and path:
-                path[-1] = part.end
-            elif part.does == "close" and path:
-                path.pop()
+                around.append(part.end)
+            elif part.does == "else" and len(around) > 1:
+                around[-1] = part.end
+            elif part.does == "close" and len(around) > 1:
+                around.pop()
             else:
                 continue
             starts.append(part.end)
-            paths.append(tuple(path))
-        return cls(starts, paths)
+            inside.append(around[-1])
+        return cls(starts, inside)
 
-    def path(self, offset: int) -> tuple[int, ...]:
-        """Return the bodies that are around a place."""
-        return self.paths[bisect_right(self.starts, offset) - 1]
+    def at(self, offset: int) -> int:
+        """Return which body is the nearest around a place, by where it begins."""
+        return self.inside[bisect_right(self.starts, offset) - 1]
 
 
 def left_out(choices: Sequence[Sequence[Span]], most: int) -> Iterator[list[Span]]:
@@ -118,10 +117,10 @@ def unread_branches(origin: Origin, most: int) -> Fault:
 
 def settle(node: NodeLaunch, bodies: Bodies, source: SourceFile) -> None:
     """Keep one of the arguments of one name that different branches give an engine: which counts is not known."""
-    places: dict[str, set[tuple[int, ...]]] = {}
+    places: dict[str, set[int]] = {}
     for arg in node.args:
         if arg.origin.file == source.path:
-            places.setdefault(arg.name, set()).add(bodies.path(source.offset(arg.origin.line, arg.origin.column)))
+            places.setdefault(arg.name, set()).add(bodies.at(source.offset(arg.origin.line, arg.origin.column)))
     last = {arg.name: arg for arg in node.args if len(places.get(arg.name, ())) > 1}
     if last:
         kept = [arg for arg in node.args if last.get(arg.name, arg) is arg]

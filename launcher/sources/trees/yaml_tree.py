@@ -186,7 +186,7 @@ class _Builder:
         if not isinstance(self.source, FilledFile) or entry.key is None or earlier.key is None:
             return False
         first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
-        return self.source.bodies.path(first) != self.source.bodies.path(second)
+        return self.source.bodies.at(first) != self.source.bodies.at(second)
 
     def both(self, earlier: Node, entry: Node) -> Node:
         """Return two ``<<`` of one mapping as one: PyYAML takes the first value of a key, Kubernetes the last."""
