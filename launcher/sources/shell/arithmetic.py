@@ -15,7 +15,7 @@ Assign = Callable[[str, int | None], None]
 MAX_TOKENS = 500
 _LIMIT = 1 << 63
 _TOKEN = re.compile(
-    r"[ \t\n]*(?:(?P<number>0[xX][0-9a-fA-F]{1,16}|\d{1,2}#\w{1,64}|\d{1,39})(?!\w)"
+    r"[ \t\n]{0,200}(?:(?P<number>0[xX][0-9a-fA-F]{1,16}|\d{1,2}#\w{1,64}|\d{1,39})(?!\w)"
     r"|\$?(?P<name>[A-Za-z_]\w*)|\$(?P<digit>\d)|\$\{(?P<braced>\w+)(?P<more>[^{}]{0,200})\}|(?P<hole>\ue000)"
     r"|(?P<sign>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),]))"
 )
