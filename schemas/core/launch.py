@@ -28,6 +28,7 @@ JSON_ARGS = (
     "kv-events-config",
     "eplb-config",
     "profiler-config",
+    "structured-outputs-config",
     "override-generation-config",
     "default-chat-template-kwargs",
     "mm-processor-kwargs",

@@ -108,6 +108,26 @@ TIER_PORT = _code(
     "port-of-p2p-tier", "0.26.0", "a tier that fetches from peers binds port 5710 or its own, one for each rank",
     "vllm/v1/kv_offload/tiering/p2p/manager.py", r"port = int\(port\) \+ dp_index",
 )  # fmt: skip
+OFFLOAD_SIZE = _code(
+    "offload-size-overwrites", None, "--kv-offloading-size replaces the configured connector, and the role by kv_both",
+    _CONFIG, r"(?s)def _post_init_kv_transfer_config.*kv_transfer_config\.kv_role = \"kv_both\"",
+)  # fmt: skip
+LMCACHE_MP = _code(
+    "offload-size-lmcache-mp", "0.23.0", "--kv-offloading-size with lmcache means LMCacheMPConnector",
+    _CONFIG, r"kv_transfer_config\.kv_connector = \"LMCacheMPConnector\"",
+)  # fmt: skip
+SIMPLE_OFFLOAD = _code(
+    "offload-size-simple", "0.19.0", "VLLM_USE_SIMPLE_KV_OFFLOAD chooses the connector of --kv-offloading-size",
+    _CONFIG, r"VLLM_USE_SIMPLE_KV_OFFLOAD",
+)  # fmt: skip
+ASYNC_DRAFTS = vllm(
+    "async-refuses-drafts", None, "0.33.0", "--async-scheduling is refused with drafts by ngram and its like",
+    Code(_CONFIG, r"Currently, async scheduling is only supported"),
+)  # fmt: skip
+MULTI_PORT = _code(
+    "multi-port-needs-ranks", "0.22.0", "the supervisor of data-parallel engines wants two local ranks at least",
+    "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"local_size < 2",
+)  # fmt: skip
 PAIRED_SWITCHES = vllm(
     "paired-switches", "0.33.0", None, "every --enable-x is paired with --disable-x, and the reverse",
     Generated("facts", "paired_switches"),

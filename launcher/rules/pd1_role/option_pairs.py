@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Origin
 from pd_launch.schemas.engine.scheduling import is_on, setting
@@ -25,6 +26,8 @@ class Conflict:
     en: str
     zh: str
     other: Origin | None = None
+    help: Msg | None = None
+    """What to write instead, where it is not simply one of the two."""
 
 
 def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import conflicts
+from pd_launch.launcher.rules.pd1_role.vllm_needs import needs
 from pd_launch.launcher.rules.pd1_role.vllm_pairs import vllm_conflicts
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
@@ -86,10 +87,11 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     and 1492 at 0.33.0, and `supports_sleep_mode` of its connectors.
     """
     target = deployment.target
-    for conflict in (*(conflicts(node, target) if target.is_ascend else ()), *vllm_conflicts(node, target)):
+    of_platform = conflicts(node, target) if target.is_ascend else ()
+    for conflict in (*of_platform, *vllm_conflicts(node, target), *needs(node, target)):
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),
-            Msg("keep one of the two", "只保留其中之一"),
+            conflict.help or Msg("keep one of the two", "只保留其中之一"),
             related=((conflict.other, Msg("the other stands here", "另一个在这里")),) if conflict.other else (),
         )

@@ -6,17 +6,20 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.sleep import refuses_sleep
 from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
 from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
+from pd_launch.schemas.releases.stock import LMCACHE_MP, SIMPLE_OFFLOAD
 
 
 def vllm_conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     """Yield every pair that ``target``'s vLLM refuses."""
     yield from _sleep(node, target)
     yield from _cache_dtype(node, target)
+    yield from _offload_size(node, target)
 
 
 def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
@@ -44,3 +47,38 @@ def _cache_dtype(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
             f"--kv-cache-dtype {word} 与 --dtype {model.string()} 不能同用",
             model.origin,
         )
+
+
+def _offload_size(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    """``--kv-offloading-size`` puts a connector of its own in the place of whatever is configured, as ``kv_both``."""
+    size, config = node.value("kv-offloading-size"), node.kv_transfer
+    if size is None or config is None or size.value in (None, "None"):
+        return
+    written, put = config.get("kv_connector"), _put_in_place(node, target)
+    if written is None or written.string() is None or written.value in put:
+        return
+    shown, shown_zh = " or ".join(put), " 或 ".join(put)
+    yield Conflict(
+        node.named("kv-offloading-size")[-1].origin,
+        f"--kv-offloading-size replaces {written.value} by {shown} and the role by kv_both: the configured connector is "
+        "never started",
+        f"--kv-offloading-size 会用 {shown_zh} 取代 {written.value}，角色变成 kv_both：所配置的连接器不会启动",
+        written.origin,
+        Msg(
+            "leave it out, and configure both connectors as children of a MultiConnector",
+            "去掉它，把两个连接器都写成 MultiConnector 的子连接器",
+        ),
+    )
+
+
+def _put_in_place(node: NodeLaunch, target: Target) -> tuple[str, ...]:
+    """Return the connector that the flag configures; more than one where the backend is not known."""
+    backend, simple = node.value("kv-offloading-backend"), node.env.get("VLLM_USE_SIMPLE_KV_OFFLOAD")
+    lmcache = "LMCacheMPConnector" if LMCACHE_MP.holds(target) else "LMCacheConnectorV1"
+    native: tuple[str, ...] = ("OffloadingConnector",)
+    if simple is not None and SIMPLE_OFFLOAD.holds(target):
+        known = {"0": native, "1": ("SimpleCPUOffloadConnector",)}
+        native = known.get(simple.value.string() or "", (*native, "SimpleCPUOffloadConnector"))
+    if backend is None or backend.value == "native":
+        return native
+    return (lmcache,) if backend.value == "lmcache" else (*native, lmcache)
