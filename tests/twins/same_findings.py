@@ -48,13 +48,19 @@ def words_of(fixture: Fixture) -> frozenset[str]:
     return frozenset(bare(word) for engine in fixture.engines for word in [*engine.words, *sum(engine.env, ())])
 
 
+_PARTS: dict[tuple[str, str], list[tuple[str, Fixture]]] = {}
+
+
 def parts(fixture: Fixture) -> list[tuple[str, Fixture]]:
-    """Return each script of a fixture as one of its own, by the beginning of its name."""
-    return [
-        (name.rpartition(".")[0], Fixture(fixture.code, fixture.name, {name: text}, fixture.target, fixture.host))
-        for name, text in sorted(fixture.files.items())
-        if name.endswith(".sh")
-    ]
+    """Return each script of a fixture as one of its own, by the beginning of its name; their engines are read once."""
+    key = fixture.code, fixture.name
+    if key not in _PARTS:
+        _PARTS[key] = [
+            (name.rpartition(".")[0], Fixture(fixture.code, fixture.name, {name: text}, fixture.target, fixture.host))
+            for name, text in sorted(fixture.files.items())
+            if name.endswith(".sh")
+        ]
+    return _PARTS[key]
 
 
 def made_twin(fixture: Fixture, form: str) -> Files | None:

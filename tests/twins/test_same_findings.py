@@ -23,8 +23,8 @@ SHARE = 0.06
 COMPARED = (
     "kept double", "kept function", "kept heredoc", 'kept bash -c "',
     "double", "array", "exec", "heredoc", "docker", "kubernetes", "kubernetes bash |", "json manifest", "ConfigMap",
-    "compose list", "compose string", "e2e", "values list", "config objects", 'systemd "', "systemd shell",
-    'list "', "shlex", "template", "supervisord", "Dockerfile", "notebook",
+    "compose list", "compose string", "e2e", 'systemd "', 'list "', "shlex", "template", "supervisord", "Dockerfile",
+    "notebook",
 )  # fmt: skip
 """Forms whose findings are compared: calls of the engine's classes and profiles have rules of their own."""
 MOST_SHOWN = 10
