@@ -48,6 +48,7 @@ from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
+from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
 from pd_launch.launcher.sources.release.installs import CommandLine
@@ -104,6 +105,8 @@ class Inputs:
     """The build that this machine has installed, where it counts."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
+    quiet: bool = False
+    """Whether nothing is said of files that hold no engine, and of a call without any."""
 
     @property
     def given(self) -> Given:
@@ -145,7 +148,8 @@ class _Call:
         self.effort = Effort()
         together = [] if inputs.separate else [s for s in inputs.unique() if not self.is_large(s)]
         self.elsewhere = Elsewhere(together)
-        self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
+        # Files of their own know each other by their places alone: another folder may have one of the same name.
+        self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
@@ -158,7 +162,9 @@ class _Call:
         self.online_dp()
         if self.together.sources:
             self.deployments.append(self.deployment(self.together))
-        if part is None:
+        if self.inputs.quiet:
+            self.deployments = list(speaking(self.deployments))
+        elif part is None:
             self.report_empty()
         return self.deployments
 
@@ -206,13 +212,13 @@ class _Call:
             self.nested(group.found)
         elif is_unit(source):
             self.unit(source, group)
+        elif is_named_prose(source):
+            self.prose(source, group)
         elif (form := text_form(source)) is not None:
             group.sources[source.path] = source
             form.read(source, source, group.found)
             self.nested(group.found)
             self.profiles(group.found)
-        elif is_named_prose(source):
-            self.prose(source, group)
         elif self.yaml_file(source, group):
             pass
         elif is_prose(source):
@@ -246,8 +252,9 @@ class _Call:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
         group.sources[source.path] = source
         group.found.forms.add("systemd")
-        more = drop_ins(source, self.inputs.files)
-        if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in self.inputs.files)):
+        beside = [] if self.inputs.separate else self.inputs.files
+        more = drop_ins(source, beside)
+        if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in beside)):
             for variant in files_of(source):
                 read = read_unit(variant, group.found, more, self.variables_file)
                 group.sources.update({other.path: other for other in (*more, *read)})
@@ -268,7 +275,8 @@ class _Call:
         if not named and not (opens_like_yaml(source.text) or may_be_yaml(source.text) or may_hold_tree(source)):
             return False
         documents, faults = parse_yaml(source)
-        if not named and not any(isinstance(d.value, dict) for d in documents) and not is_object(source.text):
+        shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
+        if not named and not shaped and not is_object(source.text):
             return False
         tree = documents[0] if documents else None
         if tree is not None and is_profile(tree):
@@ -323,7 +331,7 @@ class _Call:
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
-            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_named(source)):
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_elsewhere(source)):
                 form.read(tree, source, found)
                 whole = whole or form.whole
             elif is_manifest(tree):
@@ -335,8 +343,10 @@ class _Call:
                 read_loose(tree, source.path, found)
         return whole
 
-    def is_named(self, source: SourceFile) -> bool:
-        """Whether another file of the call names this one, so that it counts where it is named."""
+    def is_elsewhere(self, source: SourceFile) -> bool:
+        """Whether a file counts only where another one names it: one of the call does, or it was met in a folder."""
+        if self.inputs.quiet and self.inputs.separate:
+            return True
         name = source.path.rpartition("/")[2]
         return any(name in other.text for other in self.inputs.files if other.path != source.path) or any(
             name in word for word in self.inputs.command
@@ -494,6 +504,8 @@ class _Call:
         return named.source or (None if named.refused else shipped_profile(name.value))
 
     def seen_profiles(self) -> set[str]:
+        if self.inputs.separate:
+            return set()  # what is said of a file depends on no other
         return {path for deployment in self.deployments for path in deployment.sources}
 
     def online_dp(self) -> None:
@@ -569,15 +581,7 @@ class _Call:
         ):
             return
         for deployment in self.deployments:
-            for source in deployment.sources.values():
-                deployment.faults.append(
-                    Fault(
-                        "unreadable",
-                        source.origin(0, 0),
-                        "no vLLM engine found: no profile, no known manifest, no command that starts vllm serve",
-                        "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
-                    )
-                )
+            deployment.faults += [none_in(source) for source in deployment.sources.values()]
 
 
 def _in_place(body: Text) -> SourceFile | None:

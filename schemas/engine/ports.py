@@ -25,7 +25,7 @@ def http_port(node: NodeLaunch) -> PortRange | None:
         return None
     written = node.value("port")
     port = node.number("port", DEFAULT_HTTP)
-    if port is None:
+    if not port:  # unknown, or 0: any that is free
         return None
     count = (node.local_engines or 1) if node.switch("data-parallel-multi-port-external-lb") else 1
     return PortRange(port, count, "http", True, place_of(node, written), written is not None)

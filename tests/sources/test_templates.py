@@ -227,3 +227,28 @@ def test_a_program_that_is_filled_in_is_known_by_its_name(name: str, program: st
     )
     (node,) = launched({name: text})
     assert node.tensor == 1
+
+
+@pytest.mark.parametrize("value", [*VALUES, ENVSUBST])
+def test_a_variable_that_is_filled_in_is_unknown(value: str) -> None:
+    pod = POD.format(1) + f'    env:\n    - {{name: PYTHONHASHSEED, value: "{value}"}}\n'
+    loose = FORMS["loose.yaml"].format(1) + f'  env:\n    PYTHONHASHSEED: "{value}"\n'
+    entries = FORMS["loose.yaml"].format(1) + f'  env:\n  - name: PYTHONHASHSEED\n    value: "{value}"\n'
+    for text in (pod, loose, entries):
+        (node,) = launched({"p.yaml": text})
+        assert isinstance(node.env["PYTHONHASHSEED"].value.value, Unknown), text
+
+
+@pytest.mark.parametrize("value", [*VALUES, ENVSUBST])
+def test_a_value_of_a_configuration_file_that_is_filled_in_is_unknown(value: str) -> None:
+    config = f'tensor-parallel-size: "{value}"\nkv-transfer-config: {{kv_role: "{value}", kv_port: 1}}\n'
+    (node,) = launched({"a.sh": "vllm serve m --config c.yaml\n", "c.yaml": config})
+    transfer = node.kv_transfer
+    assert node.tensor is None and transfer is not None and transfer.plain()["kv_port"] == 1
+    assert isinstance(transfer.plain()["kv_role"], Unknown)
+
+
+def test_a_variable_of_a_container_may_name_those_before_it() -> None:
+    env = "    env:\n    - {name: A, value: '80'}\n    - {name: B, value: $(A)00}\n    - {name: C, value: $(D)}\n"
+    (node,) = launched({"p.yaml": POD.format("$(B)") + env})
+    assert (node.variable("B"), node.variable("C"), node.tensor) == ("8000", None, 8000)

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.read import read_texts
+from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.values import SourceFile
 from tests.sources.reading import deployment, faults, launch, value, variables
 
 JSON = '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
@@ -307,3 +308,40 @@ spec:
     assert node.program == "dynamo" and node.side == "prefill" and variables(node) == {"A": "1"}
     assert node.container is not None and node.container.resources["nvidia.com/gpu"].value == "2"
     assert not [f for f in check([found]) if f.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.conf", "[program:a]\ncommand=vllm serve {{ model }} --port {{ port | int }} --max-num-seqs 4\n"),
+        (
+            "Dockerfile",
+            'FROM vllm/vllm-openai\nCMD ["--model", "{{ model }}", "--port", "{{ port }}", "--max-num-seqs", "4"]\n',
+        ),
+        ("r.yaml", recipe("      port: ${PORT}\n      max-num-seqs: 4\n")),
+        ("m.yaml", "model_loading_config: {model_id: a}\nengine_kwargs: {port: '${PORT}', max_num_seqs: 4}\n"),
+        ("c.yaml", "model: m\nport: {{ .Values.port }}\nmax-num-seqs: 4\n"),
+        (".env", "VLLM_ARGS=--port ${PORT} --max-num-seqs 4\n"),
+    ],
+)
+def test_what_is_filled_in_is_unknown_in_each_form(name: str, text: str) -> None:
+    node, found = launch(text, name)
+    port = node.value("port")
+    assert port is not None and not port.known and str(value(node, "max-num-seqs")) == "4"
+    assert not [f for f in check([found]) if f.severity == "error"]
+
+
+def test_a_form_inside_a_text_for_people_or_a_script_is_not_the_file() -> None:
+    section = "[program:a]\ncommand=vllm serve inner --port 1\n"
+    for name, before in (("README.md", "# How\n\n"), ("notes", "cat > s.conf <<EOF\n")):
+        text = f"{before}{section}" + ("EOF\nvllm serve outer --port 2\n" if name == "notes" else "")
+        nodes = deployment({name: text}).nodes
+        assert [node.model.value for node in nodes if node.model] == (["outer"] if name == "notes" else [])
+    block = 'resource "a" "b" {\n  x = 1\n}\n'
+    assert deployment({"run": f"cat > m.tf <<EOF\n{block}EOF\nvllm serve m\n"}).nodes
+
+
+def test_a_file_of_options_met_in_a_folder_counts_only_where_it_is_named() -> None:
+    source = SourceFile("c.yaml", "model: m\nport: 70000\nmax-model-len: 4096\n")
+    assert not [node for d in read(Inputs([source], separate=True, quiet=True)) for node in d.nodes]
+    assert [node for d in read(Inputs([source], separate=True)) for node in d.nodes]

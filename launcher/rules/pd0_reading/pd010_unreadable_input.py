@@ -16,7 +16,9 @@ ZH = """
 
 ## 作用
 
-文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
+文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告,并尽量
+指出不读取的是什么(二进制文件、不支持的形式,或者提到 vllm 却不属于任何形式的那一处)。检查目录时只报告一次;加
+`--allow-no-engine` 则不报告。
 容器命令没有运行 `vllm serve` 时会指出这一点:引擎由容器里的脚本启动,请在同一次调用里给出该脚本。
 
 YAML 模板(Helm、Jinja)按原样读取,条件的每个分支各读一次;读不了时给出警告,请改为检查 `helm template` 的输出。
@@ -45,7 +47,9 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
-    no file of the call holds an engine. Of a container that is not told to run `vllm serve` it says so: the engine is
+    no file of the call holds an engine. It says what is not read where that can be told: no text, a form that is not
+    supported, or the place that speaks of vllm in no form. Of folders it is said once, and `--allow-no-engine` leaves
+    it out. Of a container that is not told to run `vllm serve` it says so: the engine is
     then started inside by a script, which belongs into the same call.
 
     A template of YAML (Helm's, Jinja's) is read as it stands, each branch of its conditions by itself; a warning asks

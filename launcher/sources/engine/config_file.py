@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.command_line import PLAIN_JSON
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
@@ -46,7 +47,7 @@ def read_config_file(
 
 def add_flags(node: NodeLaunch, mapping: Node | None, faults: list[Fault]) -> None:
     """Add the flags that stand as keys in a mapping, unless the node has them."""
-    entries = mapping.items() if mapping is not None else ()
+    entries = expand_node(mapping, CONFIG).items() if mapping is not None else ()
     found = (as_flag(node, key.replace("_", "-"), value, faults) for key, value in entries)
     node.add(*[arg for arg in found if arg is not None])
 
@@ -78,5 +79,7 @@ def _json(name: str, value: Node, faults: list[Fault]) -> Node:
 
 
 def _word(node: Node) -> Node:
+    if not node.known:
+        return node
     text = node.text.value if node.text is not None else str(node.value)
     return replace(node, value=text, shadowed=[])

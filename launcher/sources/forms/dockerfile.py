@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
@@ -72,13 +73,18 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
 def _stages(source: SourceFile) -> tuple[list[Stage], set[str]]:
     """Return the stages of a file, each with what it has from the one that it is built on, and the names of those."""
     stages: list[Stage] = []
+    named: dict[str, Stage] = {}
     arguments: dict[str, str] = {}
     built_on: set[str] = set()
     for one in _instructions(source):
         if one.word == "FROM":
-            stages.append(_begun(one.text, arguments, stages, len(stages)))
-            built_on.update(stage.name for stage in stages[:-1] if stage.name == stages[-1].image.value)
-            stages[-1] = _inherited(stages)
+            stage = _begun(one.text, arguments, len(stages))
+            base = named.get(stage.image.value)
+            if base is not None:  # with its entry point and all
+                built_on.add(base.name)
+                stage = replace(base, name=stage.name, env=dict(base.env), files=dict(base.files))
+            stages.append(stage)
+            named[stage.name] = stage
         elif one.word == "ARG":
             name, sign, _ = one.text.value.strip().partition("=")
             if sign and not stages:
@@ -88,22 +94,13 @@ def _stages(source: SourceFile) -> tuple[list[Stage], set[str]]:
     return stages, built_on
 
 
-def _begun(text: Text, arguments: Mapping[str, str], stages: list[Stage], number: int) -> Stage:
+def _begun(text: Text, arguments: Mapping[str, str], number: int) -> Stage:
     start = len(text.value) - len(text.value.lstrip())
     match = _FROM.match(text.value, start)
     if match is None:
         return Stage(text.part(start, len(text.value)))
     image = expand_value(text.part(*match.span("image")), DOCKERFILE, arguments.get)
     return Stage(image, match["name"] or f"#{number}")
-
-
-def _inherited(stages: list[Stage]) -> Stage:
-    """Return the last stage with what the stage that it is built on leaves to it."""
-    stage = stages[-1]
-    base = next((other for other in stages[:-1] if other.name == stage.image.value), None)
-    if base is None:
-        return stage
-    return replace(base, name=stage.name, env=dict(base.env), files=dict(base.files))  # entry point and all
 
 
 def _note(one: Instruction, stage: Stage) -> None:
@@ -233,7 +230,7 @@ def _body(source: SourceFile, start: int, escape: str) -> tuple[Text, int]:
         goes_on = text.endswith(escape, at, stop) and end < len(text)
         pieces.append(Text.verbatim(source, at, stop - 1 if goes_on else stop))
         if not goes_on:
-            return concat(pieces, source, start), min(end + 1, len(text))
+            return filled(concat(pieces, source, start)), min(end + 1, len(text))
         at = _next(text, end + 1)
 
 

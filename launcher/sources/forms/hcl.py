@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.forms.loose import read_loose
+from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.launcher.sources.trees.hcl_tree import NotHCL, parse_hcl
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Node, SourceFile
@@ -24,22 +25,33 @@ _LISTS = {
 _CAMEL = re.compile(r"_([a-z])")
 _ACRONYMS = {"hostIpc": "hostIPC", "hostPid": "hostPID"}
 _VERBATIM = ("limits", "requests", "labels", "annotations", "data")
+_NAMES = (".tf", ".hcl", ".nomad", ".tfvars")
 _LABELLED = ("resource", "data", "module")
 _SPEAKS = re.compile(r"vllm", re.IGNORECASE)
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has a block of Terraform's or Nomad's, and is no JSON or YAML by its name."""
-    return not source.path.endswith((".json", ".yaml", ".yml", ".md")) and _BLOCK.search(source.text) is not None
+    """Whether a file has a block of Terraform's or Nomad's, and is HCL to its end where its name does not say so."""
+    if source.path.endswith((".json", ".yaml", ".yml")) or _BLOCK.search(source.text) is None:
+        return False
+    return source.path.endswith(_NAMES) or _tree(source) is not None
+
+
+@per_file
+def _tree(source: SourceFile) -> Node | None:
+    """Return a file as a tree; None where it cannot be read."""
+    try:
+        return parse_hcl(source)
+    except (NotHCL, RecursionError):
+        return None
 
 
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add the engines of containers, of ``command`` and ``args``, and of scripts in texts."""
     if _SPEAKS.search(source.text) is None:
         return
-    try:
-        tree = parse_hcl(source)
-    except (NotHCL, RecursionError):
+    tree = _tree(source)
+    if tree is None:
         help_ = "give what it becomes: `terraform show -json`, the manifest or the script"
         help_zh = "请给出它最终生成的内容:`terraform show -json`、清单或脚本"
         place = source.origin(0, 0)

@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_pro
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.text.interpolate import LOOSE, expand
+from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_node
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
@@ -102,12 +102,12 @@ def _environment(mapping: Node) -> dict[str, EnvVar]:
     for key in _SURROUNDINGS:
         given = mapping.get(key)
         for name, value in given.items() if given else ():
-            env[name] = EnvVar(name, value, "yaml")
+            env[name] = EnvVar(name, expand_node(value, LOOSE), "yaml")
         for entry in given.elements() if given else ():
             named = entry.get("name")
             if named is not None and isinstance(named.value, str):
                 value = entry.get("value") or Node(Unknown("valueFrom"), named.origin)
-                value = replace(value, key=named.origin, key_text=named.text, shadowed=[])
+                value = replace(expand_node(value, LOOSE), key=named.origin, key_text=named.text, shadowed=[])
                 env[named.value] = EnvVar(named.value, value, "yaml")
             elif entry.text is not None:
                 name, sign, _ = entry.text.value.partition("=")

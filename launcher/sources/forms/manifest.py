@@ -12,7 +12,7 @@ from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, nam
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
-from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_value
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_node
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
@@ -252,29 +252,23 @@ def _words(node: Node | None, lookup: Lookup) -> Words:
 def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS, how: Means = "manifest") -> dict[str, EnvVar]:
     """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
     env = _from_maps(container, maps)
+
+    def lookup(name: str) -> str | None:
+        return env[name].value.string() if name in env else None
+
     for entry in _entries(container):
         name = entry.get("name")
         if name is None or not isinstance(name.value, str):
             continue
         value = entry.get("value") or _from_key(entry, maps)
         if value is not None and value.text is not None:
-            text = _filled(value.text, env) if entry.get("value") is value else value.text
-            given = text.node().value
-            node = replace(value, value=given, text=text, key=name.origin, key_text=name.text, shadowed=[])
+            value = expand_node(value, KUBERNETES, lookup)
+            given = value.text.value if value.known and value.text is not None else value.value
+            node = replace(value, value=given, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
         env[name.value] = EnvVar(name.value, node, how)
     return env
-
-
-def _filled(text: Text, env: Mapping[str, EnvVar]) -> Text:
-    """Return a variable's value with the variables of the list before it: ``$(NAME)``; ``$$`` is one sign."""
-
-    def lookup(name: str) -> str | None:
-        found = env.get(name)
-        return found.value.string() if found is not None else None
-
-    return expand_value(text, KUBERNETES, lookup) if "$" in text.value else text
 
 
 def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
@@ -287,7 +281,8 @@ def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
         for key, value in data.items() if data is not None else ():
             if value.text is not None:
                 name = f"{prefix.value if prefix is not None else ''}{key}"
-                env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
+                node = replace(value, value=value.text.value) if value.known else value
+                env[name] = EnvVar(name, node, "manifest")
     return env
 
 

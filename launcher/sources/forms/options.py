@@ -10,25 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.config_file import as_flag
-from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand_value
+from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.values import Node, Unknown
 
 MODELS = ("model", "model-tag")
 """Keys that name the model and are no flags of the command line that the tool writes."""
-
-
-def resolved(node: Node) -> Node:
-    """Return a value with what is filled in before the launch as Unknown: ``${NAME}`` in one of its texts."""
-    value = node.value
-    if isinstance(value, dict):
-        return replace(node, value={key: resolved(entry) for key, entry in value.items()})
-    if isinstance(value, list):
-        return replace(node, value=[resolved(entry) for entry in value])
-    if not isinstance(value, str) or node.text is None or "$" not in value:
-        return node
-    text = expand_value(node.text, ARGUMENTS)
-    return replace(node, value=text.node().value, text=text, site=None)
 
 
 def add_options(
@@ -44,7 +31,7 @@ def add_options(
         leave: names, with hyphens, that the tool keeps for itself.
     """
     for key, given in mapping.items() if mapping is not None else ():
-        name, value = key.replace("_", "-"), resolved(given)
+        name, value = key.replace("_", "-"), expand_node(given, CONFIG)
         if name in leave or (drops_false and value.value is False):
             continue
         if name in MODELS:
@@ -60,7 +47,7 @@ def variables(mapping: Node | None) -> dict[str, EnvVar]:
     return {
         name: EnvVar(name, replace(known, value=known.value if known.text is None else _text(known)), "export")
         for name, value in (mapping.items() if mapping is not None else ())
-        for known in [resolved(value)]
+        for known in [expand_node(value, CONFIG)]
     }
 
 

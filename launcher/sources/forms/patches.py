@@ -15,9 +15,8 @@ from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_sc
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.forms.manifest import add_arguments, is_manifest, only_arguments, read_manifest
-from pd_launch.launcher.sources.forms.options import resolved
 from pd_launch.launcher.sources.forms.relocate import read_inside
-from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand, expand_node
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Node, SourceFile, Text
@@ -112,7 +111,7 @@ def _read_patch(tree: Node, path: str, found: Found) -> None:
         match = _IN_CONTAINER.fullmatch(_path(entry) or "")
         if value is None or operation is None or operation.value not in _WRITES:
             continue
-        value = resolved(value)
+        value = expand_node(value, KUBERNETES)
         if match is None or (match["part"] is None and value.get("image") is not None):
             _whole(value, path, found)
             continue

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
-from pd_launch.launcher.sources.forms.options import resolved, variables
+from pd_launch.launcher.sources.forms.options import variables
 from pd_launch.launcher.sources.forms.relocate import read_inside
+from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.hardware import HARDWARE
@@ -89,7 +90,7 @@ def _engine(label: str, side: Side | None, model: Node) -> NodeLaunch:
         if node.model is not None and not isinstance(node.model.value, str):
             node.model = None  # a bucket with files
     for key, given in (model.get(ARGUMENTS) or Node({}, model.origin)).items():
-        _add(node, key, resolved(given))
+        _add(node, key, expand_node(given, CONFIG))
     if model.get("accelerator_type") is not None:  # Ray names GPUs there
         node.hardware = HARDWARE["cuda"]
     node.env = variables(model.get("runtime_env", "env_vars"))

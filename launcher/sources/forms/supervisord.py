@@ -13,12 +13,14 @@ from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, split_words
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
 _SECTION = re.compile(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
+_BEGINS = re.compile(r"\ufeff?(?:[ \t\r]{0,40}(?:[;#][^\n]*)?\n){0,2000}\[")
 _PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
 _OWN = "supervisord"
 _COMMENT = re.compile(r"(?<=[ \t])[;#][^\n]*")
@@ -31,7 +33,9 @@ Settings = dict[str, Text]
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has sections of programs."""
+    """Whether a file begins with a section, and has sections of programs."""
+    if _BEGINS.match(source.text) is None:
+        return False
     return any(_PROGRAM.fullmatch(section[1]) for section in _SECTION.finditer(source.text))
 
 
@@ -164,6 +168,7 @@ def _environment(value: Text | None, known: Mapping[str, str]) -> tuple[Given, d
 
 def _expanded(text: Text, known: Mapping[str, str]) -> Text:
     """Return a value with ``%(NAME)s`` filled in, as a hole where it is not known, and ``%%`` as one sign."""
+    text = filled(text)
     weaver, stretch, at = Weaver(text), Stretch("percent", text.spots[0]), 0
     for match in _EXPANSION.finditer(text.value):
         weaver.take(at, match.start(), stretch)

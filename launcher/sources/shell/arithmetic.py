@@ -6,7 +6,7 @@ Expressions are read from their text, as the parser sees none in here-documents 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pd_launch.schemas.core.whole import whole
 
@@ -19,6 +19,9 @@ _TOKEN = re.compile(
     r"|\$?(?P<name>[A-Za-z_]\w*)|\$(?P<digit>\d)|\$\{(?P<braced>\w+)(?P<more>[^{}]{0,200})\}|(?P<hole>\ue000)"
     r"|(?P<sign>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),]))"
 )
+_PLAIN = re.compile(r"[\d()*+ <>-]{1,200}")
+"""An expression of which a shell, ``bc`` and Python make the same."""
+_PRINTED = re.compile(r"print\((.{1,200})\)")
 _BINARY = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
     "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
@@ -148,7 +151,8 @@ class _Reader:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return _number(text)
+            number = _number(text)
+            return number if number is not None and number < _LIMIT else None
         if kind == "name" and (step := self.take("++", "--")):
             return self.stepped(step, before=False)
         return None if kind == "unknown" else self.lookup(text)
@@ -220,6 +224,24 @@ def _calculated(operator: str, left: int, right: int) -> int | None:
         "||": int(bool(left or right)),
     }
     return results.get(operator)
+
+
+def printed_by(words: Sequence[str]) -> int | None:
+    """Return the number that ``expr 2 + 3``, ``echo 2*3 | bc`` or ``python3 -c 'print(2*3)'`` prints; None for others.
+
+    ``words`` are those of both sides of the pipe, with ``|`` between them.
+    """
+    name = words[0].rpartition("/")[2] if words else ""
+    if name == "expr":
+        text = " ".join(words[1:])
+    elif "|" in words and list(words[words.index("|") + 1 :][:1]) == ["bc"]:
+        text = " ".join(words[1 : words.index("|")]).replace("^", "**")
+    elif name.startswith("python") and len(words) == 3 and words[1] == "-c":
+        printed = _PRINTED.fullmatch(words[2].strip())
+        text = printed[1] if printed else ""
+    else:
+        return None
+    return evaluate(text, lambda _: None) if _PLAIN.fullmatch(text) else None
 
 
 def counted_up(numbers: list[int]) -> range | None:

@@ -28,6 +28,8 @@ class Scope:
     """Where a variable was assigned last: its name there."""
     env_open: Origin | None = None
     """Where variables were set that are not known: by a file that was read, or by text that was."""
+    integers: set[str] = field(default_factory=set)
+    """Variables of which each value is calculated: ``declare -i``."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)
@@ -42,6 +44,7 @@ class Scope:
             functions=dict(self.functions),
             aliases=dict(self.aliases),
             names=dict(self.names),
+            integers=set(self.integers),
             environments=Environments(),
         )
 

@@ -89,6 +89,10 @@ class Variables(Flow):
             return name, items[:MAX_ITEMS]
         end = self.words.span(node)[1]
         value = self.words.single(right, scope) if right is not None else self.words.spread("", end, end)
+        if name in scope.integers:
+            text = f"({old.value})+({value.value})" if append and isinstance(old, Text) else value.value
+            number = self.words.calculated(text, scope)
+            return name, self.words.spread(HOLE if number is None else str(number), *self.words.span(node))
         if append and isinstance(old, Text) and self.words.affords(len(old.value)):
             return name, concat([old, value], self.source, end)
         return name, value
@@ -99,6 +103,9 @@ class Variables(Flow):
         flags = [self.words.raw(child) for child in node.children if child.type == "word"]
         exports = exports or scope.export_all or any(flag.startswith("-") and "x" in flag for flag in flags)
         local = bool(self.calls) and any(child.type in ("local", "declare", "typeset") for child in node.children)
+        if any(flag.startswith("-") and "i" in flag for flag in flags):
+            named = [child.children[0] if child.type == "variable_assignment" else child for child in node.children]
+            scope.integers.update(self.words.raw(child) for child in named if child.type == "variable_name")
         for child in node.children:
             if child.type == "variable_assignment":
                 name, value = self._assigned(child, scope)

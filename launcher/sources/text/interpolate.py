@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
-from pd_launch.schemas.core.values import HOLE, Origin, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Lookup = Callable[[str], str | None]
 SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))")
@@ -41,13 +42,17 @@ PYTHON = Syntax("python", None)
 COMPOSE = Syntax("compose", SHELL_NAME)
 KUBERNETES = Syntax("kubernetes", KUBERNETES_NAME, before=FILLED_BEFORE)
 SYSTEMD = Syntax("systemd", None)
+CONFIG = Syntax("config file", None, before=FILLED_BEFORE)
 E2E = Syntax("e2e", SHELL_NAME, split_first=True)
 LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
 DOCKERFILE = Syntax("dockerfile", SHELL_NAME)
 SUPERVISORD = Syntax("supervisord", None)
 ARGUMENTS = Syntax("arguments", SHELL_NAME, split_first=True)
 """A text of arguments alone, which something else puts into a command."""
-TABLES = (SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, E2E, LOOSE, DOCKERFILE, SUPERVISORD, ARGUMENTS)
+TABLES = (
+    *(SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, CONFIG, E2E, LOOSE),
+    *(DOCKERFILE, SUPERVISORD, ARGUMENTS),
+)
 """Every syntax that there is."""
 
 
@@ -98,6 +103,21 @@ def expand(texts: Iterable[Text], syntax: Syntax, lookup: Lookup = nothing) -> W
 def expand_value(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> Text:
     """Return one value, such as a variable's, with what is filled in."""
     return _replaced(filled(text), syntax, lookup)
+
+
+def expand_node(node: Node, syntax: Syntax, lookup: Lookup = nothing) -> Node:
+    """Return a value that goes to an engine as the text that it is, with what is filled in; the leaves of a mapping."""
+    if isinstance(node.value, dict):
+        return replace(node, value={key: expand_node(child, syntax, lookup) for key, child in node.items()})
+    if isinstance(node.value, list):
+        return replace(node, value=[expand_node(child, syntax, lookup) for child in node.elements()])
+    if node.text is None:
+        return node
+    text = expand_value(node.text, syntax, lookup)
+    text = text if syntax.before is None else _without(text, syntax.before)
+    if HOLE not in text.value and text.value == node.text.value:
+        return node
+    return replace(text.node(), key=node.key, key_text=node.key_text, shadowed=node.shadowed)
 
 
 def expand_command(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> tuple[Words, Origin | None]:
