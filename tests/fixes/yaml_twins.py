@@ -153,7 +153,7 @@ def loose(engine_of: Service, **how: Any) -> Callable[[Fixture], Files | None]:
         tree = {
             f"engine{number}": {
                 **_in_container(engine_of(engine) or {}),
-                **({"env": dict(engine.env)} if engine.env else {}),
+                **({"env": {name: kubernetes_dollars(value) for name, value in engine.env}} if engine.env else {}),
             }
             for number, engine in enumerate(fixture.engines)
         }

@@ -117,7 +117,10 @@ def _e2e(text: str, names: Sequence[str]) -> Calls:
 def _values(text: str, names: Sequence[str]) -> Calls:
     found: Calls = []
     for engine in yaml.safe_load(text).values():
-        env, script = engine.get("env", {}), engine.get("script")
+        env, script = (
+            {name: _expanded(value, {}) for name, value in engine.get("env", {}).items()},
+            engine.get("script"),
+        )
         words = [_expanded(word, {}) for word in [*engine.get("command", []), *engine.get("args", [])]]
         found += _words(words, env, names, {}) if script is None else calls_of(script, names, env)
     return found
