@@ -78,15 +78,19 @@ def known() -> dict[tuple[str, str], frozenset[str]]:
 def record(form: str, seen: dict[str, frozenset[str]]) -> None:
     """Write down what differs in a form, by fixture: reasons are kept, what is new has none."""
     tree = _read()
-    reasons = {
-        (f, entry["change"]): (entry["kind"], entry["reason"]) for entry in tree["findings"] for f in entry["forms"]
-    }
+    by_change, by_fixture = {}, {}
+    for entry in tree["findings"]:
+        said = entry["kind"], entry["reason"]
+        for of in entry["forms"]:
+            by_change[of, entry["change"]] = said
+            by_fixture.update({(of, entry["change"], fixture): said for fixture in entry["fixtures"]})
     left = {key: changes for key, changes in known().items() if key[0] != form}
     left.update({(form, fixture): changes for fixture, changes in seen.items() if changes})
     rows: dict[tuple[str, str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for (f, fixture), changes in left.items():
         for change in changes:
-            rows[(change, *reasons.get((f, change), ("fault", UNSEEN)))][f].add(fixture)
+            said = by_fixture.get((f, change, fixture)) or by_change.get((f, change), ("fault", UNSEEN))
+            rows[(change, *said)][f].add(fixture)
     tree["findings"] = list(_entries(rows))
     FILE.write_text(_HEAD + yaml.safe_dump(tree, sort_keys=False, width=116, allow_unicode=True), encoding="utf-8")
     known.cache_clear()
