@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.engine.engines import Found, Nested, nest_script
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.python.texts import made
 from pd_launch.launcher.sources.shell.model import Command
-from pd_launch.launcher.sources.text.interpolate import PYTHON, expand
+from pd_launch.launcher.sources.text.interpolate import PYTHON, expand, split_words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
@@ -74,9 +74,11 @@ class Commands:
             given = self.only(call.args[0])
             first = self._split(given)
             text = self.node(first).text
+            if text is not None and isinstance(given, ast.Call) and ast.unparse(given.func) == "shlex.split":
+                self._run(split_words(text)[0], origin, env)  # nothing is filled in, and no sign is an operator
+                return
             if text is not None and first is not given:
-                shell = isinstance(given, ast.Call) and ast.unparse(given.func) == "shlex.split"
-                text = text if shell else text.quoted("split", text.spots[0])  # quotes would stay
+                text = text.quoted("split", text.spots[0])  # quotes would stay
                 text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
             if name == "create_subprocess_exec":
                 self._run([word for part in call.args for word in self._words_of(part)], origin, env)

@@ -12,6 +12,7 @@ from pd_launch.launcher.sources.shell.model import (
     MAX_CALLS,
     MAX_COMMANDS,
     NO_FLOW,
+    NO_OPERATORS,
     PLAIN_STEPS,
     WORDS,
     Called,
@@ -106,7 +107,7 @@ class Commands(Loops):
                 name, value = self._assigned(child, scope)
                 if name and isinstance(value, Text):
                     inline[name] = (value, "inline")
-            elif child.is_named and child.type not in NO_FLOW:
+            elif (child.is_named and child.type not in NO_FLOW) or child.type in NO_OPERATORS:
                 words += self.words.expand(child, scope)
         if not words:
             return

@@ -26,6 +26,8 @@ WORDS = (
     *("simple_expansion", "arithmetic_expansion", "command_substitution", "process_substitution", "brace_expression"),
 )
 NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "herestring_redirect")
+NO_OPERATORS = ("==", "=~")
+"""Signs that the parser takes for operators of a test also where they are words of a command."""
 
 
 @dataclass

@@ -21,6 +21,10 @@ _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
 """An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
+_BLANK_FIRST = re.compile(r"(?<=[ \t])\\ (?=\S)")
+"""An escaped blank with which a word begins: of several the parser would leave out the first."""
+_ANSI = re.compile(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
+"""A text in ``$'…'``. An escaped backslash at its end hides the end from the parser where a quote follows later."""
 
 
 class ShellUnavailable(Exception):
@@ -101,7 +105,8 @@ def masked(text: str) -> str:
     """
     text = _without_shifts(text)
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
-    text = _STUCK.sub("::", _without_false_ends(text))
+    text = _ANSI.sub(lambda match: match.group().replace("\\\\", "__"), text)
+    text = _BLANK_FIRST.sub("::", _STUCK.sub("::", _without_false_ends(text)))
     return _TORN.sub(lambda match: match[1] + "__", text)
 
 
