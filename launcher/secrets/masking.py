@@ -17,7 +17,7 @@ from typing import Any
 
 from pd_launch.launcher.secrets.copies import Copies, Quoted
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
-from pd_launch.launcher.secrets.written import Span, has_login, written_spans
+from pd_launch.launcher.secrets.written import Span, written_spans
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 from pd_launch.schemas.finding import Finding
@@ -220,6 +220,23 @@ def mask_lines(text: str, secrets: Secrets = NONE) -> str:
     return _without(text, _joined([*spans, *copies]))
 
 
+def mask_said(message: str, words: Sequence[str]) -> str:
+    """Return what is said of a command line without the secrets in its ``words``."""
+    line = shlex.join(words)
+    values = {line[start:end] for start, end in written_spans(line)}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and value and (is_secret_flag(name) if name.startswith("-") else is_secret(name)):
+            values.add(value)
+            message = message.replace(word, f"{name}={MASK}")
+    return mask_lines(message, Secrets(_spelled(values)))
+
+
+def mask_fact(key: str, value: Any) -> Any:
+    """Return a fact of a host, which its names separated by dots tell, with what is secret in it masked."""
+    return Held(NONE).masked(value, any(tells(name, value) for name in key.split(".")))
+
+
 def mask_file(path: str, text: str, secrets: Secrets) -> str:
     """Return a file's text with its secrets masked, on each of the lines that they take."""
     spans = _joined([*secrets.places.get(path, ()), *written_spans(text), *secrets.copies(text)])
@@ -297,8 +314,8 @@ class Held:
         return cls(Secrets(_spelled(values)))
 
     def in_text(self, text: str) -> bool:
-        """Whether a text holds a secret that its name does not tell."""
-        return has_login(text) or any(True for _ in self.secrets.copies(text))
+        """Whether a text holds a secret that its name does not tell: one that ``shown`` masks."""
+        return bool(written_spans(text)) or any(True for _ in self.secrets.copies(text))
 
     def variable(self, name: str, value: str) -> bool:
         """Whether a variable's value is not to be shown."""
