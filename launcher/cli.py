@@ -45,10 +45,9 @@ def _said_without_secrets(words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        from pd_launch.launcher.secrets.masking import mask_said
+        from pd_launch.launcher.commands.common import without_secrets
 
-        said = mask_said(error.format_message(), words)
-        vars(error)["format_message"] = lambda: said
+        without_secrets(error, words)
         raise
 
 

@@ -23,6 +23,7 @@ from pd_launch.launcher.commands.common import (
     split_command,
     terminal_columns,
     use_colour,
+    without_secrets,
     write,
 )
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, host_option, installed_option, read_source
@@ -131,7 +132,7 @@ def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
             large.add(source.path)
         except click.ClickException as error:
-            error.show()
+            without_secrets(error).show()
             missing = True
             continue
         inputs.files.append(source)

@@ -110,6 +110,8 @@ class Values:
             if run is None:
                 break
             at = run.end()
+        if at > start + 1 and self.text[at - 1] == ":" and self.text[at : at + 1].isspace():
+            at -= 1  # of a message that names the value
         if at == start:
             return False
         value.spans += self.parts(start, at)
