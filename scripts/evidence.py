@@ -173,12 +173,12 @@ def wrong_companions(files: Files) -> Iterator[str]:
 
 
 def unread_keys(words: dict[str, set[str]]) -> list[str]:
-    """Return options that no release reads, as ``Connector.key`` and ``group.key``; releases → words in their files."""
-    from pd_launch.schemas.engine.connector_keys import KEYS, ONCE_READ
+    """Return options that no release reads, as ``group.key``; releases → words in their files."""
+    from pd_launch.schemas.engine.connector_keys import ONCE_READ
     from pd_launch.schemas.releases.additional_keys import BOOLEANS, GROUPS
 
     read = set().union(*words.values()) | ONCE_READ
-    named = [(name, key) for table in (KEYS, GROUPS) for name, keys in table.items() for key in keys]
+    named = [(name, key) for table in (GROUPS,) for name, keys in table.items() for key in keys]
     named += [("additional_config", key) for key in BOOLEANS]
     return sorted(f"{name}.{key}" for name, key in named if key not in read)
 

@@ -23,7 +23,7 @@ SECTIONS = {
     "keywords": "generated",
     "logs": "schemas/releases/log_lines.py, launcher/logs/patterns.py",
     "refusals": "schemas/releases/features.py and the rule",
-    "options": "schemas/engine/connector_keys.py",
+    "options": "generated; what is required, and words: schemas/releases/connector_options.py",
     "flags of the platform": "schemas/releases/domains.py (ASCEND_WORDS)",
     "overwritten": "schemas/releases/additional_keys.py (DERIVED), PD008",
     "hooks": "schemas/releases/schedulers.py, connector/",

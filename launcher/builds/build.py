@@ -174,6 +174,7 @@ _SHOWN = {
     "env": "environment variables",
     "connectors": "connectors",
     "modules": "connectors' modules",
+    "options": "connectors' options",
     "keywords": "keyword arguments",
     "additional": "keys of --additional-config",
     "groups": "groups of --additional-config",

@@ -29,6 +29,7 @@ class Module:
     tree: ast.Module
     package: Package
     is_package: bool
+    text: str = field(default="", repr=False)
 
     @cached_property
     def names(self) -> dict[str, ast.AST]:
@@ -76,7 +77,7 @@ class Module:
             return None
         if isinstance(found, ast.ImportFrom):
             origin = next(a.name for a in found.names if (a.asname or a.name) == name)
-            module = self.package.module(self._absolute(found))
+            module = self.package.module(self.absolute(found))
             return module._find(origin, depth + 1) if module else None
         return found, self
 
@@ -84,13 +85,14 @@ class Module:
         """Look for a name in the modules of the package from which everything is imported; the last of them counts."""
         stars = [s for s in self.tree.body if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
         for statement in reversed(stars if not name.startswith("_") else ()):
-            module = self.package.module(self._absolute(statement))
+            module = self.package.module(self.absolute(statement))
             found = module._find(name, depth + 1) if module is not None and module is not self else None
             if found is not None:
                 return found
         return None
 
-    def _absolute(self, statement: ast.ImportFrom) -> str:
+    def absolute(self, statement: ast.ImportFrom) -> str:
+        """Return the dotted name of the module that a statement imports from."""
         if not statement.level:
             return statement.module or ""
         parts = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
@@ -255,7 +257,7 @@ class Package:
         for file, is_package in ((f"{path}.py", False), (f"{path}/__init__.py", True)):
             text = self.files.text(file)
             if text is not None:
-                return Module(name, ast.parse(text, file), self, is_package)
+                return Module(name, ast.parse(text, file), self, is_package, text)
         return None
 
     def first(self, *names: str) -> Module:

@@ -13,6 +13,7 @@ from pd_launch.launcher.builds import additional
 from pd_launch.launcher.builds.classes import OPAQUE, Class, Field, Hint
 from pd_launch.launcher.builds.files import Files, Limit
 from pd_launch.launcher.builds.flags import Flag
+from pd_launch.launcher.builds.options import read_options
 from pd_launch.launcher.builds.parser import ARGS_MODULE, read_flags
 from pd_launch.launcher.builds.source import Module, NotFoundError, Package
 
@@ -54,7 +55,7 @@ class Reading:
 
 
 def read_vllm(files: Files) -> Reading:
-    """Return the flags, config classes, environment variables, connectors and Python keywords of a vLLM."""
+    """Return the flags, config classes, environment variables, Python keywords, connectors and their options."""
     package = Package(files)
     flags = _Once(lambda: read_flags(package))
     connectors = _Once(lambda: _connectors(package.first(FACTORY)))
@@ -65,6 +66,7 @@ def read_vllm(files: Files) -> Reading:
             "env": lambda: _complete(_environment(package.first("vllm.envs"), "environment_variables"), "VLLM_PORT"),
             "connectors": lambda: _complete(connectors()),
             "modules": lambda: _modules(package, connectors()),
+            "options": lambda: read_options(package, connectors()),
             "keywords": lambda: dict.fromkeys(_keywords(package, flags()), ""),
             "facts": lambda: _parser_facts(package),
         }
@@ -72,7 +74,7 @@ def read_vllm(files: Files) -> Reading:
 
 
 def read_ascend(files: Files) -> Reading:
-    """Return the additional-config keys, environment variables and connectors of a vllm-ascend."""
+    """Return the additional-config keys, environment variables, connectors and their options of a vllm-ascend."""
     package = Package(files)
     config = _Once(lambda: package.first("vllm_ascend.ascend_config"))
     connectors = _Once(lambda: _connectors(package.first("vllm_ascend.distributed.kv_transfer")))
@@ -90,6 +92,7 @@ def read_ascend(files: Files) -> Reading:
             "env": lambda: _complete(_environment(package.first("vllm_ascend.envs"), "env_variables")),
             "connectors": lambda: _complete(connectors()),
             "modules": lambda: _modules(package, connectors()),
+            "options": lambda: read_options(package, connectors()),
         }
     )
 

@@ -15,6 +15,8 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_SECRET = frozenset({"ssl-keyfile", "allow-credentials", "allow_credentials"})
+_LONG_ENOUGH = 12
+"""Letters of a name that can hardly be anything but the beginning of a flag."""
 _FLAGS = frozenset({*SWITCHES, *LISTS, *VALUED})
 
 
@@ -25,7 +27,17 @@ def is_secret(name: str) -> bool:
     like, *ACCESS_KEY_ID, and Authorization.
     """
     plain = name.lstrip("-")
-    return bool(_NAME.search(plain[-100:])) and plain not in _NOT_SECRET
+    return bool(_NAME.search(plain[-100:])) and plain not in _NOT_SECRET and not _begins_another(plain)
+
+
+@cache
+def _begins_another(name: str) -> bool:
+    """Whether a name is the long beginning of one flag that holds no secret: ``MAX_NUM_BATCHED_TOKEN``."""
+    head = name.lower().replace("_", "-")
+    if len(head) < _LONG_ENOUGH or head in _FLAGS:
+        return False
+    meant = [flag for flag in _FLAGS if flag.startswith(head)]
+    return bool(meant) and not any(_NAME.search(flag) for flag in meant)
 
 
 @cache

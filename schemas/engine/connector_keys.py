@@ -1,16 +1,20 @@
 """Which keys of ``kv_connector_extra_config`` a connector reads.
 
-Source: the reads in vllm_ascend/distributed/kv_transfer, utils.py and ascend_config.py in the wheels of 0.18.0, 0.23.0
-and 0.26.0rc1; vllm/distributed/kv_transfer/kv_connector/v1 and v1/kv_offload at 0.27.1, 0.32.0 and 0.33.0. The
-lists are unions over releases, so a key that is in none of them is read by nobody.
+Those of registered connectors are in the generated tables, release by release: launcher/builds/options.py reads them
+out of the connectors' sources. Here is what the tables cannot say.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
 from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.engine.offload import reads_ratio
+from pd_launch.schemas.releases.connectors import registered
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
 
 _SIZES = ("prefill", "decode")
 PLATFORM_KEYS = (*_SIZES, "ascend_local_comm_res_path", "use_ascend_direct")
@@ -21,39 +25,60 @@ ONCE_READ = frozenset({"use_ascend_direct"})
 BUNDLED_KEYS = (
     PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",
 )  # fmt: skip
-_MOONCAKE = (*PLATFORM_KEYS, "tls_config")
-_STORE = (
-    "backend", "lookup_rpc_port", "mooncake_rpc_port", "load_async", "consumer_is_to_put", "consumer_is_to_load",
-    "save_decode_cache", "discard_partial_chunks", "use_layerwise", "prefill_tp_size", "decode_tp_size",
-    "prefill_pp_size", "prefill_pp_layer_partition", "layerwise_max_transfer_blocks", "layerwise_max_transfer_bytes",
-    "layerwise_prefetch_layers", "memcache_dp_init_barrier", "use_ascend_direct",
-)  # fmt: skip
-_OFFLOADING = (
-    "cpu_bytes_to_use", "block_size", "blocks_per_chunk", "canonical_layout", "self_describing_kv_events",
-    "offload_prompt_only", "eviction_policy", "cache_policy_module_path", "max_tracker_size", "store_threshold",
-    "spec_name", "spec_module_path", "secondary_tiers", "backpressure", "num_cpu_blocks",
-)  # fmt: skip
-_SIMPLE = (
-    "cpu_bytes_to_use", PER_RANK, "lazy_offload", "disk_buffer_slots", "disk_capacity_bytes", "disk_path",
-    "kv_offload_backend", "use_page_cache", "num_cpu_blocks",
-)  # fmt: skip
-_NIXL = (
-    "backends", "bidirectional_kv_xfer", "decoder_kv_blocks_ttl", "enable_cross_layers_blocks",
-    "enforce_handshake_compat", "engine_ttl", "kv_lease_duration", "kv_recompute_threshold", "num_threads",
-    "push_registration_timeout",
-)  # fmt: skip
-KEYS: dict[str, tuple[str, ...]] = {
-    "MultiConnector": ("connectors", *PLATFORM_KEYS),
-    "MooncakeConnectorV1": _MOONCAKE,
-    "MooncakeHybridConnector": _MOONCAKE,
-    "MooncakeLayerwiseConnector": _MOONCAKE,
-    "AscendStoreConnector": _STORE,
-    "MooncakeConnectorStoreV1": _STORE,
-    "OffloadingConnector": _OFFLOADING,
-    "SimpleCPUOffloadConnector": _SIMPLE,
-    "NixlConnector": _NIXL,
-}
-"""Known keys of connectors that others may extend: only a near miss of one of them is surely a mistake."""
+ELSEWHERE = {
+    "LMCacheConnectorV1": "lmcache", "LMCacheMPConnector": "lmcache", "LMCacheAscendConnector": "lmcache_ascend",
+    "FlexKVConnectorV1": "flexkv", "UCMConnector": "ucm",
+}  # fmt: skip
+"""Connectors whose options a package of its own reads, which no release brings."""
+
+EVERY = "*"
+"""In the tables: every connector, and behind a connector's name keys that it reads whatever they are called."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one connector in one release: key → how it is read, as launcher/builds/options.py says it.
+
+    ``reader`` is the package that reads further ones; empty where these are all.
+    """
+
+    kinds: Mapping[str, str]
+    reader: str = ""
+
+
+def options_of(name: str, target: Target) -> Options | None:
+    """Return the options that ``target``'s connector of that name reads; None where it has none of that name."""
+    if not registered(name, target):
+        return None
+    tables = [table for table in (ascend_table(target), vllm_table(target)) if table is not None]
+    kinds: dict[str, str] = {}
+    for table in reversed(tables):  # what vllm-ascend reads itself comes last
+        for owner in (EVERY, name):
+            kinds |= {key: table.entry("options", f"{owner}.{key}") for key in _keys(table, owner)}
+    is_open = kinds.pop(EVERY, None) is not None
+    return Options(kinds, ELSEWHERE.get(name, name if is_open else ""))
+
+
+def _keys(table: Table, owner: str) -> list[str]:
+    start = f"{owner}."
+    return [entry[len(start) :] for entry in table.names("options") if entry.startswith(start)]
+
+
+def read_by(key: str, target: Target) -> list[str]:
+    """Return the connectors of ``target`` that read a key of that name."""
+    tables = [table for table in (ascend_table(target), vllm_table(target)) if table is not None]
+    entries = [entry for table in tables for entry in table.names("options") if entry.partition(".")[2] == key]
+    return sorted({entry.partition(".")[0] for entry in entries} - {EVERY})
+
+
+def releases_reading(name: str, key: str, target: Target) -> list[str]:
+    """Return all releases whose connector of that name reads a key, oldest first, vllm-ascend's where it has it."""
+    for table in (ascend_table(target), vllm_table(target)):
+        found = table.releases_with("options", f"{name}.{key}") if table is not None else []
+        if found:
+            return found
+    return []
+
 
 SIZE_KEYS = ("dp_size", "tp_size", "pp_size", "pp_layer_partition", "pcp_size", "dcp_size")
 """Keys inside ``prefill`` and ``decode``."""
@@ -64,4 +89,7 @@ def offload_keys(connector: Connector, target: Target) -> tuple[str, ...]:
     if connector.is_bundled_offload:
         return BUNDLED_KEYS
     known = tuple(key for key in BUNDLED_KEYS[:4] if key != RATIO or reads_ratio(connector, target))
-    return known if connector.parent is not None else (*known, *PLATFORM_KEYS)
+    if connector.parent is not None:
+        return known
+    table = ascend_table(target)
+    return tuple(dict.fromkeys([*known, *PLATFORM_KEYS, *(_keys(table, EVERY) if table is not None else ())]))

@@ -28,7 +28,7 @@ def named_side(node: NodeLaunch) -> PairSide | None:
     """Return the side that the input names: a section, a group, a label, or the file's own name."""
     if node.side in ("prefill", "decode"):
         return node.side
-    if node.form not in ("shell", "docker", "python", "manifest"):
+    if node.form not in ("shell", "docker", "python", "manifest", "systemd"):
         return None
     return spoken_side(node.origin.file.rpartition("/")[2])
 

@@ -69,6 +69,15 @@ BOOLEANS = frozenset(
 )  # fmt: skip
 """Options that are true or false. Before typed options a text counts as true, whatever it says."""
 
+STRICT_BOOLEANS = {
+    name: ascend(
+        f"strict-{name}", "0.21.0rc1", "0.27.1rc1", f"{name} is refused where it is no boolean",
+        options(rf"isinstance\(self\.{name}, bool\)"),
+    )
+    for name in ("enable_block_verify", "enable_entropy_verify")
+}  # fmt: skip
+"""Those that a release without typed options checks itself."""
+
 
 @dataclass(frozen=True)
 class Derived:

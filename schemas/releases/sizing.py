@@ -11,6 +11,8 @@ from pd_launch.schemas.releases.transfers import V4_BLOCKS as V4_BLOCKS_OF_ITS_O
 
 FORCED_BLOCK = 128
 """The block size of every model without Mamba layers while prefix caching or chunked prefill is on."""
+VLLM_BLOCK = 16
+"""What vLLM hands over where no size is given: CacheConfig.DEFAULT_BLOCK_SIZE, the same in every release."""
 V4_FAMILY = "deepseek-v4"
 V4_BLOCKS = (32, 64, 128)
 V4_FALLBACK = 32

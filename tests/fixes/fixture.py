@@ -27,16 +27,25 @@ class Engine:
     words: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that may have to be quoted: the words, and the variables' values."""
+        return (*self.words, *(value for _, value in self.env))
+
 
 @dataclass(frozen=True)
 class Fixture:
-    """An input on which a rule fires. ``files`` are texts by name, ``host`` the facts of the host."""
+    """An input of a rule. ``files`` are texts by name, ``host`` the facts of the host.
+
+    ``given`` are its engines where no script says them.
+    """
 
     code: str
     name: str
     files: Files
     target: str | None
     host: dict[str, Any] | None = None
+    given: tuple[Engine, ...] = ()
 
     @property
     def script(self) -> str | None:
@@ -47,6 +56,8 @@ class Fixture:
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """What a script starts, where all of it is known; else nothing."""
+        if self.given:
+            return self.given
         if self.script is None or _PLACEHOLDER.search(self.script):
             return ()
         source = SourceFile("script.sh", self.script)
@@ -64,14 +75,14 @@ class Fixture:
         return tuple(found) if len(found) <= MOST_ENGINES else ()
 
 
-def fixtures() -> Iterator[Fixture]:
-    """Iterate over the inputs on which the rules fire, in order."""
-    for path in sorted(RULES.glob("PD[0-9]*/*.fires*")):
+def fixtures(kind: str = "fires") -> Iterator[Fixture]:
+    """Iterate over the inputs on which the rules fire, or on which they are ``silent``, in order."""
+    for path in sorted(RULES.glob(f"PD[0-9]*/*.{kind}*")):
         if path.name.endswith(".host.json"):
             continue
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         texts = {file.name: _read(file) for file in files if file.is_file()}
-        beside = path.with_name(f"{path.name.partition('.')[0]}.fires.host.json")
+        beside = path.with_name(f"{path.name.partition('.')[0]}.{kind}.host.json")
         host = texts.pop("host.json", None) or (_read(beside) if beside.exists() else None)
         found = re.search(r"pd-test:.*?target=(\S+)", "\n".join(texts.values()))
         target = found[1] if found else None

@@ -92,6 +92,24 @@ def run_list(mark: str, dumped: bool = False, between: str = ",\n    ") -> Calla
     return write
 
 
+def run_with_env(split: bool) -> Callable[[Fixture], Files | None]:
+    """Return the form of a child with an environment of its own; ``split``: shlex makes its words."""
+
+    def write(fixture: Fixture) -> Files | None:
+        lines: list[str] = []
+        for engine in fixture.engines:
+            code = "[" + ", ".join(literal(word, '"') for word in ("vllm", "serve", *engine.words)) + "]"
+            if split:
+                code = f"shlex.split({literal(Writer(between=' ').command(engine), chr(34))})"
+            given = ", ".join(f"{literal(name, chr(34))}: {literal(value, chr(34))}" for name, value in engine.env)
+            lines.append(
+                f"subprocess.Popen({code}, env={{**os.environ, {given}}})" if given else f"subprocess.Popen({code})"
+            )
+        return _python(["import shlex", *lines]) if lines else None
+
+    return write
+
+
 def run_text(call: str, style: str, **how: Any) -> Callable[[Fixture], Files | None]:
     """Return the form of command lines in a string."""
 
@@ -104,6 +122,7 @@ def run_text(call: str, style: str, **how: Any) -> Callable[[Fixture], Files | N
                 command += " "
             if not writer.found:
                 return None
+            command = command.replace("%", "%%") if "%" in call else command
             lines += [*_environ(engine), call.format(literal(command, style))]
         return _python(lines) if lines else None
 

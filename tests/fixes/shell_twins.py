@@ -10,6 +10,9 @@ from typing import Any
 
 from fixture import Engine, Files, Fixture
 
+IMAGE = "example/engine:1"
+"""An image whose name says of no release or family that it holds one."""
+AS_HOST = "--net=host --ipc=host -v /etc:/etc"
 _PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
@@ -222,14 +225,47 @@ def in_variables(quote: Quote) -> Callable[[Fixture], Files | None]:
     return write
 
 
+def behind_env(fixture: Fixture) -> Files | None:
+    """Write engines that ``env`` gives their variables."""
+    lines = []
+    for engine in fixture.engines:
+        writer = Writer()
+        given = "".join(f" {name}={writer.word(value) if value else ''}" for name, value in engine.env)
+        writer.prefix = f"env{given} vllm serve"
+        lines.append(f"{writer.command(engine)} &\n")
+    return script_file("".join(lines)) if lines else None
+
+
+def by_function(fixture: Fixture) -> Files | None:
+    """Write engines whose words are the arguments of a function."""
+    lines = ['serve() {\n  vllm serve "$@"\n}']
+    earlier: dict[str, str] = {}
+    for engine in fixture.engines:
+        writer = Writer(prefix="serve", quote=double)
+        lines += [*writer.exports(engine, earlier), f"{writer.command(engine)} &"]
+    return script_file("\n".join(lines) + "\n") if fixture.engines else None
+
+
+def by_lines(text: str) -> list[str]:
+    """Return the lines of a text, each with its end."""
+    return text.splitlines(True)
+
+
 def indented(text: str, by: str = "  ") -> str:
     return "".join(by + line if line.strip() else line for line in text.splitlines(True))
+
+
+def _inside(text: str) -> str:
+    """Return a script as it stands inside something: indented, unless a line of it begins inside a word."""
+    lines = text.splitlines()
+    apart = any(not (line.startswith(("  ", "export", "vllm", "#"))) for line in lines)
+    return text if apart else indented(text)
 
 
 def around(before: str, behind: str, **how: Any) -> Callable[[Fixture], Files | None]:
     def write(fixture: Fixture) -> Files | None:
         text = script_of(fixture, **how)
-        return None if text is None else script_file(f"{before}\n{indented(text)}{behind}\n")
+        return None if text is None else script_file(f"{before}\n{_inside(text)}{behind}\n")
 
     return write
 
@@ -256,7 +292,7 @@ def heredoc(start: str, quoted: bool, behind: str = "", **how: Any) -> Callable[
     return write
 
 
-def docker(quote: Quote | None = None) -> Callable[[Fixture], Files | None]:
+def docker(quote: Quote | None = None, program: str = "docker") -> Callable[[Fixture], Files | None]:
     """Return the form of a container whose command is the engine, or a shell that is given it in ``quote``."""
 
     def write(fixture: Fixture) -> Files | None:
@@ -268,7 +304,7 @@ def docker(quote: Quote | None = None) -> Callable[[Fixture], Files | None]:
             if quote is not None:
                 word = quote(" ".join([writer.prefix, *map(writer.word, engine.words)]))
                 command = f"bash -c {word}"
-            lines.append(f"docker run --rm --net=host --name engine{number} \\\n{given}  example/vllm:1 {command} &\n")
+            lines.append(f"{program} run --rm {AS_HOST} --name engine{number} \\\n{given}  {IMAGE} {command} &\n")
         return script_file("".join(lines)) if lines else None
 
     return write

@@ -9,10 +9,10 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import yaml
@@ -20,12 +20,21 @@ import yaml
 TIMEOUT_S = 20
 BASH = shutil.which("bash") or ""
 _STAND_INS = {
-    "vllm": '{ printf "%s\\0" "$@"; printf "\\1\\0"; } >> "$WRITTEN"',
+    "vllm": (
+        '{ printf "%s\\0" "$@"; printf "\\1\\0"; for name in $NAMES; do printf "%s\\0" "${!name}"; done; '
+        'printf "\\2\\0"; } >> "$WRITTEN"'
+    ),
+    "env": 'exec /usr/bin/env "$@"',
     "bash": 'exec {bash} --noprofile --norc -r "$@"',
     "ssh": 'shift; exec {bash} --noprofile --norc -r -c "$*"',
-    "docker": 'while [ "$1" != example/vllm:1 ]; do shift; done; shift; exec "$@"',
+    **dict.fromkeys(
+        ("docker", "podman", "nerdctl"),
+        'while [ "$1" != example/engine:1 ]; do if [ "$1" = -e ]; then export "$2"; fi; shift; done; shift; exec "$@"',
+    ),
 }
 Launches = list[list[str]]
+Calls = list[tuple[tuple[str, ...], tuple[str, ...]]]
+"""The arguments of calls of ``vllm``, each with the variables that were asked for."""
 
 
 @cache
@@ -40,23 +49,41 @@ def _folder() -> Path:
 
 
 def of_script(script: str) -> Launches:
-    """Return the arguments of each call of ``vllm`` that a script makes, in no certain order.
+    """Return the arguments of each call of ``vllm`` that a script makes, in no certain order."""
+    return [list(words) for words, _ in calls_of(script)]
 
-    bash is a restricted one: it writes to no file, changes no folder and starts nothing but the stand-ins. What the
-    script would write into a file and start is handed to a shell instead.
+
+def calls_of(
+    script: str, names: Sequence[str] = (), given: Mapping[str, str] = MappingProxyType({}), may_exec: bool = False
+) -> Calls:
+    """Return each call of ``vllm`` that a script makes, with the variables ``names``; it is ``given`` some itself.
+
+    bash is a restricted one, unless it ``may_exec``: it writes to no file, changes no folder and starts nothing but the
+    stand-ins. What the script would write into a file and start is handed to a shell instead.
     """
     script = script.replace("cat > engine.sh <<", "bash <<").replace("bash engine.sh\n", "")
+    command = [BASH, "--noprofile", "--norc", *([] if may_exec else ["-r"])]
+    return calls_by(command, {"script.sh": script.rstrip("\n") + "\n\nwait\n"}, "script.sh", names, given)
+
+
+def calls_by(
+    command: list[str], files: Mapping[str, str], last: str, names: Sequence[str], given: Mapping[str, str]
+) -> Calls:
+    """Return each call of ``vllm`` that a command makes in a folder with some files; one of them is its last word."""
     with tempfile.TemporaryDirectory() as home:
-        written, path = Path(home) / "written", Path(home) / "script.sh"
+        for name, text in files.items():
+            (Path(home) / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+        written = Path(home) / "written"
         written.touch()
-        path.write_bytes((script.rstrip("\n") + "\n\nwait\n").encode("utf-8", "surrogatepass"))
-        env = {"PATH": str(_folder()), "WRITTEN": str(written), "HOME": home, "LC_ALL": "C.UTF-8"}
+        own = {"PATH": str(_folder()), "WRITTEN": str(written), "HOME": home, "LC_ALL": "C.UTF-8"}
         subprocess.run(
-            [BASH, "--noprofile", "--norc", "-r", str(path)],
-            cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False,
+            [*command, str(Path(home) / last)],
+            cwd=home, env={**given, **own, "NAMES": " ".join(names)}, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
-        calls = written.read_bytes().decode("utf-8", "replace").split("\1\0")[:-1]
-    return [call.split("\0")[:-1] for call in calls]
+        calls = written.read_bytes().decode("utf-8", "replace").split("\2\0")[:-1]
+    halves = [call.partition("\1\0") for call in calls]
+    return [(tuple(words.split("\0")[:-1]), tuple(values.split("\0")[:-1])) for words, _, values in halves]
 
 
 def of_words(words: list[Any]) -> Launches:
@@ -112,6 +139,7 @@ def _of_python(text: str) -> Launches | None:
         "os": SimpleNamespace(environ={}, system=run),
         "subprocess": SimpleNamespace(run=run, Popen=run),
         "json": __import__("json"),
+        "shlex": shlex,
     }
     engine = SimpleNamespace(
         **dict.fromkeys(("LLM", "EngineArgs", "AsyncEngineArgs", "KVTransferConfig"), _Built(built))

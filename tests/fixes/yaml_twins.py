@@ -9,10 +9,21 @@ from typing import Any
 
 import yaml
 from fixture import Engine, Files, Fixture
-from shell_twins import Writer, double, double_on_lines, glued, needs_quotes, on_lines, parsed, script_file
+from shell_twins import (
+    IMAGE,
+    Writer,
+    double,
+    double_on_lines,
+    glued,
+    needs_quotes,
+    on_lines,
+    parsed,
+    script_file,
+    script_of,
+)
 
 
-def _dump(data: Any, **how: Any) -> str:
+def dump(data: Any, **how: Any) -> str:
     return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True, **how))
 
 
@@ -37,7 +48,18 @@ _Dumper.add_representer(Literal, lambda d, text: d.represent_scalar("tag:yaml.or
 _Dumper.add_representer(Folded, lambda d, text: d.represent_scalar("tag:yaml.org,2002:str", text, style=">"))
 _Dumper.add_representer(Flow, lambda d, items: d.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True))
 
+HOST: dict[str, Any] = {"hostNetwork": True, "hostIPC": True}
+MOUNTED: dict[str, Any] = {"volumeMounts": [{"name": "etc", "mountPath": "/etc"}]}
+SERVICE: dict[str, Any] = {"network_mode": "host", "ipc": "host", "volumes": ["/etc:/etc"]}
+"""What gives a container the host's network and memory, so that it is to its engine as the host itself is."""
 Service = Callable[[Engine], "dict[str, Any] | None"]
+
+
+def kubernetes_dollars(value: Any) -> Any:
+    """Return Kubernetes' spelling of texts: ``$(`` and ``$$`` are the only ones in which a dollar sign is more."""
+    if isinstance(value, list):
+        return type(value)(kubernetes_dollars(part) for part in value)
+    return type(value)(re.sub(r"\$(?=[$(])", "$$", value)) if isinstance(value, str) else value
 
 
 def as_words(engine: Engine) -> dict[str, Any]:
@@ -74,11 +96,12 @@ def kubernetes(container: Service, folded: bool = False, **how: Any) -> Callable
     def write(fixture: Fixture) -> Files | None:
         pods = []
         for number, engine in enumerate(fixture.engines):
-            env = [{"name": name, "value": value} for name, value in engine.env]
-            named = {"name": "engine", "image": "example/vllm:1", **(container(engine) or {})}
-            spec = {"containers": [{**named, **({"env": env} if env else {})}]}
+            env = [{"name": name, "value": kubernetes_dollars(value)} for name, value in engine.env]
+            words = {key: kubernetes_dollars(given) for key, given in (container(engine) or {}).items()}
+            named = {"name": "main", "image": IMAGE, **words, **MOUNTED}
+            spec = {**HOST, "containers": [{**named, **({"env": env} if env else {})}]}
             metadata = {"name": f"engine{number}"}
-            pods.append(_dump({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, **how))
+            pods.append(dump({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, **how))
         text = "---\n".join(pods)
         return {"pods.yaml": fold(text) if folded else text} if pods else None
 
@@ -110,12 +133,17 @@ def compose(command: Callable[[Engine], Any], mapping: bool, folded: bool = Fals
         services: dict[str, Any] = {}
         for number, engine in enumerate(fixture.engines):
             given: Any = dict(engine.env) if mapping else [f"{name}={value}" for name, value in engine.env]
-            service = {"image": "example/vllm:1", "command": _dollars(command(engine))}
+            service = {"image": IMAGE, **SERVICE, "command": _dollars(command(engine))}
             services[f"engine{number}"] = {**service, **({"environment": _dollars(given)} if given else {})}
-        text = _dump({"services": services}, **how)
+        text = dump({"services": services}, **how)
         return {"compose.yaml": fold(text) if folded else text} if services else None
 
     return write
+
+
+def _in_container(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the words of a container as a chart hands them on to Kubernetes."""
+    return {key: kubernetes_dollars(part) if key in ("command", "args") else part for key, part in given.items()}
 
 
 def loose(engine_of: Service, **how: Any) -> Callable[[Fixture], Files | None]:
@@ -123,10 +151,13 @@ def loose(engine_of: Service, **how: Any) -> Callable[[Fixture], Files | None]:
 
     def write(fixture: Fixture) -> Files | None:
         tree = {
-            f"engine{number}": {**(engine_of(engine) or {}), **({"env": dict(engine.env)} if engine.env else {})}
+            f"engine{number}": {
+                **_in_container(engine_of(engine) or {}),
+                **({"env": {name: kubernetes_dollars(value) for name, value in engine.env}} if engine.env else {}),
+            }
             for number, engine in enumerate(fixture.engines)
         }
-        return {"values.yaml": _dump(tree, **how)} if tree else None
+        return {"values.yaml": dump(tree, **how)} if tree else None
 
     return write
 
@@ -169,36 +200,33 @@ def config_file(objects: bool, **how: Any) -> Callable[[Fixture], Files | None]:
             model = given.pop("model", None)
             lines += Writer().exports(engine, earlier)
             lines.append(f"vllm serve {shlex.quote(model) if model else ''} --config engine{number}.yaml &")
-            files[f"engine{number}.yaml"] = _dump({k: typed(v, objects) for k, v in given.items()}, **how)
+            files[f"engine{number}.yaml"] = dump({k: typed(v, objects) for k, v in given.items()}, **how)
         script = script_file("\n".join(lines) + "\n")
         return {**script, **files} if lines and script else None
 
     return write
 
 
+def unit_word(text: str, mark: str = '"', dollars: bool = False) -> str:
+    """Write a word of a unit: in quotes of either kind a backslash escapes; ``$`` is special in commands only."""
+    text = text.replace("%", "%%").replace("$", "$$") if dollars else text.replace("%", "%%")
+    escaped = text.replace("\\", "\\\\").replace(mark, f"\\{mark}").replace("\n", "\\n").replace("\t", "\\t")
+    return f"{mark}{escaped}{mark}"
+
+
 def systemd(mark: str) -> Callable[[Fixture], Files | None]:
     """Return the form of a unit, whose words stand between ``mark``."""
 
-    def word(text: str) -> str | None:
-        text = text.replace("%", "%%").replace("$", "$$")
-        if not needs_quotes(text):
-            return text
-        if "\n" in text:
-            return None
-        if mark == "'":
-            return None if "'" in text or "\\" in text else f"'{text}'"
-        return '"' + re.sub(r'([\\"])', r"\\\1", text) + '"'
+    def word(text: str, dollars: bool) -> str:
+        return text if not needs_quotes(text) and "%" not in text else unit_word(text, mark, dollars)
 
     def write(fixture: Fixture) -> Files | None:
         if len(fixture.engines) != 1:
             return None
         engine = fixture.engines[0]
-        settings = [word(f"{name}={value}") for name, value in engine.env]
-        words = [word(text) for text in engine.words]
-        if None in settings or None in words:
-            return None
-        lines = [f"Environment={setting}" for setting in settings]
-        command = " ".join(map(str, words)).replace(" --", " \\\n  --")
+        lines = [f"Environment={word(f'{name}={value}', False)}" for name, value in engine.env]
+        words = [word(text, True) for text in engine.words]
+        command = " ".join(f"\\\n  {text}" if text.startswith("--") else text for text in words)
         body = "\n".join([*lines, f"ExecStart=/usr/bin/vllm serve {command}"])
         return {"engine.service": f"[Unit]\nDescription=engine\n\n[Service]\n{body}\nRestart=always\n"}
 
@@ -215,10 +243,11 @@ def profile(**how: Any) -> Callable[[Fixture], Files | None]:
         if not fixture.engines:
             return None
         try:
-            text = convert(read_texts(fixture.files, fixture.target)).text
+            files = fixture.files or script_file(script_of(fixture)) or {}
+            text = convert(read_texts(files, fixture.target)).text
         except (ValueError, KeyError, TypeError):
             return None
-        return {"profile.yaml": _dump(yaml.safe_load(text), **how) if how else text}
+        return {"profile.yaml": dump(yaml.safe_load(text), **how) if how else text}
 
     return write
 
@@ -234,7 +263,7 @@ def restyled(**how: Any) -> Callable[[Fixture], Files | None]:
                     documents = list(yaml.safe_load_all(text))
                 except yaml.YAMLError:
                     return None
-                files[name] = "---\n".join(_dump(document, **how) for document in documents)
+                files[name] = "---\n".join(dump(document, **how) for document in documents)
             else:
                 files[name] = text
         return files if files != fixture.files else None

@@ -273,3 +273,25 @@ spec:
     assert at(found, flag(node, "data-parallel-size-local").origin) == (17, "8")
     for name in ("host", "port", "data-parallel-start-rank"):
         assert not flag(node, name).known, name
+
+
+def test_a_variable_takes_in_those_before_it() -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: engine}
+spec:
+  containers:
+    - name: engine
+      image: vllm/vllm-openai:v0.30.0
+      command: [vllm, serve, m, --port, $(PORT)]
+      env:
+        - {name: BASE, value: "81"}
+        - {name: PORT, value: "$(BASE)00"}
+        - {name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+        - {name: VLLM_HOST_IP, value: $(IP)}
+        - {name: PRICE, value: "5$$(BASE)"}
+"""
+    node, _ = launch(text, "pod.yaml")
+    assert str(value(node, "port")) == "8100"
+    assert variables(node) == {"BASE": "81", "PORT": "8100", "IP": None, "VLLM_HOST_IP": None, "PRICE": "5$(BASE)"}

@@ -116,3 +116,10 @@ def test_a_variable_that_is_set_twice_is_one_of_both() -> None:
     )
     for node in deployment({"a.py": text + "f('0')\nf('1')\n"}).nodes:
         assert not node.env["A"].value.known and variables(node)["B"] == "1"
+
+
+def test_what_shlex_cuts_is_filled_in_by_nobody() -> None:
+    command = "vllm serve m --api-key '$A;\\nb' --port 8100"
+    text = f'import shlex, subprocess\nA = "x"\nsubprocess.run(shlex.split("{command}"))\n'
+    (node,) = deployment({"a.py": text}).nodes
+    assert value(node, "api-key") == "$A;\nb" and str(value(node, "port")) == "8100"

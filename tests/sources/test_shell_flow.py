@@ -287,3 +287,20 @@ def test_elements_of_an_array(before: str, written: str, word: str) -> None:
 def test_a_loop_over_the_numbers_of_an_array() -> None:
     text = 'P=(81 82)\nfor i in "${!P[@]}"; do\n  vllm serve m --port ${P[$i]}\ndone\n'
     assert [str(value(node, "port")) for node in deployment({"a.sh": text}).nodes] == ["81", "82"]
+
+
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        (r"$'a\\' --x $'b'", "a\\"),
+        (r"$'\'\\' --x 'b'", "'\\"),
+        ("==", "=="),
+        ("=~", "=~"),
+        (r"\ \ a", "  a"),
+        (r"\ a\ \ b", " a  b"),
+    ],
+)
+def test_words_that_the_parser_takes_for_something_else(written: str, word: str) -> None:
+    text = f"vllm serve m --served-model-name {written} --port 8100\n"
+    node, _ = launch(text)
+    assert value(node, "served-model-name") == word and str(value(node, "port")) == "8100"

@@ -11,6 +11,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.kv_transfer import ROLES, Connector, connectors
+from pd_launch.schemas.releases.connector_options import ONE_ROLE
 
 _WORDS = {"prefill": "kv_producer", "producer": "kv_producer", "decode": "kv_consumer", "consumer": "kv_consumer"}
 
@@ -20,7 +21,8 @@ ZH = """
 ## 作用
 
 当 `--kv-transfer-config` 顶层有 `kv_connector` 而没有 `kv_role`,或者任何一层的 `kv_role` 不是 `kv_producer`、
-`kv_consumer`、`kv_both` 之一时报告。
+`kv_consumer`、`kv_both` 之一时报告;连接器只能担任一种角色时
+(MoRIIOConnector、MooncakeConnectorV2、MooncakePullConnector)写了 `kv_both` 也报告。
 
 ## 为什么重要
 
@@ -32,7 +34,7 @@ vLLM 会拒绝这样的配置,引擎在启动时退出。
 
 ## 来源
 
-vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。不能用 kv_both 的连接器是读源码得出的。
 """
 
 
@@ -43,7 +45,8 @@ def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when `--kv-transfer-config` names a `kv_connector` at the top level but no `kv_role`, and when a `kv_role`
-    on any level is not one of `kv_producer`, `kv_consumer` and `kv_both`.
+    on any level is not one of `kv_producer`, `kv_consumer` and `kv_both`. Also with `kv_both` where the connector is
+    one of the two and not both: MoRIIOConnector, MooncakeConnectorV2 and MooncakePullConnector.
 
     ## Why it matters
 
@@ -67,7 +70,8 @@ def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm/config/kv_transfer.py; run on 0.23.0, 0.27.1 and 0.32.0.
+    vllm/config/kv_transfer.py; run on 0.23.0, 0.27.1 and 0.32.0. That kv_both does not work was read in the
+    connectors' sources.
     """
     for connector in connectors(node.kv_transfer):
         role = connector.tree.get("kv_role")
@@ -76,6 +80,8 @@ def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 yield _missing(node, connector)
         elif role.known and role.value not in ROLES:
             yield _wrong(role, deployment)
+        elif role.value == "kv_both":
+            yield from _both(role, connector, deployment)
 
 
 def _missing(node: NodeLaunch, connector: Connector) -> Hit:
@@ -90,6 +96,20 @@ def _missing(node: NodeLaunch, connector: Connector) -> Hit:
         Msg(f"kv_connector {connector.name} has no kv_role", f"kv_connector {connector.name} 没有 kv_role"),
         Msg(write, write_zh),
     )
+
+
+def _both(role: Node, connector: Connector, deployment: Deployment) -> Iterator[Hit]:
+    """Yield ``kv_both`` of a connector that is a producer or a consumer, and not both."""
+    fact = ONE_ROLE.get(connector.name or "")
+    if fact is not None and fact.holds(deployment.target) and connector.tree.get("kv_connector_module_path") is None:
+        yield Hit(
+            role.origin,
+            Msg(
+                f"{connector.name} is a producer or a consumer: kv_both does not work",
+                f"{connector.name} 只能是生产者或消费者:kv_both 不能用",
+            ),
+            Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer,解码写 kv_consumer"),
+        )
 
 
 def _wrong(role: Node, deployment: Deployment) -> Hit:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.pd2_connectors.pd206_pd_sizes_missing import NEEDS_SIZES
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.launcher.sources.release.image_names import image_name
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
@@ -20,6 +22,7 @@ from pd_launch.schemas.releases.connectors import (
     CUDA_ONLY,
     REMOVED_NAMES,
     VLLM_CONNECTORS,
+    known_anywhere,
     names,
     registered,
     registered_as,
@@ -32,7 +35,8 @@ ZH = """
 ## 作用
 
 检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册:改名的、删除的、尚未出现的、
-只支持 CUDA 的和拼错的都会报告,并给出正确的名称。
+只支持 CUDA 的和拼错的都会报告,并给出正确的名称。引擎跑在别人的镜像里、而名称与任何已知的都不相近时,只是 warning:
+镜像可能自带这个连接器。
 
 ## 为什么重要
 
@@ -56,7 +60,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
-    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name.
+    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. A name
+    like none that is known is a warning where the engine runs in somebody else's image: it may bring the connector.
 
     ## Why it matters
 
@@ -99,12 +104,37 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         instead = _instead(name, target)
         reason = _reason(name, target, cuda_only)
         rename = Msg(f"write {instead}", f"写成 {instead}")
+        if instead is None and not known_anywhere(name) and _own_image(node):
+            yield _of_image(name, place, target)
+            continue
         yield Hit(
             place.origin,
             Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
             _help(connector, name, instead, target),
             fix=_fix(place, instead, rename) if _has_sizes(connector, instead, target) else None,
         )
+
+
+def _own_image(node: NodeLaunch) -> bool:
+    """Whether the engine runs in an image that is none of the engines' own, and may bring connectors."""
+    image = node.container.image if node.container is not None else None
+    text = image.string() if image is not None else None
+    return image is not None and (text is None or not image_name(text).official)
+
+
+def _of_image(name: str, place: Node, target: Target) -> Hit:
+    return Hit(
+        place.origin,
+        Msg(
+            f"{target} has no connector {name}; whether this image registers it is not known",
+            f"{target} 没有连接器 {name};不知道这个镜像是否注册了它",
+        ),
+        Msg(
+            "a plugin of the image must register it, or kv_connector_module_path must name its module",
+            "要么由镜像里的插件注册它,要么用 kv_connector_module_path 写出它的模块",
+        ),
+        severity="warning",
+    )
 
 
 def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
@@ -171,6 +201,6 @@ def _has_sizes(connector: Connector, instead: str | None, target: Target) -> boo
 
 
 def _fix(place: Node, instead: str | None, message: Msg) -> FixEdits | None:
-    if instead is None or instead == place.value:
+    if instead is None or same(instead, place):
         return None
     return fix(message, set_value(place, instead))

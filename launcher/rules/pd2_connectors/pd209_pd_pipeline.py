@@ -8,6 +8,10 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.engine.nixl import nixl
+from pd_launch.schemas.models.facts import ModelFacts
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.releases.handshake import DECODE_ONE_STAGE, HYBRID_ONE_STAGE
 
 ONE_STAGE = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector"})
 
@@ -18,18 +22,19 @@ ZH = """
 
 对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查:`decode.pp_size` 不是 1,解码节点自己开了流水线并行,
 `prefill.pp_layer_partition` 的段数与 `pp_size` 不同;对 MooncakeConnectorV1 还检查流水线并行与预填充上下文并行
-同时大于 1。
+同时大于 1。对 NixlConnector 检查:消费者开了流水线并行,以及带 Mamba 层的混合模型开了流水线并行。
 
 ## 为什么重要
 
-解码侧只能有一个流水线阶段,否则 worker 会在启动时以断言退出。
+解码侧只能有一个流水线阶段,否则 worker 会在启动时退出。
 
 ## 适用版本
 
-vllm-ascend 的所有版本。
+vllm-ascend 的所有版本;vLLM 的 NixlConnector 从 <since nixl-decode-one-stage> 起。
 
 ## 来源
 
+vLLM 的 nixl/base_worker.py,0.26.0 到 0.33.0;
 vllm_ascend 的 mooncake_connector.py(0.18.0 第 1119、1180 行;0.26.0rc1 第 2081、2172 行)和
 mooncake_hybrid_connector.py。
 """
@@ -43,11 +48,12 @@ def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with
     pipeline parallelism of its own, a `prefill.pp_layer_partition` with another number of parts than `pp_size`, and
-    for MooncakeConnectorV1 pipeline together with prefill context parallelism.
+    for MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with
+    pipeline parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
 
     ## Why it matters
 
-    The decode side must have one pipeline stage, or the workers stop at start with an assertion.
+    The decode side must have one pipeline stage, or the workers stop at start.
 
     ## Example
 
@@ -69,20 +75,58 @@ def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend.
+    All of vllm-ascend; NixlConnector of vLLM <since nixl-decode-one-stage> and later.
 
     ## Sources
 
+    vLLM's nixl/base_worker.py at 0.26.0 to 0.33.0;
     vllm_ascend's mooncake_connector.py (lines 1119 and 1180 at 0.18.0, 2081 and 2172 at 0.26.0rc1) and
     mooncake_hybrid_connector.py.
     """
     if not deployment.target.is_ascend:
+        yield from _nixl(node, deployment)
         return
     for connector in connectors(node.kv_transfer):
         if connector.name in ONE_STAGE:
             yield from _decode(node, connector)
             yield from _partition(connector)
             yield from _with_context(node, connector)
+
+
+def _nixl(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield pipeline parallelism that NixlConnector stops at start."""
+    own, flag, stages, target = nixl(node), node.arg("pipeline-parallel-size"), node.pipeline, deployment.target
+    if own is None or flag is None or stages is None or stages < 2:
+        return
+    place = flag.value.origin if flag.value is not None else flag.origin
+    facts = model_of(node)
+    role = own.text("kv_role") or node.role
+    if role == "kv_consumer" and DECODE_ONE_STAGE.holds(target):
+        yield Hit(
+            place,
+            Msg(
+                f"a consumer with {stages} pipeline stages: {own.name} stops at start",
+                f"消费者有 {stages} 个流水线阶段:{own.name} 启动时会退出",
+            ),
+            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size,改用更大的 TP"),
+        )
+    elif facts is not None and HYBRID_ONE_STAGE.holds(target) and _has_mamba(node, facts):
+        yield Hit(
+            place,
+            Msg(
+                f"{facts.family} has Mamba layers, with which {own.name} refuses {stages} pipeline stages",
+                f"{facts.family} 带有 Mamba 层,{own.name} 不支持它用 {stages} 个流水线阶段",
+            ),
+            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size,改用更大的 TP"),
+        )
+
+
+def _has_mamba(node: NodeLaunch, facts: ModelFacts) -> bool:
+    """Whether the cache surely has Mamba layers beside others, which no NixlConnector takes in stages.
+
+    Several kinds of attention alone may be served as one kind, and NixlPushConnector takes them.
+    """
+    return facts.hybrid is True and node.switch("disable-hybrid-kv-cache-manager") is None
 
 
 def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:

@@ -9,10 +9,18 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
-from pd_launch.schemas.engine.connector_keys import KEYS, PLATFORM_KEYS, SIZE_KEYS, offload_keys
+from pd_launch.schemas.engine.connector_keys import (
+    PLATFORM_KEYS,
+    SIZE_KEYS,
+    offload_keys,
+    options_of,
+    read_by,
+    releases_reading,
+)
 from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS, Connector, connectors
 
 ZH = """
@@ -20,8 +28,8 @@ ZH = """
 
 ## 作用
 
-检查连接器 `kv_connector_extra_config` 里的键:卸载连接器在目标版本里不读取的键;其他连接器的明显拼写错误,
-以及本该写在上一层的字段。
+检查连接器 `kv_connector_extra_config` 里的键:目标版本的连接器不读取的键(包括拼写错误、
+只有其他版本或其他连接器才读的键),以及本该写在上一层的字段。由另外的软件包读取选项的连接器(LMCache、FlexKV、UCM)只报告明显的拼写错误,其余的键会说明一次没有检查。
 
 ## 为什么重要
 
@@ -34,7 +42,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 0.18.0、0.23.0、0.26.0rc1 与 vLLM 0.27.1、0.32.0 中对 kv_connector_extra_config 的读取。
+各版本的连接器对 kv_connector_extra_config 的读取,由 scripts/read_release.py 静态读出。
 """
 
 
@@ -44,8 +52,10 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## What it does
 
-    Looks at the keys of a connector's `kv_connector_extra_config`: those that the offload connector does not read in
-    the target, clear misspellings for other connectors, and fields that belong one level up.
+    Looks at the keys of a connector's `kv_connector_extra_config`: those that it does not read in the target
+    (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. Of
+    connectors whose options another package reads (LMCache, FlexKV, UCM) only clear misspellings are found; that the
+    others were not checked is said once.
 
     ## Why it matters
 
@@ -76,7 +86,7 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Sources
 
-    The reads of kv_connector_extra_config in vllm-ascend 0.18.0, 0.23.0 and 0.26.0rc1, and in vLLM 0.27.1 and 0.32.0.
+    What the connectors of each release read of kv_connector_extra_config, read statically by scripts/read_release.py.
     """
     for connector in connectors(node.kv_transfer):
         extra = connector.extra
@@ -84,8 +94,8 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             continue
         if connector.is_offload:
             yield from _offload(node, deployment, connector, extra)
-        elif connector.module is None and connector.name in KEYS:
-            yield from _others(connector, extra)
+        elif connector.tree.get("kv_connector_module_path") is None:
+            yield from _others(connector, extra, deployment)
 
 
 def _offload(node: NodeLaunch, deployment: Deployment, connector: Connector, extra: Node) -> Iterator[Hit]:
@@ -123,22 +133,77 @@ def _ratio(value: Node, target: Target) -> Hit:
     )
 
 
-def _others(connector: Connector, extra: Node) -> Iterator[Hit]:
-    known = KEYS[connector.name or ""]
+def _others(connector: Connector, extra: Node, deployment: Deployment) -> Iterator[Hit]:
+    name, target = connector.name or "", deployment.target
+    known = options_of(name, target)
+    if known is None:
+        return
+    keys = (*known.kinds, *PLATFORM_KEYS)
+    unclear = []
     for key, value in extra.items():
-        if key in TOP_LEVEL_FIELDS and key not in known:
+        if key in TOP_LEVEL_FIELDS and key not in known.kinds:
             yield _misplaced(connector, key, value)
-            continue
-        near = _near(key, known, 0.85) if key not in (*known, *PLATFORM_KEYS) else None
-        if near is not None:
-            en, zh = f"{connector.name} does not read it", f"{connector.name} 不读取它"
-            yield _hit(value, key, near, known, (en, zh), "warning")
-        if key in ("prefill", "decode"):
-            for inner, size in value.items():
-                meant = _near(inner, SIZE_KEYS, 0.7) if inner not in SIZE_KEYS else None
-                if meant is not None:
-                    en, zh = f"nobody reads it in {key!r}", f"{key!r} 里没有人读它"
-                    yield _hit(size, inner, meant, SIZE_KEYS, (en, zh), "warning")
+        elif key in ("prefill", "decode"):
+            yield from _sizes(key, value)
+        elif key not in keys:
+            near = _near(key, tuple(known.kinds), 0.9 if known.reader else 0.75)
+            if known.reader and near is None:
+                unclear.append(value)
+            else:
+                en, zh, elsewhere = _unread(name, key, target)
+                severity: Severity = (
+                    "warning" if near or elsewhere else "info"
+                )  # else somebody's own extension may read it
+                yield _hit(value, key, near, tuple(sorted(known.kinds)), (en, zh), severity)
+    if unclear and _is_first(connector, deployment):
+        yield _not_known(name, known.reader, unclear)
+
+
+def _sizes(key: str, tree: Node) -> Iterator[Hit]:
+    for inner, size in tree.items():
+        meant = _near(inner, SIZE_KEYS, 0.7) if inner not in SIZE_KEYS else None
+        if meant is not None:
+            en, zh = f"nobody reads it in {key!r}", f"{key!r} 里没有人读它"
+            yield _hit(size, inner, meant, SIZE_KEYS, (en, zh), "warning")
+
+
+def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
+    """Return what is wrong with a key, and whether another release or another connector reads it."""
+    releases = releases_reading(name, key, target)
+    others = [other for other in read_by(key, target) if other != name]
+    if releases:
+        span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+        en, zh = (
+            f"{name} of {target} does not read it, that of {span} does",
+            f"{target} 的 {name} 不读取它,{span} 的才读",
+        )
+    elif others:
+        listed = ", ".join(others[:3])
+        en, zh = f"{name} does not read it, it is an option of {listed}", f"{name} 不读取它,它是 {listed} 的选项"
+    else:
+        en, zh = f"{name} of {target} does not read it", f"{target} 的 {name} 不读取它"
+    return en, zh, bool(releases or others)
+
+
+def _is_first(connector: Connector, deployment: Deployment) -> bool:
+    """Whether this is the first connector of its name: what is not known of it is said once."""
+    found = (c for node in deployment.nodes for c in connectors(node.kv_transfer) if c.name == connector.name)
+    first = next(found, None)
+    return first is None or first.tree is connector.tree
+
+
+def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
+    listed = ", ".join(value.key_text.value if value.key_text else "?" for value in values[:4])
+    more = " …" if len(values) > 4 else ""
+    return Hit(
+        values[0].key or values[0].origin,
+        Msg(
+            f"options of {name} that {reader} reads are not known here: {listed}{more} not checked",
+            f"{name} 由 {reader} 读取的选项这里不了解:没有检查 {listed}{more}",
+        ),
+        Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
+        severity="info",
+    )
 
 
 def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
@@ -158,15 +223,15 @@ def _hit(
     near: str | None,
     known: tuple[str, ...],
     what: tuple[str, str],
-    severity: str,
+    severity: Severity,
 ) -> Hit:
-    listed = ", ".join(known)
+    listed = ", ".join(known) or "none"
     name = Msg(f"write {near}", f"写成 {near}")
     return Hit(
         value.key or value.origin,
         Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}:{what[1]}"),
         name if near else Msg(f"remove it; known options are {listed}", f"删掉它;已知选项有 {listed}"),
-        severity="error" if severity == "error" else "warning",
+        severity=severity,
         fix=fix(name, rename_key(value, near)) if near else None,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd4_topology.group_settings import disagreements
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
@@ -11,17 +12,20 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.sides import dp_groups, exclusive, is_unreachable, local_ranks, master_address
 
 ZH = """
-数据并行的 rank 越界、重复或缺失
+数据并行的 rank 越界、重复或缺失,或同组各节点的设置不同
 
 ## 作用
 
 检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP;再把同一组(同侧、同 master 地址与 rpc 端口)
 的各节点放在一起,
-检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。
+检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。同一组的节点(地址写成 LeaderWorkerSet 的
+`$(LWS_LEADER_ADDRESS)` 也算)还必须写相同的模型、DP/TP/PP 大小、rpc 端口、dtype、KV 缓存 dtype、连接器与推测解码;
+`--max-model-len` 与 PYTHONHASHSEED 不同是 warning。
 
 ## 为什么重要
 
 组内每个 rank 必须恰好出现一次:越界的会退出,重复或缺失时所有节点都会在建组时一直等待。
+并行设置不同的节点会在握手时被拒绝,或让集合通信一直等待。
 
 ## 适用版本
 
@@ -39,18 +43,21 @@ MOST_RANKS = 65536
 
 @rule("PD402", "dp-ranks", "error", zh=ZH, needs="C P")
 def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
-    r"""Data-parallel ranks are outside the group, given twice, or missing.
+    r"""Data-parallel ranks are outside the group, given twice, or missing, or nodes of a group disagree.
 
     ## What it does
 
     Checks that the ranks of each launch lie in [0, DP) and that the local size is not larger than DP. Then it looks at
     all nodes of one group (same side, master address and rpc port): no rank may be there twice, and none may be
-    missing. Files of one node alone are not incomplete.
+    missing. Files of one node alone are not incomplete. Nodes that meet at one master (a LeaderWorkerSet's
+    `$(LWS_LEADER_ADDRESS)` too) must also agree: on the model, the DP, TP and PP sizes, the rpc port, dtype, KV cache
+    dtype, connector and speculation; another `--max-model-len` or PYTHONHASHSEED is a warning.
 
     ## Why it matters
 
     Each rank of a group must be there exactly once: a rank outside stops its engine, and with one twice or missing all
-    nodes wait for each other while the group is set up.
+    nodes wait for each other while the group is set up. Nodes with other parallel settings are refused in the
+    handshake, or leave collective operations waiting.
 
     ## Example
 
@@ -84,6 +91,7 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
     for group in dp_groups(deployment):
         if not any(id(node) in wrong for node in group):
             yield from _together(group)
+    yield from disagreements(deployment)
 
 
 def _alone(node: NodeLaunch) -> Iterator[Hit]:

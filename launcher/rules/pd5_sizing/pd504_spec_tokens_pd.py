@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
+from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.nixl import WITHOUT_KV, hashed_method, hashes_count
 from pd_launch.schemas.engine.sides import of_side
-from pd_launch.schemas.engine.speculation import config_of, speculative_tokens, tokens_node
+from pd_launch.schemas.engine.speculation import config_of, method, speculative_tokens, tokens_node
 from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.releases.handshake import HASHES_DRAFTS
 
 ZH = """
 预填充与解码的推测 token 数不合该模型的规则
@@ -19,7 +23,8 @@ ZH = """
 ## 作用
 
 比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型(Qwen3-Next、Qwen3.5 等)两侧必须相等(error);
-其他模型不相等时,预填充应为 1、解码不小于 1(warning)。任一侧未知时不报告。
+其他模型不相等时,预填充应为 1、解码不小于 1(warning)。KV 缓存里没有层的方法(ngram、suffix 等)不算。
+两侧用 NixlConnector 时比较的是方法(MTP、EAGLE 等):只有一侧有,或两侧不同,是 error,token 数可以不同。任一侧未知时不报告。
 
 ## 为什么重要
 
@@ -56,10 +61,11 @@ vllm serve /models/deepseek-v3.1-w8a8 --speculative-config '{"num_speculative_to
 
 ## 适用版本
 
-所有版本。
+所有版本;NixlConnector 从 vLLM <since nixl-hashes-drafts> 起比较方法。
 
 ## 来源
 
+vLLM 的 nixl/metadata.py 中的兼容性哈希,0.28.0 到 0.33.0(0.32.0 上运行过);
 vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md(num_speculative_tokens 一节),0.27.1rc1;代码不检查。
 """
 
@@ -72,7 +78,9 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
 
     Compares num_speculative_tokens of both sides. Models with Mamba or linear-attention layers (Qwen3-Next, Qwen3.5 and
     their like) need the same number on both (error); for others that differ, prefill should have 1 and decode at
-    least 1 (warning). Silent where a number is unknown.
+    least 1 (warning). Methods without layers in the KV cache (ngram, suffix) do not count. Over NixlConnector it is
+    the method that must be the same (MTP, EAGLE and their like): on one side only, or another one, is an error, and
+    the numbers may differ. Silent where something is unknown.
 
     ## Why it matters
 
@@ -113,23 +121,56 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All.
+    All; NixlConnector compares the method from vLLM <since nixl-hashes-drafts> on.
 
     ## Sources
 
+    The compatibility hash in vLLM's nixl/metadata.py at 0.28.0 to 0.33.0, run at 0.32.0;
     vllm-ascend's pd_disaggregation_mooncake_multi_node.md (num_speculative_tokens) at 0.27.1rc1; no code checks it.
     """
     for prefill in of_side(deployment, "prefill"):
         for decode in of_side(deployment, "decode"):
-            yield from _pair(prefill, decode)
+            yield from _pair(prefill, decode, deployment.target)
 
 
-def _pair(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
-    first, second = speculative_tokens(prefill), speculative_tokens(decode)
-    if first is None or second is None or first == second:
+def _hashed(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+    """Yield drafts that NixlConnector's hash tells apart: how many there are is not in it."""
+    first, second = hashed_method(prefill), hashed_method(decode)
+    if first is None or second is None or not differ(first, second):
         return
+    left, right = first or "none", second or "none"
+    yield Hit(
+        _place(decode if second else prefill),
+        Msg(
+            f"NixlConnector compares the drafts that use hidden states: {right} on decode, {left} on prefill",
+            f"NixlConnector 会比较使用隐藏状态的推测方法:解码是 {right},预填充是 {left}",
+        ),
+        Msg(
+            "write the same method and model in --speculative-config on both sides; the number of tokens may differ",
+            "两侧的 --speculative-config 写相同的方法与模型;token 数可以不同",
+        ),
+        severity="error",
+        related=((_place(prefill if second else decode), Msg("the other side", "另一侧")),),
+    )
+
+
+def _kv_tokens(node: NodeLaunch, hybrid: bool) -> int | None:
+    """Return the draft tokens that matter to the other side: without layers in the cache they do not, except for the
+    state blocks of a hybrid model."""
+    return 0 if not hybrid and method(node) in WITHOUT_KV else speculative_tokens(node)
+
+
+def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[Hit]:
     facts = model_of(decode) or model_of(prefill)
     hybrid = facts is not None and facts.hybrid is True
+    if HASHES_DRAFTS.holds(target) and hashes_count(prefill, decode, target):
+        found = list(_hashed(prefill, decode))
+        yield from found
+        if found or not hybrid:
+            return
+    first, second = _kv_tokens(prefill, hybrid), _kv_tokens(decode, hybrid)
+    if first is None or second is None or not differ(first, second):
+        return
     if not hybrid and first == 1 and second >= 1:
         return
     severity: Severity = "error" if hybrid else "warning"

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
+from pd_launch.schemas.engine.nixl import hashes_count
 from pd_launch.schemas.models.known import model_name
 
 ZH = """
@@ -20,7 +22,8 @@ ZH = """
 
 比较两侧的模型名(路径的最后一段)、--dtype、--quantization 与 --kv-cache-dtype。只写在一侧、而另一侧由引擎自己决定的,
 不报告;
-但一侧写了量化的 KV 缓存(如 fp8)、另一侧没有写时会报告。
+但一侧写了量化的 KV 缓存(如 fp8)、另一侧没有写时会报告。两侧用 NixlConnector(没有关闭 `enforce_handshake_compat`)时,
+模型与 --kv-cache-dtype 的写法也要相同:它把文本本身算进握手的哈希。
 
 ## 为什么重要
 
@@ -32,12 +35,15 @@ KV 缓存是按模型和数据类型逐字节传过去的:两侧不同时,轻则
 
 ## 来源
 
-vllm/distributed/kv_transfer 中 NixlConnector 的兼容性检查,0.32.0;vllm-ascend 的连接器逐字节传输。
+vllm/distributed/kv_transfer 中 NixlConnector 的兼容性哈希,0.18.0 到 0.33.0(0.32.0 上运行过);
+vllm-ascend 的连接器逐字节传输。
 """
 
 _SAME_KV = {"fp8": "fp8_e4m3"}
 _SAME_DTYPE = {"half": "float16", "float": "float32"}
 _AS_MODEL = ("bfloat16", "float16", "half", "bf16", "fp16")
+_RESOLVING = ("VLLM_USE_MODELSCOPE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+"""Variables with which a model's name becomes a folder before it is hashed."""
 _DRAFT_SUFFIX = re.compile(r"[-_.]mtp$")
 
 
@@ -49,7 +55,8 @@ def pair_model(deployment: Deployment) -> Iterator[Hit]:
 
     Compares the model's name (the last part of a path), --dtype, --quantization and --kv-cache-dtype of both sides.
     What one side writes and the other leaves to the engine is no finding, except a quantised KV cache (such as fp8)
-    on one side only.
+    on one side only. Over NixlConnector (unless `enforce_handshake_compat` is false) model and --kv-cache-dtype must
+    also be written alike: the text itself is part of the handshake's hash.
 
     ## Why it matters
 
@@ -86,26 +93,58 @@ def pair_model(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    NixlConnector's compatibility check in vllm/distributed/kv_transfer at 0.32.0; vllm-ascend's connectors copy bytes.
+    NixlConnector's compatibility hash in vllm/distributed/kv_transfer at 0.18.0 to 0.33.0, run at 0.32.0;
+    vllm-ascend's connectors copy bytes.
     """
     for prefill, decode in pairs(deployment):
         if prefill.kv_transfer is None and decode.kv_transfer is None:
             continue
-        yield from _model(prefill, decode)
+        hashed = hashes_count(prefill, decode, deployment.target)
+        yield from _model(prefill, decode, hashed)
         for flag in ("dtype", "quantization"):
             yield from _flag(prefill, decode, flag)
-        yield from _kv_dtype(prefill, decode)
+        yield from _kv_dtype(prefill, decode, hashed)
 
 
-def _model(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hit]:
     left, right = _name(prefill), _name(decode)
-    if left is None or right is None or left == right or decode.model is None or prefill.model is None:
+    if left is None or right is None or decode.model is None or prefill.model is None:
+        return
+    if not differ(left, right):
+        if hashed:
+            yield from _written(prefill, decode)
         return
     first, second = model_name(prefill), model_name(decode)
     yield Hit(
         decode.model.origin,
         Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second},预填充的模型是 {first}"),
         Msg("serve the same model on both sides", "两侧使用同一个模型"),
+        related=((prefill.model.origin, PREFILL),),
+    )
+
+
+def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+    """Yield two texts for one model: NixlConnector hashes the text, whatever lies behind it.
+
+    What is resolved before that (a model's name to a folder of a cache or of ModelScope) may become equal again.
+    """
+    first, second = (node.model.string() if node.model else None for node in (prefill, decode))
+    if first is None or second is None or not differ(first, second) or decode.model is None or prefill.model is None:
+        return
+    if any(HOLE in text or "$" in text or "{" in text or "://" in text for text in (first, second)):
+        return
+    if any(name in node.env for node in (prefill, decode) for name in _RESOLVING):
+        return
+    yield Hit(
+        decode.model.origin,
+        Msg(
+            f"NixlConnector compares the model as it is written: {second!r} on decode, {first!r} on prefill",
+            f"NixlConnector 按写法比较模型:解码写的是 {second!r},预填充写的是 {first!r}",
+        ),
+        Msg(
+            'write the same text on both sides (mount the folder at one path), or "enforce_handshake_compat": false',
+            '两侧写成一样(把目录挂载到同一路径),或写 "enforce_handshake_compat": false',
+        ),
         related=((prefill.model.origin, PREFILL),),
     )
 
@@ -121,17 +160,20 @@ def _flag(prefill: NodeLaunch, decode: NodeLaunch, flag: str) -> Iterator[Hit]:
     left, right = _text(prefill, flag), _text(decode, flag)
     if left is None or right is None or "auto" in (left, right):
         return
-    if _SAME_DTYPE.get(left, left) != _SAME_DTYPE.get(right, right):
+    if differ(_SAME_DTYPE.get(left, left), _SAME_DTYPE.get(right, right)):
         yield _differs(prefill, decode, flag, left, right)
 
 
-def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
+def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hit]:
     flag = "kv-cache-dtype"
     if any(node.partial or (node.arg(flag) is not None and _text(node, flag) is None) for node in (prefill, decode)):
         return
     left, right = (_text(node, flag) or "auto" for node in (prefill, decode))
+    if hashed and "auto" not in (left, right) and differ(left, right):
+        yield _differs(prefill, decode, flag, left, right)  # the word is hashed, not what it means
+        return
     left, right = _SAME_KV.get(left, left), _SAME_KV.get(right, right)
-    if left == right or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
+    if not differ(left, right) or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
         return
     yield _differs(prefill, decode, flag, left, right)
 

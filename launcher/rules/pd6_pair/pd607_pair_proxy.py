@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.proxies import SideList, side_lists
 from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
+
+TELLS_PROXY = frozenset({"MoRIIOConnector", "P2pNcclConnector"})
+"""Connectors that tell a proxy their engine's HTTP port themselves."""
 
 ZH = """
 代理的种类或列表与连接器、rank 不符
@@ -21,7 +26,8 @@ ZH = """
 配 MooncakeConnectorV1 / MooncakeHybridConnector,先走
 解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
 每个提供
-HTTP 的引擎(外部 DP 的每个 rank)都在列表里。
+HTTP 的引擎(外部 DP 的每个 rank)都在列表里。还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是
+引擎的 `--port`。
 
 ## 为什么重要
 
@@ -33,7 +39,8 @@ HTTP 的引擎(外部 DP 的每个 rank)都在列表里。
 
 ## 来源
 
-vllm-ascend 的 examples/disaggregated_prefill_v1,0.18.0 到 0.27.1rc1。
+vllm-ascend 的 examples/disaggregated_prefill_v1,0.18.0 到 0.27.1rc1;
+vLLM 的 moriio_connector.py(0.32.0)与 p2p_nccl_engine.py(0.23.0)。
 """
 
 
@@ -46,7 +53,8 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     Looks at proxies that the input starts. One that goes to prefill first (load_balance_proxy_server_example.py) fits
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
-    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed.
+    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed. Also the
+    `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`.
 
     ## Why it matters
 
@@ -89,13 +97,43 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm-ascend's examples/disaggregated_prefill_v1 at 0.18.0 to 0.27.1rc1.
+    vllm-ascend's examples/disaggregated_prefill_v1 at 0.18.0 to 0.27.1rc1; vLLM's moriio_connector.py at 0.32.0 and
+    p2p_nccl_engine.py at 0.23.0.
     """
     for proxy in deployment.proxies:
         yield from _kind(proxy, deployment)
         for side, listed in side_lists(proxy).items():
             yield from _lengths(side, listed)
             yield from _unlisted(side, listed, deployment)
+    for node in deployment.nodes:
+        yield from _announced(node, deployment)
+
+
+def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield an http_port that a connector tells its proxy, and on which the engine does not serve."""
+    port = http_port(node)
+    for connector in connectors(node.kv_transfer):
+        told = connector.option("http_port") if connector.name in TELLS_PROXY else None
+        number = told.integer() if told is not None else None
+        if (
+            deployment.target.is_ascend
+            or told is None
+            or number is None
+            or port is None
+            or not differ(number, port.first)
+        ):
+            continue
+        if node.partial or port.count > 1 or not on_host_network(node):
+            continue  # published under another number, or one port a rank
+        yield Hit(
+            told.origin,
+            Msg(
+                f"{connector.name} tells its proxy port {number}, but the engine serves on {port.first}",
+                f"{connector.name} 告诉代理的端口是 {number},但引擎监听的是 {port.first}",
+            ),
+            Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port,即 {port.first}"),
+            related=((port.origin if port.written else node.origin, Msg("the engine's port", "引擎的端口")),),
+        )
 
 
 def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:

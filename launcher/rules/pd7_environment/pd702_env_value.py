@@ -128,7 +128,9 @@ def _shown(text: str) -> str:
 def _unquoted(given: EnvVar) -> Iterator[Hit]:
     """Report a value of a manifest, or a boolean of a compose file, that YAML does not take for a string."""
     text, pattern = given.value.text, _NO_STRING.get(given.how)
-    if text is None or pattern is None or _in_quotes(text) or not pattern.fullmatch(text.value):
+    if text is None or pattern is None or not pattern.fullmatch(text.value):
+        return
+    if _in_quotes(text) or _is_part(text):
         return
     reader = "Kubernetes" if given.how == "manifest" else "Compose"
     place = given.value.origin
@@ -141,6 +143,11 @@ def _unquoted(given: EnvVar) -> Iterator[Hit]:
         Msg(f'write "{text.value}"', f'请写 "{text.value}"'),
         fix=fix(Msg("put it in quotes", "加上引号"), put_in_quotes(given.value), safe=True),
     )
+
+
+def _is_part(text: Text) -> bool:
+    """Whether a text is what follows the name in an entry ``NAME=VALUE`` of a list: the whole entry is a string."""
+    return text.spots[0] > 0 and text.source.text[text.spots[0] - 1] == "="
 
 
 def _in_quotes(text: Text) -> bool:

@@ -6,6 +6,7 @@ Each yields hits; an unknown value yields none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from pd_launch.launcher.rules.edits import fix, put_in_quotes, renamed, set_value
@@ -28,7 +29,7 @@ from pd_launch.schemas.engine.budget import (
 )
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.offload import served
-from pd_launch.schemas.releases.additional_keys import BOOLEANS, is_strict
+from pd_launch.schemas.releases.additional_keys import BOOLEANS, STRICT_BOOLEANS, is_strict
 from pd_launch.schemas.releases.domains import (
     BOOLEAN_WORDS,
     CHOICES,
@@ -42,6 +43,7 @@ from pd_launch.schemas.releases.offloads import RATIO as RATIO_READ
 from pd_launch.schemas.releases.schedulers import NESTED
 
 PORTS = range(1, 65536)
+MEANS_TRUE = frozenset({"true", "1", "yes", "on", "y", "t"})
 
 
 def flag_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
@@ -270,7 +272,22 @@ def additional_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     for mapping in tree.walk():
         for name, entry in mapping.items():
             if name in BOOLEANS and isinstance(entry.value, str):
-                yield _boolean(name, entry, node, deployment)
+                yield from _as_text(name, entry, node, deployment)
+
+
+def _as_text(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield a boolean given as text where that is refused, or means another thing: only its truth is read."""
+    refused = STRICT_BOOLEANS.get(name)
+    word = value.value.strip().lower()
+    if refused is not None and refused.holds(deployment.target):
+        yield _boolean(name, value, node, deployment)
+    elif word not in MEANS_TRUE and value.value:
+        hit = _boolean(name, value, node, deployment)
+        message = Msg(
+            f"{name} is the text {value.value!r}, which counts as true: it does not switch anything off",
+            f"{name} 是文本 {value.value!r},会被当成真:不会关闭任何东西",
+        )
+        yield replace(hit, message=message, severity="warning")
 
 
 def other_json_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

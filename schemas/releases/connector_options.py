@@ -1,0 +1,136 @@
+"""What connectors require of their options, and the words that they take, with the releases in which that is so.
+
+Which options there are at all is in the generated tables: launcher/builds/options.py reads them from the sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pd_launch.schemas.releases.facts import Code, Fact, ascend, vllm
+
+_V1 = "vllm/distributed/kv_transfer/kv_connector/v1"
+_MORIIO = f"{_V1}/moriio/moriio_common.py"
+_NIXL = f"{_V1}/nixl_connector.py {_V1}/nixl/*.py"
+NIXL = frozenset({"NixlConnector", "NixlPullConnector", "NixlPushConnector"})
+
+
+@dataclass(frozen=True)
+class Required:
+    """An option without which a connector stops at start; ``when`` another option has that value."""
+
+    connector: str
+    key: str
+    fact: Fact
+    meant: tuple[str, str]
+    """What it is, in English and Chinese."""
+    when: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that an option takes; ``lower`` where the connector does not look at case."""
+
+    connectors: frozenset[str]
+    key: str
+    words: tuple[str, ...]
+    fact: Fact
+    lower: bool = False
+    unless: tuple[str, ...] = ()
+    """Other options that bring words of their own."""
+
+
+def _moriio(key: str, until: str | None) -> Fact:
+    return vllm(
+        f"moriio-needs-{key}", None, until, f"MoRIIOConnector stops without {key}",
+        Code(_MORIIO, rf'extra_config\["{key}"\]'),
+    )  # fmt: skip
+
+
+REQUIRED = (
+    Required("MoRIIOConnector", "http_port", _moriio("http_port", None), ("the engine's --port", "引擎的 --port")),
+    Required("MoRIIOConnector", "proxy_ip", _moriio("proxy_ip", "0.28.0"), ("the proxy's address", "代理的地址")),
+    Required(
+        "MoRIIOConnector", "proxy_ping_port", _moriio("proxy_ping_port", "0.28.0"),
+        ("the port on which the proxy is told of engines", "代理接收引擎登记的端口"),
+    ),
+    Required(
+        "SimpleCPUOffloadConnector", "disk_path",
+        vllm(
+            "simple-offload-needs-disk-path", "0.28.0", None, "kv_offload_backend disk needs disk_path",
+            Code(f"{_V1}/simple_cpu_offload_connector.py", r"requires disk_path to be set"),
+        ),
+        ("a folder on the disk", "磁盘上的目录"), ("kv_offload_backend", "disk"),
+    ),
+)  # fmt: skip
+"""OffloadingConnector's budget and P2pNcclConnector's proxy have checks of their own."""
+
+WORDS = (
+    Words(
+        frozenset({"MoRIIOConnector"}), "backend", ("rdma", "xgmi"),
+        vllm(
+            "moriio-backends", "0.22.0", None, "MoRIIOConnector's backend is rdma or xgmi",
+            Code(_MORIIO, r'not in \("rdma", "xgmi"\)'),
+        ),
+        lower=True,
+    ),
+    Words(
+        frozenset({"SimpleCPUOffloadConnector"}), "kv_offload_backend", ("cpu", "disk"),
+        vllm(
+            "simple-offload-backends", "0.28.0", None, "SimpleCPUOffloadConnector's backend is cpu or disk",
+            Code(f"{_V1}/simple_cpu_offload_connector.py", r"kv_offload_backend not in VALID_KV_OFFLOAD_BACKENDS"),
+        ),
+    ),
+    Words(
+        frozenset({"OffloadingConnector"}), "eviction_policy", ("lru", "arc"),
+        vllm(
+            "offloading-policies", None, None, "OffloadingConnector's policies are lru and arc",
+            Code("vllm/v1/kv_offload/cpu/*.py vllm/v1/kv_offload/cpu/*/*.py vllm/v1/kv_offload/*.py",
+                 r'[\'"]arc[\'"]'),
+        ),
+        unless=("cache_policy_module_path", "spec_module_path"),
+    ),
+    Words(
+        frozenset({"MooncakeD2RHConnectorV1"}), "d2rh_host_cache_hash_source", ("prefill", "decode"),
+        ascend(
+            "d2rh-hash-source", "0.29.0rc1", None, "MooncakeD2RHConnectorV1 hashes on prefill or on decode",
+            Code("vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_d2rh_connector.py",
+                 r'host_cache_hash_source not in \("prefill", "decode"\)'),
+        ),
+    ),
+)  # fmt: skip
+
+BUFFER_DEVICES = ("cuda", "cpu", "xpu")
+"""Where NIXL may keep its transfer buffer: on cuda it is cuda or cpu, on xpu it is xpu or cpu, elsewhere cpu."""
+BUFFER_REFUSED = vllm(
+    "nixl-buffer-device", None, None, "NixlConnector stops at a kv_buffer_device that its device does not have",
+    Code(_NIXL, r"kv_buffer_device not in _NIXL_SUPPORTED_DEVICE"),
+)  # fmt: skip
+
+MORIIO_VARIABLES = {
+    "VLLM_MORIIO_CONNECTOR_READ_MODE": "read_mode",
+    "VLLM_MORIIO_QP_PER_TRANSFER": "qp_per_transfer",
+    "VLLM_MORIIO_POST_BATCH_SIZE": "post_batch_size",
+    "VLLM_MORIIO_NUM_WORKERS": "num_workers",
+}
+"""Variables whose place an option of MoRIIOConnector took."""
+MORIIO_VARIABLES_IGNORED = vllm(
+    "moriio-ignores-variables", "0.23.0", None, "MoRIIOConnector reads options instead of variables",
+    Code(_MORIIO, r"_DEPRECATED_ENV_VARS"),
+)  # fmt: skip
+MORIIO_ROLES = vllm(
+    "moriio-one-role", None, None,
+    "MoRIIOConnector's scheduler takes kv_both for a consumer, its worker for a producer",
+    Code(f"{_V1}/moriio/*.py", r'self\.is_producer = self\.kv_transfer_config\.kv_role == "kv_producer"'),
+)  # fmt: skip
+MOONCAKE_ROLES = ascend(
+    "mooncake-v2-one-role", "0.28.0rc1", None, "MooncakeConnectorV2 refuses kv_both",
+    Code("vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake/base_scheduler.py",
+         r"requires exactly one KV transfer role"),
+)  # fmt: skip
+ONE_ROLE: dict[str, Fact] = {
+    "MoRIIOConnector": MORIIO_ROLES,
+    "MooncakeConnectorV2": MOONCAKE_ROLES,
+    "MooncakePullConnector": MOONCAKE_ROLES,
+}
+"""Connectors with which an engine is either producer or consumer, not both."""

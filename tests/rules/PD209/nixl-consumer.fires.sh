@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=error
+vllm serve Qwen/Qwen3-8B --pipeline-parallel-size 2 --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'

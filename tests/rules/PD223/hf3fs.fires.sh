@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=warning
+vllm serve Qwen/Qwen3-8B --port 20005 --kv-transfer-config '{"kv_connector": "HF3FSKVConnector", "kv_role": "kv_both", "kv_connector_extra_config": {"hf3fs_storage_pth": "/mnt/3fs"}}'

@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=info
+vllm serve Qwen/Qwen3-8B --port 20005 --kv-transfer-config '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both", "kv_connector_extra_config": {"lmcache_rpc_port": "producer1"}}'

@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0 severity=error
+vllm serve deepseek-ai/DeepSeek-V3 --data-parallel-size 4 --data-parallel-size-local 2 --data-parallel-address 192.0.2.1 --data-parallel-rpc-port 13389 --tensor-parallel-size 4 --speculative-config '{"method": "mtp", "num_speculative_tokens": 1}'

@@ -1,0 +1,3 @@
+#!/bin/bash
+# pd-test: target=vllm:0.32.0
+vllm serve /mnt/nvme/models/Qwen3-8B --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer", "kv_connector_extra_config": {"enforce_handshake_compat": false}}'

@@ -1,5 +1,0 @@
-#!/bin/bash
-# pd-test: target=vllm==0.32.0
-vllm serve Qwen/Qwen3-8B \
-  --no-disable-hybrid-kv-cache-manager \
-  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
