@@ -92,6 +92,7 @@ def test_only_the_secret_is_masked(text: str, shown: str) -> None:
         "password=${{ secrets.PW }} x",
         "HF_TOKEN=$$HF_TOKEN DB_PASS=${DB_PASS?not set} x",
         'curl -H "Authorization: Bearer $A" http://u:${A}@h',
+        "write KEY=VALUE, for example a.b=4",
         "sorted(x, key=len); max(y, key=lambda one: one.n); min(key=f)",
         'if key == "abc": pass\nfor token in tokens: x',
         "tolerations:\n- key: nvidia.com/gpu\n  operator: Exists",

@@ -221,4 +221,4 @@ def _behind_scheme(values: Values, value: Value) -> Iterator[Span]:
 
 
 def _is_value(value: str) -> bool:
-    return any(c.isalnum() for c in value)
+    return any(c.isalnum() for c in value) and value != "VALUE"  # as in KEY=VALUE, of how to write something
