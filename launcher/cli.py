@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, TextIO
 
@@ -39,8 +40,33 @@ def variable_part(option: click.Option) -> str:
 _option = partial(click.option, cls=_Option)
 
 
+@contextlib.contextmanager
+def _said_without_secrets(words: Sequence[str]) -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        from pd_launch.launcher.commands.common import without_secrets
+
+        without_secrets(error, words)
+        raise
+
+
 class _Commands(click.Group):
-    """Lists commands in the order in which they are defined here: what is used most comes first."""
+    """Lists commands in the order in which they are defined here: what is used most comes first.
+
+    What any of them says of a wrong command line is said without the secrets in it.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        self._given = tuple(args)
+        with _said_without_secrets(self._given):
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _said_without_secrets(self._given):
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -16,7 +16,7 @@ import click
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.commands.check_options import CheckOptions
-from pd_launch.launcher.commands.common import codes, config_target
+from pd_launch.launcher.commands.common import codes, config_target, without_secrets
 from pd_launch.launcher.folders.configs import Configs
 from pd_launch.launcher.folders.names import MAY_BE_LARGE, can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
@@ -120,7 +120,7 @@ def _named(
             large.add(source.path)
             is_idle = _is_data(path, MAX_FILE, base)
         except click.ClickException as error:
-            error.show()
+            without_secrets(error).show()
             given.missing = True
             continue
         if is_idle and options.allow_no_engine and base.separate:

@@ -110,6 +110,15 @@ def codes(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").replace(" ", ",").split(",") if word.strip()]
 
 
+def without_secrets(error: click.ClickException, words: Sequence[str] = ()) -> click.ClickException:
+    """Return the error, which from now on says nothing of the secrets in the command line's ``words``."""
+    from pd_launch.launcher.secrets.masking import mask_said
+
+    said = mask_said(error.format_message(), words)
+    vars(error)["format_message"] = lambda: said
+    return error
+
+
 def write(text: str, output: str | None = None) -> None:
     """Write to a file, or to standard output whatever its encoding can show."""
     if output is not None:

@@ -13,6 +13,7 @@ from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.host.contract import FORMAT_VERSION, VERSION_KEY
 from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.inputs import load_facts
+from pd_launch.launcher.secrets.masking import mask_fact, mask_lines
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 
@@ -33,7 +34,8 @@ def _write_json(shown: Mapping[str, Any]) -> None:
 
 def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
     """Print in which facts two nodes differ; status 1 where they do."""
-    found = differences(load_facts(first), load_facts(second))
+    facts = differences(load_facts(first), load_facts(second))
+    found = [(key, mask_fact(key, one), mask_fact(key, other)) for key, one, other in facts]
     if form == "json":
         _write_json({"differences": [{"fact": key, "first": one, "second": other} for key, one, other in found]})
     else:
@@ -51,12 +53,18 @@ def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
     found = disagreements(nodes)
     if form == "json":
         rows = [
-            {"fact": d.fact, "severity": d.severity, "values": d.values, "message": d.message.text(lang)} for d in found
+            {
+                "fact": d.fact,
+                "severity": d.severity,
+                "values": {node: mask_fact(d.fact, value) for node, value in d.values.items()},
+                "message": mask_lines(d.message.text(lang)),
+            }
+            for d in found
         ]
         _write_json({"disagreements": rows})
     else:
         label = {"error": Msg("error", "错误").text(lang), "warning": Msg("warning", "警告").text(lang)}
-        lines = [f"{label[d.severity]}: {clean(d.message.text(lang))}" for d in found]
+        lines = [f"{label[d.severity]}: {clean(mask_lines(d.message.text(lang)))}" for d in found]
         agreed = Msg(f"{len(nodes)} nodes agree", f"{len(nodes)} 个节点一致").text(lang)
         write("\n".join(lines or [agreed]) + "\n")
     return int(any(d.severity == "error" for d in found))

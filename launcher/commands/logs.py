@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.commands.common import USAGE, locale_language, use_colour, write
+from pd_launch.launcher.commands.common import USAGE, locale_language, use_colour, without_secrets, write
 from pd_launch.launcher.inputs import STDIN, as_text, standard_input
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
@@ -109,7 +109,7 @@ def _was_read(log: _Log, progress: bool | None) -> bool:
     try:
         _read(log, progress)
     except click.ClickException as error:
-        error.show()
+        without_secrets(error).show()
         return False
     return True
 

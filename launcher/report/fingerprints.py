@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pd_launch.launcher.secrets.masking import Secrets, mask_line
+from pd_launch.launcher.secrets.masking import Secrets
 from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.finding import Finding
 
@@ -62,9 +62,10 @@ def _text(finding: Finding, sources: Mapping[str, SourceFile], secrets: Secrets)
         line = source.line(number)
         start = finding.column - 1 if number == finding.line else 0
         end = finding.end_column - 1 if number == finding.end_line else len(line)
-        line, start, end = mask_line(line, start, max(end, start), secrets.in_line(source, number))
-        whole.append(line)
-        parts.append(line[start:end])
+        masked = secrets.masked_line(source, number)
+        start, end = masked.place(start, max(end, start))
+        whole.append(masked.text)
+        parts.append(masked.text[start:end])
     text = " ".join(parts)
     return text if sum(character.isalnum() for character in text) >= _FEWEST else " ".join(whole)
 

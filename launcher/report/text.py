@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
-from pd_launch.launcher.secrets.masking import NONE, Secrets, mask_line
+from pd_launch.launcher.secrets.masking import NONE, Secrets
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.severity import RANK
@@ -139,7 +139,8 @@ class TextReport:
         end = max(end, start + 1)
         gutter = str(finding.line)
         room = _WIDTH if self.columns is None else max(20, min(_WIDTH, self.columns - len(gutter) - 6))
-        line, start, end = _window(*mask_line(line, start, end, self.secrets.in_line(source, finding.line)), room)
+        masked = self.secrets.masked_line(source, finding.line)
+        line, start, end = _window(masked.text, *masked.place(start, end), room)
         blank = " " * len(gutter)
         mark = " " * width(line[:start]) + self.paint("^" * max(1, width(line[start:end])), finding.severity)
         return [f" {blank} |", f" {gutter} | {clean(line)}", f" {blank} | {mark}"]

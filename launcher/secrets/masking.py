@@ -16,15 +16,15 @@ from functools import cache, cached_property
 from typing import Any
 
 from pd_launch.launcher.secrets.copies import Copies, Quoted
+from pd_launch.launcher.secrets.lines import MASK, MaskedLine, joined, mask_line, without
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
-from pd_launch.launcher.secrets.written import Span, has_login, written_spans
+from pd_launch.launcher.secrets.written import Span, written_spans
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 from pd_launch.schemas.finding import Finding
 
-__all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_lines"]
+__all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_line", "mask_lines"]
 
-MASK = "***"
 _SHORTEST = 8
 _LONGEST_ESCAPE = 10
 _LONGEST_WORD = 16
@@ -43,6 +43,7 @@ class Secrets:
     words: frozenset[str] = frozenset()
     places: Mapping[str, list[Span]] = field(default_factory=dict)
     sources: Mapping[str, SourceFile] = field(default_factory=dict)
+    _last: tuple[SourceFile, int, MaskedLine] | None = field(default=None, repr=False, compare=False)
 
     def touch(self, finding: Finding) -> bool:
         """Whether a finding speaks of lines on which a secret stands."""
@@ -58,7 +59,13 @@ class Secrets:
         line, first = source.line(number), source.starts[number - 1]
         spans = self._between(source.path, first, first + len(line))
         own = [(max(start - first, 0), min(end - first, len(line))) for start, end in spans]
-        return _joined([*own, *self.copies(line)])
+        return joined([*own, *self.copies(line)])
+
+    def masked_line(self, source: SourceFile, number: int) -> MaskedLine:
+        """Return a line without its secrets; the next that asks gets it again, as many findings may be on one."""
+        if self._last is None or self._last[0] is not source or self._last[1] != number:
+            self._last = (source, number, MaskedLine(source.line(number), self.in_line(source, number)))
+        return self._last[2]
 
     def copies(self, text: str) -> Iterator[Span]:
         """Iterate over where the values stand in any text, also where it shows one's beginning before an ellipsis."""
@@ -99,7 +106,7 @@ def together(parts: Iterable[Secrets], sources: Mapping[str, SourceFile]) -> Sec
     places: dict[str, list[Span]] = {}
     for part in parts:
         for file, spans in part.places.items():
-            places[file] = _joined([*places.get(file, ()), *spans])
+            places[file] = joined([*places.get(file, ()), *spans])
     values = {value for part in parts for value in part.values}
     return Secrets(_longest_first(values), frozenset().union(*(part.words for part in parts)), places, sources)
 
@@ -122,7 +129,7 @@ def all_secrets(deployments: Iterable[Deployment]) -> Secrets:
     return Secrets(
         _spelled(found),
         frozenset(value for value in found if value and is_ordinary(value)),
-        {path: _joined(spans) for path, spans in places.items()},
+        {path: joined(spans) for path, spans in places.items()},
         sources,
     )
 
@@ -209,7 +216,7 @@ def _vocabulary() -> frozenset[str]:
 
 def mask(text: str, secrets: Secrets) -> str:
     """Return ``text`` with the values masked that cannot be anything else."""
-    return _without(text, _joined(secrets.copies(text)))
+    return without(text, joined(secrets.copies(text)))
 
 
 def mask_lines(text: str, secrets: Secrets = NONE) -> str:
@@ -217,48 +224,31 @@ def mask_lines(text: str, secrets: Secrets = NONE) -> str:
     spans = written_spans(text)
     own = {text[start:end] for start, end in spans}
     copies = [*secrets.copies(text), *Secrets(_spelled(own)).copies(text)]
-    return _without(text, _joined([*spans, *copies]))
+    return without(text, joined([*spans, *copies]))
+
+
+def mask_said(message: str, words: Sequence[str]) -> str:
+    """Return what is said of a command line without the secrets in its ``words``."""
+    line = shlex.join(words)
+    values = {line[start:end] for start, end in written_spans(line)}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and value and (is_secret_flag(name) if name.startswith("-") else is_secret(name)):
+            values.add(value)
+            message = message.replace(word, f"{name}={MASK}")
+    return mask_lines(message, Secrets(_spelled(values)))
+
+
+def mask_fact(key: str, value: Any) -> Any:
+    """Return a fact of a host, which its names separated by dots tell, with what is secret in it masked."""
+    return Held(NONE).masked(value, any(tells(name, value) for name in key.split(".")))
 
 
 def mask_file(path: str, text: str, secrets: Secrets) -> str:
     """Return a file's text with its secrets masked, on each of the lines that they take."""
-    spans = _joined([*secrets.places.get(path, ()), *written_spans(text), *secrets.copies(text)])
+    spans = joined([*secrets.places.get(path, ()), *written_spans(text), *secrets.copies(text)])
     lines = [line.span() for start, end in spans for line in re.compile(r"[^\r\n]+").finditer(text, start, end)]
-    return _without(text, lines)
-
-
-def _without(text: str, spans: Iterable[Span]) -> str:
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], MASK]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those that overlap as one."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if end <= start:
-            continue
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-def mask_line(line: str, start: int, end: int, spans: Iterable[Span]) -> tuple[str, int, int]:
-    """Return ``line`` without the characters in ``spans``, and where the characters ``[start, end)`` are now."""
-    shift = 0
-    for first, last in spans:
-        begin, less = first - shift, last - first - len(MASK)
-        after = last - shift
-        line = line[:begin] + MASK + line[after:]
-        start = start - less if start >= after else min(start, begin)
-        end = end - less if end >= after else begin + len(MASK) if end > begin else end
-        shift += less
-    return line, start, max(end, start + 1)
+    return without(text, lines)
 
 
 def hide(findings: Iterable[Finding], secrets: Secrets) -> list[Finding]:
@@ -271,7 +261,7 @@ def _hidden(finding: Finding, secrets: Secrets) -> Finding:
 
     def said(text: str) -> str:
         text = mask(text, secrets)
-        return _without(text, _joined(secrets.quoted(text))) if touched else text
+        return without(text, joined(secrets.quoted(text))) if touched else text
 
     fix = finding.fix
     if fix is not None and any(mask_lines(edit.text, secrets) != edit.text for edit in fix.edits):
@@ -297,8 +287,8 @@ class Held:
         return cls(Secrets(_spelled(values)))
 
     def in_text(self, text: str) -> bool:
-        """Whether a text holds a secret that its name does not tell."""
-        return has_login(text) or any(True for _ in self.secrets.copies(text))
+        """Whether a text holds a secret that its name does not tell: one that ``shown`` masks."""
+        return bool(written_spans(text)) or any(True for _ in self.secrets.copies(text))
 
     def variable(self, name: str, value: str) -> bool:
         """Whether a variable's value is not to be shown."""
