@@ -16,6 +16,7 @@ from pd_launch.launcher.commands.common import (
     USAGE,
     codes,
     config_target,
+    keep_inputs,
     locale_language,
     parse_target_option,
     say_passed_over,
@@ -78,6 +79,8 @@ def check_command(options: CheckOptions) -> int:
             "  pd-launch check decode.sh\n"
             "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
         )
+    config_file = str(config.path) if config.path else None
+    keep_inputs(options.output, (*paths, options.host_facts, options.target, config_file))
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
@@ -185,6 +188,7 @@ def _config(paths: Sequence[str]) -> Config:
 
 
 def _print(outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> None:
+    keep_inputs(options.output, outcome.sources)  # a script may name files that the call does not
     text = _rendered(hide(outcome.checked.findings, outcome.secrets), outcome, inputs, options, lang)
     stdin = next((source for source in inputs.files if source.path == STDIN), None)
     if stdin is not None and options.fix:

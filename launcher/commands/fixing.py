@@ -12,7 +12,7 @@ import click
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.fix import Fixed, Refusal, fix_inputs
 from pd_launch.launcher.check.run import Selection, run_checks
-from pd_launch.launcher.commands.common import write
+from pd_launch.launcher.commands.common import keep_inputs, write
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, mask, mask_file
@@ -28,7 +28,9 @@ MAX_SAID = 20
 def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | None, lang: str) -> bool:
     """Print what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
-    secrets = all_secrets(read(inputs))
+    deployments = read(inputs)
+    keep_inputs(output, (path for deployment in deployments for path in deployment.sources))
+    secrets = all_secrets(deployments)
     after = [SourceFile(path, fixed.after[path]) for path in fixed.after]
     later = all_secrets(read(replace(inputs, files=after)))
     text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
