@@ -148,7 +148,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         (BASE + "decode: {}\ntarget: {}\n", 5, 9, "name one release, of vllm_ascend or of vllm"),
         (BASE + "decode: {}\ntarget: {vllm: '0.32.0', vllm_ascend: '0.28.0rc1'}\n", 5, 9, "name one release"),
         (BASE + "decode: {}\ntarget: {torch: '2'}\n", 5, 10, "target.torch: must be"),
-        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is one YAML document"),
+        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is the only YAML document of its file"),
         (BASE + "decode: {}\nname: \ufffd\n", 5, 7, "here the file is not valid UTF-8"),
     ],
 )
