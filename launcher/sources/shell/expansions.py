@@ -17,8 +17,8 @@ _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
 _SIGN = re.compile(r"\\?.", re.DOTALL)
 _ATOMS = frozenset(
-    "string raw_string ansi_c_string translated_string simple_expansion expansion subscript "
-    "arithmetic_expansion command_substitution process_substitution".split()
+    {"string", "raw_string", "ansi_c_string", "translated_string", "simple_expansion", "expansion", "subscript"}
+    | {"arithmetic_expansion", "command_substitution", "process_substitution"}
 )
 """Syntax nodes that braces leave alone."""
 _Part = tuple[str, int, int, Any]
