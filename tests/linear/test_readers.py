@@ -52,6 +52,7 @@ SHELL: dict[str, Text] = {
     "here-strings": lambda n: "bash <<< 'vllm serve m'\n" * n,
     "substituted-engines": lambda n: "x=$(vllm serve m &)\n" * n,
     "substitutions-inside": lambda n: "x=" + "$(" * n + SERVE + ")" * n,
+    "brackets": lambda n: "(" * n + SERVE + ")" * n,
     "processes": lambda n: "cat " + "<(vllm serve m) " * n,
     "traps": lambda n: "trap 'vllm serve m' EXIT\n" * n,
     "aliases": lambda n: "".join(f"alias a{i}='vllm serve'\na{i} m\n" for i in range(n)),

@@ -31,22 +31,26 @@ def has_braces(text: str) -> bool:
     return "{" in text and "}" in text and ("," in text or ".." in text)
 
 
-def expanded(signs: Sequence[str], most: int) -> Words:
-    """Return the words that one word stands for; itself where it has no braces to expand.
+def expanded(signs: Sequence[str], most: int) -> tuple[Words, bool]:
+    """Return the words that one word stands for, itself where it has no braces to expand, and whether these are all.
+
+    Of a sequence that counts further than ``most``, there are so many.
 
     Raises:
         TooMuch: these are more than ``most``, or its braces are too many.
     """
-    braces = sum(sign == "{" for sign in signs)
-    if braces > MOST_BRACES or braces * braces * len(signs) > MOST_STEPS:
+    count = sum(sign == "{" for sign in signs)
+    if count > MOST_BRACES or count * count * len(signs) > MOST_STEPS:
         raise TooMuch
-    return _Braces(signs, most).words(0, len(signs))
+    braces = _Braces(signs, most)
+    return braces.words(0, len(signs)), not braces.cut
 
 
 @dataclass
 class _Braces:
     signs: Sequence[str]
     most: int
+    cut: bool = False
 
     def words(self, at: int, end: int) -> Words:
         """Return the words that the part from ``at`` to ``end`` stands for."""
@@ -131,8 +135,9 @@ class _Braces:
         step = abs(int(said or 1)) or 1
         letters = first.isalpha()
         start, stop = (ord(first), ord(last)) if letters else (int(first), int(last))
-        self._few(abs(stop - start) // step + 1)
         counted = range(start, stop + 1, step) if start <= stop else range(start, stop - 1, -step)
+        self.cut |= abs(stop - start) // step >= self.most
+        counted = counted[: self.most]
         if letters:
             return [chr(number) for number in counted]
         width = max(len(first), len(last)) if _PADDED.match(first) or _PADDED.match(last) else 0

@@ -52,12 +52,14 @@ class Expansions(Spelling):
         """Return the pieces of each word that braces make of a syntax node; None where they make no other words."""
         parts = self._parts(node)
         try:
-            words = expanded([sign for sign, *_ in parts], MAX_ITEMS)
+            words, whole = expanded([sign for sign, *_ in parts], MAX_ITEMS)
         except TooMuch:
             self.cut(node, f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
             return [[Piece(self.spread(HOLE * 2, *self.span(node)), True)]]
         if words == [((0, len(parts), None),)]:
             return None
+        if not whole:
+            self.too_many(node)
         inside = {at: self.pieces(part, scope, False) for at, (_, _, _, part) in enumerate(parts) if part is not None}
         size = sum(end - start for word in words for start, end, _ in word)
         if not self._affords(node, [piece for pieces in inside.values() for piece in pieces], len(words)):
