@@ -66,6 +66,8 @@ SHELL: dict[str, Text] = {
     "let": lambda n: "let " + "a" * n + "\n" + SERVE,
     "placeholders": lambda n: SERVE + " --host '<a " * n,
     "ignores": lambda n: "# pd-launch: ignore[PD001]\n" * n + SERVE,
+    "quoted-ignores": lambda n: "echo '# pd-launch: ignore[PD001]'\n" * n + SERVE,
+    "targets-that-are-shown": lambda n: "cat <<E\n# pd-launch: target vllm==0.32.0\nE\n" * n + SERVE,
     "unknown-flags": lambda n: SERVE + "".join(f" --flag-{i} 1" for i in range(n)),
     "words-like-flags": lambda n: "echo" + "".join(f" --aaaa{i} {i}" for i in range(n)) + "\n" + SERVE,
     "same-flags": lambda n: SERVE + " --seed 8" * n,
