@@ -16,7 +16,7 @@ from pd_launch import __version__
 from pd_launch.launcher import internal
 
 USAGE = 2
-FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
@@ -131,7 +131,7 @@ def _lang_option(function: Any) -> Any:
 
 
 @cli.command(short_help="Find mistakes before an engine starts.")
-@click.argument("files", nargs=-1, metavar="[FILE]... [-- COMMAND]", type=click.UNPROCESSED)
+@click.argument("files", nargs=-1, metavar="[FILE|FOLDER]... [-- COMMAND]", type=click.UNPROCESSED)
 @_target_option
 @_option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of the output.")
 @_option("--output", metavar="FILE", help="Write the report there.")
@@ -145,21 +145,28 @@ def _lang_option(function: Any) -> Any:
 @_option("--host-facts", metavar="FILE", help="Also check against the machine that this file describes.")
 @_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
 @_option("--require-target", is_flag=True, help="An engine whose release nothing decides is an error.")
+@_option("--allow-no-engine", is_flag=True, help="Files without an engine are no mistake.")
+@_option("--force-exclude", is_flag=True, help="Named files obey exclude of pd-launch.toml too.")
+@_option("--baseline", metavar="FILE", help="Leave out the known findings that this file lists.")
+@_option("--write-baseline", is_flag=True, help="Write what is found now into --baseline; it is known then.")
 @_option("--exit-zero", is_flag=True, help="Exit 0 where findings would give 1; other statuses stay.")
 @_option("--jobs", metavar="N", type=click.IntRange(1, 256), help="Processes for --separate (default: for many files).")
 @_option("--max-size", metavar="SIZE", help="Check files up to this size, such as 8MiB (default: 2MiB).")
 @_option("--show-config", is_flag=True, help="Print the configuration that counts here.")
+@_option("-v", "--verbose", is_flag=True, help="Say what was passed over and what was unknown.")
 @_color_option
 @_lang_option
 @click.pass_context
 def check(context: click.Context, /, **options: Any) -> None:
     """Find mistakes in profiles, scripts and manifests before an engine starts.
 
-    Several files are checked together as one deployment; - reads standard input; behind -- stands a command line.
+    Several files are checked together as one deployment, those of a folder each by itself; - reads standard input;
+    behind -- stands a command line.
 
     \b
     Examples:
       pd-launch check prefill.sh decode.sh
+      pd-launch check .
       pd-launch check -- vllm serve /models/m --max-num-seqs 8
     """
     # Looking for plugins of pydantic reads the metadata of everything that is installed; none could matter here.

@@ -89,7 +89,6 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
         (("check",), "pd-launch check -- vllm serve"),
         (("check", "--"), "pd-launch check decode.sh"),
         (("check", "missing.sh"), "missing.sh: No such file or directory"),
-        (("check", "."), "Is a directory"),
         (("check", "a\x1b[31m.sh"), "a\ufffd[31m.sh: No such file"),
         (("check", "x", "--target", "latest"), "is not a release: write for example vllm-ascend==0.25.1rc1"),
         (("check", "x", "--formt", "json"), "No such option"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
+from doc_examples import blocks
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -75,22 +79,114 @@ def test_the_action_annotates_and_fails(venv: Path, tmp_path: Path, text: str, s
         assert "::error" not in done.stdout
 
 
+def mixed(folder: Path) -> None:
+    """Write a repository as projects are: few engines among much else."""
+    for name, text in {
+        "deploy/decode.sh": FAULTY,
+        "deploy/clean.sh": CLEAN,
+        "deploy/pod.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",
+        "src/util.py": "import vllm\n",
+        "build.sh": "#!/bin/sh\npip install vllm\n",
+        ".github/workflows/ci.yml": "on: push\njobs: {}\n",
+        "README.md": "run `vllm serve m --so-and-so`\n",
+        ".gitignore": "out/\n",
+        "out/decode.sh": FAULTY,
+        "pd-launch.toml": f'target = "{TARGET}"\n',
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def of_page(language: str) -> list[str]:
+    """Return the blocks of one language of the page on CI."""
+    return [
+        block.body
+        for block in blocks((ROOT / "docs" / "guide" / "ci.md").read_text("utf-8"))
+        if block.language == language
+    ]
+
+
+def test_the_action_checks_the_whole_repository_where_no_files_are_named(venv: Path, tmp_path: Path) -> None:
+    mixed(tmp_path)
+    script, env = steps({})[1]
+    path = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = run(["bash", "-e", "-c", script], tmp_path, {**env, "PATH": path})
+    assert done.returncode == 1 and done.stdout.count("::error") == 1, done
+    assert "file=deploy/decode.sh,line=1," in done.stdout
+    (tmp_path / "deploy" / "decode.sh").unlink()
+    (tmp_path / "deploy" / "clean.sh").unlink()
+    done = run(["bash", "-e", "-c", script], tmp_path, {**env, "PATH": path})
+    assert done.returncode == 0 and "::error" not in done.stdout, done
+
+
+def test_the_jobs_of_the_page_on_ci(venv: Path, tmp_path: Path) -> None:
+    """The commands of GitLab's and Jenkins' examples, as their runners run them."""
+    mixed(tmp_path)
+    path = {"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}", "CI_PROJECT_DIR": str(tmp_path)}
+    job = next(yaml.safe_load(text)["pd-launch"] for text in of_page("yaml") if "codequality" in text)
+    script = [line for line in job["script"] if not line.startswith("pip install ")]
+    done = run(["bash", "-e", "-c", "\n".join(script)], tmp_path, path)
+    assert done.returncode == 1, done.stderr
+    entries = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_text("utf-8"))
+    assert [entry["location"]["path"] for entry in entries] == ["deploy/decode.sh"]
+    (groovy,) = of_page("groovy")
+    done = run(["bash", "-e", "-c", re.findall(r"^sh '(.*)'$", groovy, re.MULTILINE)[0]], tmp_path, path)
+    assert done.returncode == 0, done.stderr
+    suites = ElementTree.parse(tmp_path / re.findall(r"^junit '(.*)'$", groovy, re.MULTILINE)[0]).getroot()
+    assert suites.attrib["failures"] == "1"
+    uses = next(yaml.safe_load(text)["jobs"]["pd-launch"]["steps"][1] for text in of_page("yaml") if "uses:" in text)
+    assert set(uses["with"]) <= set(yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"])
+
+
+def test_the_hook_by_hand_in_batches(tmp_path: Path) -> None:
+    """What pre-commit runs: the entry with the files that the hook's pattern takes, in batches."""
+    mixed(tmp_path)
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")):
+        names = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+        taken = [name for name in names if re.search(hook["files"], name) and not name.startswith("out/")]
+        assert {"deploy/decode.sh", "src/util.py", ".github/workflows/ci.yml"} <= set(
+            taken
+        ) and "README.md" not in taken
+        if "--fix" in hook["entry"]:
+            continue
+        statuses = {}
+        for size in (1, 2, len(taken)):
+            for batch in (taken[at : at + size] for at in range(0, len(taken), size)):
+                program = Path(sys.executable).with_name("pd-launch")
+                done = run([str(program), *hook["entry"].split()[1:], *batch], tmp_path)
+                statuses[tuple(batch)] = done.returncode
+        assert all(status == ("deploy/decode.sh" in batch) for batch, status in statuses.items()), statuses
+
+
 @pytest.mark.parametrize("hook", ["pd-launch-check", "pd-launch-fix"])
-def test_the_hook_stops_a_commit(hook: str, tmp_path: Path) -> None:
+def test_the_hook_lets_a_commit_without_an_engine_pass(hook: str, tmp_path: Path) -> None:
+    done = by_pre_commit(hook, tmp_path, {"util.py": "x = 1\n", "ci.yml": "on: push\n", "build.sh": "make\n"})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def by_pre_commit(hook: str, tmp_path: Path, files: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a hook on the files of a new repository."""
     program = Path(sys.executable).with_name("pre-commit")
     if not program.exists() or shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("pre-commit and a git checkout are needed")
     repository = tmp_path / "work"
     repository.mkdir()
-    script = repository / "decode.sh"
-    script.write_text(FAULTY)
-    (repository / "pd-launch.toml").write_text(f'target = "{TARGET}"\n')
+    for name, text in {**files, "pd-launch.toml": f'target = "{TARGET}"\n'}.items():
+        (repository / name).write_text(text)
     run(["git", "init", "-q"], repository)
     run(["git", "add", "-A"], repository)
-    command = [str(program), "try-repo", str(ROOT), hook, "--files", "decode.sh", "--color", "never"]
+    command = [str(program), "try-repo", str(ROOT), hook, "--files", *files, "--color", "never"]
     done = run(command, repository, {"PRE_COMMIT_HOME": str(tmp_path / "cache")})
     if "CalledProcessError" in done.stdout and "pip" in done.stdout:
         pytest.skip("the package index is not reached")
+    return done
+
+
+@pytest.mark.parametrize("hook", ["pd-launch-check", "pd-launch-fix"])
+def test_the_hook_stops_a_commit(hook: str, tmp_path: Path) -> None:
+    done = by_pre_commit(hook, tmp_path, {"decode.sh": FAULTY})
+    script = tmp_path / "work" / "decode.sh"
     assert done.returncode == 1, done.stdout + done.stderr
     if hook == "pd-launch-fix":
         assert "files were modified by this hook" in done.stdout

@@ -77,7 +77,50 @@ def test_junit_has_a_case_for_each_finding(script: Path, monkeypatch: pytest.Mon
     cases = tree.findall("./testsuite/testcase")
     assert len(cases) == len(findings) == int(tree.attrib["tests"])
     failures = [case for case in cases if case.find("failure") is not None]
-    assert len(failures) == sum(f["severity"] != "info" for f in findings) == int(tree.attrib["failures"])
+    assert len(failures) == sum(f["severity"] == "error" for f in findings) == int(tree.attrib["failures"])
+
+
+@pytest.mark.parametrize(("level", "counted"), [("error", 1), ("warning", 2), ("info", 3)])
+def test_junit_fails_where_the_status_does(
+    level: str, counted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pd-launch.toml").write_text('[severity]\nPD004 = "warning"\nPD007 = "info"\n')
+    path = tmp_path / "a.sh"
+    path.write_text("vllm serve m --portt 1 --port 70000 --additional-config '{,}'\n")
+    words = (str(path), "--target", "vllm==0.32.0", "--select", "PD001,PD004,PD007", "--fail-on", level)
+    done = run(monkeypatch, *words, "--format", "junit")
+    tree = ElementTree.fromstring(done.stdout)
+    assert (tree.attrib["tests"], tree.attrib["failures"], done.exit_code) == ("3", str(counted), 1)
+    assert len(tree.findall(".//failure")) == counted and len(tree.findall(".//system-out")) == 3 - counted
+    words = (str(path), "--target", "vllm==0.32.0", "--select", "PD004", "--fail-on", "error")
+    done = run(monkeypatch, *words, "--format", "junit")
+    assert done.exit_code == 0 and ElementTree.fromstring(done.stdout).attrib["failures"] == "0"
+
+
+def test_gitlab_has_the_documented_fields(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI_PROJECT_DIR", str(script.parent.parent))
+    words = (str(script), "--target", "0.25.1rc1")
+    findings = json.loads(run(monkeypatch, *words, "--format", "json").stdout)["findings"]
+    entries = json.loads(run(monkeypatch, *words, "--format", "gitlab").stdout)
+    assert len(entries) == len(findings) > 1
+    for entry, found in zip(entries, findings, strict=True):
+        assert set(entry) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert entry["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert entry["check_name"].startswith(found["code"]) and entry["description"] == found["message"]
+        assert entry["location"]["path"] == f"{script.parent.name}/{script.name}"
+        assert entry["location"]["lines"]["begin"] == found["line"]
+    prints = [entry["fingerprint"] for entry in entries]
+    assert len(set(prints)) == len(prints)
+    script.write_text(f"# more\n\n{script.read_text()}")
+    later = json.loads(run(monkeypatch, *words, "--format", "gitlab").stdout)
+    assert [entry["fingerprint"] for entry in later] == prints
+    assert [entry["location"]["lines"] for entry in later] != [entry["location"]["lines"] for entry in entries]
+
+
+def test_gitlab_of_nothing_is_an_empty_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "clean.sh"
+    path.write_text("vllm serve /models/m --port 8100\n")
+    assert json.loads(run(monkeypatch, str(path), "--target", "vllm==0.32.0", "--format", "gitlab").stdout) == []
 
 
 def test_junit_of_a_clean_file_has_one_passing_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -372,7 +372,18 @@ def test_names_of_secrets(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PWD", "OLDPWD", "BYPASS", "TOKENS", "KEYFILE", "SECRETARY", "PASSES", "allow-credentials"]
+    "name",
+    [
+        "PWD",
+        "OLDPWD",
+        "BYPASS",
+        "TOKENS",
+        "KEYFILE",
+        "SECRETARY",
+        "PASSES",
+        "allow-credentials",
+        "MAX_NUM_BATCHED_TOKEN",
+    ],
 )
 def test_names_of_nothing_secret(name: str) -> None:
     assert not is_secret(name)

@@ -15,7 +15,19 @@ from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.severity import RANK, Severity
 
 FILE = "pd-launch.toml"
-KEYS = ("target", "require-target", "select", "ignore", "fail-on", "severity", "per-file-ignores", "lang")
+KEYS = (
+    "target",
+    "require-target",
+    "select",
+    "ignore",
+    "fail-on",
+    "severity",
+    "per-file-ignores",
+    "lang",
+    "exclude",
+    "baseline",
+    "deployment",
+)
 
 
 MAX_FILE = 1024 * 1024
@@ -38,6 +50,11 @@ class Config:
     lang: str | None = None
     severity: dict[str, Severity] = field(default_factory=dict)
     per_file_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    """What is left out in folders, as patterns of ``.gitignore``."""
+    baseline: str | None = None
+    deployments: tuple[tuple[str, ...], ...] = ()
+    """Patterns of the files that form a deployment each, where a folder is checked."""
 
     def codes(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Iterate over the keys that name rules, with what they name."""
@@ -59,6 +76,9 @@ class Config:
                 "lang": self.lang,
                 "severity": self.severity,
                 "per-file-ignores": {pattern: list(codes) for pattern, codes in self.per_file_ignores.items()},
+                "exclude": list(self.exclude),
+                "baseline": self.baseline,
+                "deployment": [{"files": list(patterns)} for patterns in self.deployments],
             },
             indent=2,
             ensure_ascii=False,
@@ -72,7 +92,7 @@ def find_config(start: Path) -> Config:
         ConfigError: the nearest file cannot be read or used.
     """
     folder = start if start.is_dir() else start.parent
-    for place in (folder, *folder.absolute().parents):
+    for place in (folder, *Path(os.path.normpath(folder.absolute())).parents):
         own = place / FILE
         if _is_there(own) or os.path.lexists(own):  # what is no file is refused: to pass it over would look obeyed
             return _config(own, _load(own))
@@ -132,6 +152,9 @@ def _config(path: Path, table: Any) -> Config:
         _language(path, table),
         _severities(path, table.get("severity", {})),
         _per_file(path, table.get("per-file-ignores", {})),
+        _patterns(path, "exclude", table.get("exclude", [])),
+        _text(path, table, "baseline"),
+        _deployments(path, table.get("deployment", [])),
     )
 
 
@@ -186,3 +209,15 @@ def _per_file(path: Path, table: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: per-file-ignores must be a table of patterns with lists of codes")
     return {pattern: _list(path, f"per-file-ignores.{pattern}", codes) for pattern, codes in table.items()}
+
+
+def _patterns(path: Path, key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ConfigError(f'{path}: {key} must be a list of patterns, such as ["examples/*.sh"]')
+    return tuple(value)
+
+
+def _deployments(path: Path, value: Any) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(value, list) or not all(isinstance(table, dict) and set(table) == {"files"} for table in value):
+        raise ConfigError(f'{path}: deployment must be tables with files alone: [[deployment]] files = ["prod/*.sh"]')
+    return tuple(_patterns(path, "deployment.files", table["files"]) for table in value)

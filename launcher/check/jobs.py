@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.run import Checked, Selection, merged, run_checks
+from pd_launch.launcher.check.unknowns import Blind, blind
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, together
 from pd_launch.launcher.sources.read import Inputs, read
@@ -20,7 +21,7 @@ from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.finding import Finding
 
-MANY = 200
+MANY = 40
 """Files from which several processes are worth their start."""
 _CHUNKS = 8
 """Pieces of work for each process: the last ones end at about the same time."""
@@ -41,6 +42,8 @@ class Outcome:
     sources: dict[str, SourceFile] = field(default_factory=dict)
     empty: bool = False
     """Whether nothing was found to check."""
+    blind: Blind = field(default_factory=Blind)
+    """What could not be looked at, where that was asked for."""
 
     @property
     def choices(self) -> list[tuple[str, Choice]]:
@@ -53,6 +56,8 @@ class _Task:
     inputs: Inputs
     selection: Selection
     lang: str
+    blind: bool = False
+    fixes: bool = True
 
 
 _task: list[_Task] = []
@@ -66,14 +71,20 @@ def default_jobs(inputs: Inputs) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_inputs(inputs: Inputs, selection: Selection, lang: str, jobs: int) -> Outcome:
-    """Read and check inputs, with several processes where files are deployments of their own."""
+def check_inputs(
+    inputs: Inputs, selection: Selection, lang: str, jobs: int, blind: bool = False, fixes: bool = True
+) -> Outcome:
+    """Read and check inputs, with several processes where files are deployments of their own.
+
+    ``blind`` asks for what could not be looked at. Without ``fixes`` no fix is tried, and findings have none.
+    """
+    task = _Task(inputs, selection, lang, blind, fixes)
     jobs = min(jobs, len(inputs.files))
     if jobs > 1 and inputs.separate and not inputs.command:
-        outcome = _in_parallel(_Task(inputs, selection, lang), jobs)
-        if not outcome.empty:
+        outcome = _in_parallel(task, jobs)
+        if inputs.quiet or not outcome.empty:
             return outcome
-    return _checked(_Task(inputs, selection, lang))
+    return _checked(task)
 
 
 def _checked(task: _Task) -> Outcome:
@@ -87,13 +98,18 @@ def _checked(task: _Task) -> Outcome:
     sources = {path: source for deployment in deployments for path, source in deployment.sources.items()}
     engines = file_choices(deployment for deployment in deployments if deployment.nodes)
     others = file_choices(deployment for deployment in deployments if not deployment.nodes)
-    return Outcome(checked, all_secrets(deployments), engines, others, sources, _is_empty(deployments))
+    outcome = Outcome(checked, all_secrets(deployments), engines, others, sources, _is_empty(deployments))
+    if task.blind:
+        outcome.blind = blind(deployments, [rule for rule in all_rules().values() if task.selection.takes(rule)])
+    return outcome
 
 
 def _vetted(task: _Task, deployments: Sequence[Deployment], findings: list[Finding]) -> list[Finding]:
     """Return the findings with the fixes alone that would be made."""
     if not any(finding.fix for finding in findings):
         return findings
+    if not task.fixes:
+        return [finding.model_copy(update={"fix": None}) for finding in findings]
     from pd_launch.launcher.check.fix import vetted
 
     inputs = task.inputs
@@ -123,7 +139,7 @@ def _in_parallel(task: _Task, jobs: int) -> Outcome:
             outcomes = list(pool.imap(_part, parts))
     finally:
         _task.pop()
-    return _put_together(outcomes, files)
+    return put_together(outcomes, files)
 
 
 def _ignore_interrupts() -> None:
@@ -141,10 +157,14 @@ def _part(part: range) -> Outcome:
     return outcome
 
 
-def _put_together(outcomes: Sequence[Outcome], files: Sequence[SourceFile]) -> Outcome:
+def put_together(outcomes: Sequence[Outcome], files: Sequence[SourceFile]) -> Outcome:
+    """Return the outcomes of several parts of a call as one; ``files`` are those that were given."""
     sources = {source.path: source for source in files}
     for outcome in outcomes:
         sources.update(outcome.sources)
+    unseen = Blind()
+    for outcome in outcomes:
+        unseen.add(outcome.blind)
     return Outcome(
         merged([outcome.checked for outcome in outcomes]),
         together([outcome.secrets for outcome in outcomes], sources),
@@ -152,4 +172,5 @@ def _put_together(outcomes: Sequence[Outcome], files: Sequence[SourceFile]) -> O
         list(dict.fromkeys(pair for outcome in outcomes for pair in outcome.others)),
         sources,
         all(outcome.empty for outcome in outcomes),
+        unseen,
     )

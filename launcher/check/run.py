@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache, partial
 
@@ -22,6 +22,8 @@ from pd_launch.schemas.finding import Edit, Finding, Fix, Related
 
 OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
 """The rules that speak of a value that is still a placeholder: what the real one will be, no rule knows."""
+OF_GRAMMAR = ("PD001", "PD002", "PD003", "PD004", "PD005", "PD702")
+"""The rules that speak of how a command is written."""
 LIMITS = "PD014"
 """The rule about what was not followed: it is run behind those that may be cut short."""
 IGNORES = "PD013"
@@ -144,10 +146,23 @@ def _findings(
         if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
             continue
         if selection.takes_in(rule, hit.origin.file):
+            hit = _of_guess(rule, hit, deployment)
             finding = _finding(rule, hit, lang, selection)
             found.setdefault(_identity(finding), finding)
             origins.setdefault(_identity(finding), (rule, hit))
     return list(found.values())
+
+
+def _of_guess(rule: Rule, hit: Hit, deployment: Deployment) -> Hit:
+    """Return a hit about the grammar of a text of which it is a guess that it is run as a warning, not an error."""
+    if rule.code not in OF_GRAMMAR or (hit.severity or rule.severity) != "error":
+        return hit
+    around = any(_within(hit.origin, guessed) for guessed in deployment.guessed)
+    return replace(hit, severity="warning") if around else hit
+
+
+def _within(origin: Origin, around: Origin) -> bool:
+    return origin.file == around.file and around.line <= origin.line <= around.end_line
 
 
 def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:

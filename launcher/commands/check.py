@@ -1,229 +1,167 @@
-"""``pd-launch check``. Report forms are imported when one is asked for: most runs are short and want none of them."""
+"""``pd-launch check``."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from pd_launch.launcher.check.config import Config, ConfigError, find_config
-from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs
-from pd_launch.launcher.check.run import Selection, worst
+from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs, put_together
+from pd_launch.launcher.check.run import run_checks, worst
+from pd_launch.launcher.commands.check_baseline import Known, known_findings
+from pd_launch.launcher.commands.check_inputs import Batch, Given, gather, known_codes, nearest_config
+from pd_launch.launcher.commands.check_options import CheckOptions
+from pd_launch.launcher.commands.check_report import files_kept, print_report
 from pd_launch.launcher.commands.common import (
     USAGE,
     codes,
-    config_target,
     keep_inputs,
     locale_language,
     parse_target_option,
     say_passed_over,
     size_option,
     split_command,
-    terminal_columns,
-    use_colour,
     write,
 )
-from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, host_option, installed_option, read_source
-from pd_launch.launcher.report.releases import releases_line
-from pd_launch.launcher.report.text import TextReport, concise
+from pd_launch.launcher.inputs import as_text, host_option, installed_option
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.secrets.masking import hide
-from pd_launch.launcher.sources.read import Inputs
+from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
-from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.severity import RANK, Severity
-from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
+from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.severity import RANK
+from pd_launch.schemas.core.target import newest_final
+from pd_launch.schemas.finding import Finding
 
-
-@dataclass(frozen=True)
-class CheckOptions:
-    """The options of ``check`` as they were given; None and empty are not given."""
-
-    files: tuple[str, ...]
-    target: str | None
-    form: str
-    output: str | None
-    select: str | None
-    ignore: str | None
-    fail_on: Severity | None
-    host: bool
-    host_facts: str | None
-    separate: bool
-    fix: bool
-    unsafe_fixes: bool
-    diff: bool
-    exit_zero: bool
-    require_target: bool
-    max_size: str | None
-    jobs: int | None
-    show_config: bool
-    color: str
-    lang: str | None
+FORMS_WITH_FIXES = ("text", "json", "sarif")
+"""To look whether a fix holds takes longer than to find what it is for: others do without."""
+__all__ = ["CheckOptions", "check_command"]
 
 
 def check_command(options: CheckOptions) -> int:
     """Check inputs and print the report; return the exit status of the contract."""
     paths, command = split_command(options.files)
-    config = _config(paths)
+    config = nearest_config(next((Path(path) for path in paths if path != "-"), Path()))
     if options.show_config:
         write(config.shown() + "\n")
         return 0
     if not paths and not command:
         raise click.UsageError(
-            "give files, - for standard input, or a command behind --, for example\n"
+            "give files or folders, - for standard input, or a command behind --, for example\n"
             "  pd-launch check decode.sh\n"
             "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
         )
     config_file = str(config.path) if config.path else None
-    keep_inputs(options.output, (*paths, options.host_facts, options.target, config_file))
+    keep_inputs(options.output, (*paths, options.host_facts, options.target, options.baseline, config_file))
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
-    inputs = Inputs(
+    known = known_findings(options, config)
+    for name in ("select", "ignore"):
+        known_codes(f"--{name}", codes(getattr(options, name)))
+    base = Inputs(
         [],
         [as_text(word) for word in command],
         parse_target_option(options.target),
-        config_target(config),
-        options.require_target or config.require_target,
-        host_option(options.host, options.host_facts),
-        options.separate,
-        size_option(options.max_size, MAX_SIZE),
+        host=host_option(options.host, options.host_facts),
+        separate=options.separate,
+        max_size=size_option(options.max_size, MAX_SIZE),
+        installed=installed_option(options.host, options.host_facts),
     )
-    inputs.installed = installed_option(options.host, options.host_facts)
-    missing = _read_files(inputs, paths)
-    if missing and not inputs.files and not command:
+    given = gather(options, config, base, paths)
+    if given.missing and not given.batches and not given.folders:
         return USAGE
-    for name in ("select", "ignore"):
-        _known_codes(f"--{name}", codes(getattr(options, name)))
-    for name, words in config.codes():
-        _known_codes(f"{config.path}: {name}:", words)
-    for code in config.severity:
-        if code not in all_rules():
-            raise click.UsageError(f"{clean(f'{config.path}: severity.{code}')}: no rule has this code")
-    selection = Selection(
-        codes(options.select) or config.select,
-        codes(options.ignore) or config.ignore,
-        config.severity,
-        tuple(config.per_file_ignores.items()),
-    )
     try:
-        found = _check(inputs, selection, options, options.fail_on or config.fail_on or "error", lang)
+        found = _check(given, options, known, lang)
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
-    return USAGE if missing else 0 if options.exit_zero else found
+    return USAGE if given.missing else 0 if options.exit_zero else found
 
 
-def _read_files(inputs: Inputs, paths: Sequence[str]) -> bool:
-    """Read the files of a call; of one that is too large to be held there is only the name.
+def _check(given: Given, options: CheckOptions, known: Known | None, lang: str) -> int:
+    changes = _fix(given, options, lang)
+    outcomes = _outcomes(given, options, lang)
+    fail_on = [batch.fail_on for batch in given.batches] + [given.fail_on] * (len(outcomes) - len(given.batches))
+    failing = {
+        _key(finding)
+        for level, outcome in zip(fail_on, outcomes, strict=True)
+        for finding in outcome.checked.findings
+        if RANK[finding.severity] >= RANK[level]
+    }
+    outcome = outcomes[0] if len(outcomes) == 1 else put_together(outcomes, given.files)
+    say_passed_over(given.target, (choice for _, choice in outcome.choices))
+    if known is not None:
+        known.leave_out(outcome, given, lang)
+    if options.verbose:
+        from pd_launch.launcher.commands.check_verbose import say_more
 
-    Return whether one of them cannot be read: it is named, and does not stop the rest.
-    """
-    large, missing = set(), False
-    seen: set[Path] = set()
-    for path in paths:
-        try:
-            if path != "-" and _is_seen(path, seen):
-                continue  # one file under two names
-            source = read_source(path, max(MAX_FILE, inputs.max_size))
-        except TooLarge:
-            source = SourceFile(STDIN if path == "-" else as_text(path), "")
-            large.add(source.path)
-        except click.ClickException as error:
-            error.show()
-            missing = True
-            continue
-        inputs.files.append(source)
-    inputs.large = frozenset(large)
-    return missing
-
-
-def _is_seen(path: str, seen: set[Path]) -> bool:
-    """Whether a file was given before, under this or another name; ``seen`` takes it in."""
-    try:
-        real = Path(path).resolve()
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL: opening it says so
-        return False
-    before = len(seen)
-    seen.add(real)
-    return len(seen) == before
-
-
-def _known_codes(where: str, words: Iterable[str]) -> None:
-    """Refuse codes that no rule has: with only such ones nothing is checked, which would look like a clean result."""
-    rules = all_rules().values()
-    for word in words:
-        code = word.upper() if word.upper().startswith("PD") else "-"
-        if not any(rule.code.startswith(code) or rule.name == word for rule in rules):
-            raise click.UsageError(f"{clean(f'{where} {word}')}: no rule has this code; pd-launch rules lists them")
-
-
-def _check(inputs: Inputs, selection: Selection, options: CheckOptions, fail_on: Severity, lang: str) -> int:
-    changes = False
-    if options.fix or options.diff:
-        from pd_launch.launcher.commands.fixing import apply_fixes, show_diff
-
-        if options.diff:
-            changes = show_diff(inputs, selection, options.unsafe_fixes, options.output, lang)
-        else:
-            inputs.files = apply_fixes(inputs, selection, options.unsafe_fixes, lang)
-    outcome = check_inputs(inputs, selection, lang, options.jobs or default_jobs(inputs))
-    say_passed_over(inputs.target, (choice for _, choice in outcome.choices))
+        say_more(given, outcome, lang)
+    counts = [_key(finding) in failing for finding in outcome.checked.findings]
     if not options.diff:
-        _print(outcome, inputs, options, lang)
-    highest = worst(outcome.checked.findings)
-    return int(changes or (highest is not None and RANK[highest] >= RANK[fail_on]))
+        print_report(outcome, given, counts, options, lang)
+    return int(changes or any(counts))
 
 
-def _config(paths: Sequence[str]) -> Config:
-    start = next((Path(path) for path in paths if path != "-"), Path())
-    try:
-        return find_config(start)
-    except ConfigError as error:
-        raise click.ClickException(clean(str(error))) from None
+def _key(finding: Finding) -> tuple[object, ...]:
+    return (finding.code, finding.file, finding.line, finding.column, finding.message)
 
 
-def _print(outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> None:
-    keep_inputs(options.output, outcome.sources)  # a script may name files that the call does not
-    text = _rendered(hide(outcome.checked.findings, outcome.secrets), outcome, inputs, options, lang)
-    stdin = next((source for source in inputs.files if source.path == STDIN), None)
-    if stdin is not None and options.fix:
-        write(stdin.text)  # the fixed input is the result; the report goes beside it
-        click.echo(text, err=True, nl=False)
-    else:
-        write(text, options.output)
+def _fix(given: Given, options: CheckOptions, lang: str) -> bool:
+    """Write or show the fixes, where that is asked for; return whether something would change."""
+    if not (options.fix or options.diff):
+        return False
+    from pd_launch.launcher.commands.fixing import apply_fixes, show_diff
+
+    if not options.diff:
+        for batch in given.batches:
+            batch.inputs.files = apply_fixes(batch.inputs, batch.selection, options.unsafe_fixes, lang)
+        return False
+    parts: list[str] = []
+    show = write if options.output is None else parts.append
+    found = [show_diff(batch.inputs, batch.selection, options.unsafe_fixes, show, lang) for batch in given.batches]
+    if options.output is not None:
+        keep_inputs(options.output, _files_read(given))
+        write("".join(parts), options.output)
+    return any(found)
 
 
-def _rendered(findings: list[Finding], outcome: Outcome, inputs: Inputs, options: CheckOptions, lang: str) -> str:
-    summary = Summary.of(findings, len(inputs.files) or 1, outcome.checked.suppressed)
-    choices = outcome.choices
-    if options.form == "json":
-        targets = [FileTarget.of_file(file, choice) for file, choice in choices]
-        shared = TargetInfo.shared(choice for _, choice in choices)
-        report = Report(target=shared, targets=targets, findings=findings, summary=summary)
-        from pd_launch.launcher.report.plain_json import plain_json
+def _files_read(given: Given) -> Iterator[str]:
+    """Iterate over the files that a call reads, those that its scripts name included."""
+    for batch in given.batches:
+        for deployment in read(batch.inputs):
+            yield from files_kept(given, (node.origin.file for node in deployment.nodes), deployment.sources)
 
-        return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
-    if options.form == "concise":
-        click.echo(clean(releases_line(choices, lang)), err=True)
-        return concise(findings, choices, lang)
-    if options.form == "sarif":
-        from pd_launch.launcher.report.sarif import sarif
 
-        return sarif(findings, lang, choices)
-    if options.form == "github":
-        from pd_launch.launcher.report.github import github
+def _outcomes(given: Given, options: CheckOptions, lang: str) -> list[Outcome]:
+    """Check each batch; that there is no engine is said of the call as a whole, behind them."""
+    if len(given.batches) == 1 and not given.folders:
+        return [_outcome(given.batches[0], given.batches[0].inputs, options, lang)]
+    outcomes = []
+    for batch in given.batches:
+        inputs = batch.inputs
+        inputs = inputs if inputs.quiet else replace(inputs, part=range(len(inputs.unique())))
+        outcomes.append(_outcome(batch, inputs, options, lang))
+    held = any(outcome.engines or worst(outcome.checked.findings) == "error" for outcome in outcomes)
+    if held or options.allow_no_engine:
+        return outcomes
+    pairs = zip(given.batches, outcomes, strict=True)
+    outcomes = [one if b.inputs.quiet else _outcome(b, b.inputs, options, lang) for b, one in pairs]
+    return [*outcomes, _of_folders(given, lang)] if given.folders else outcomes
 
-        return github(findings, choices, lang)
-    if options.form == "junit":
-        from pd_launch.launcher.report.junit import junit
 
-        return junit(findings, [source.path for source in inputs.files], choices)
-    colour = options.output is None and use_colour(options.color, sys.stdout)
-    columns = terminal_columns(sys.stdout) if options.output is None else None
-    report_ = TextReport(outcome.sources, colour, lang, outcome.secrets, columns, outcome.checked.cut)
-    return report_.render(findings, summary, choices) + "\n"
+def _outcome(batch: Batch, inputs: Inputs, options: CheckOptions, lang: str) -> Outcome:
+    jobs = options.jobs or default_jobs(inputs)
+    return check_inputs(inputs, batch.selection, lang, jobs, options.verbose, options.form in FORMS_WITH_FIXES)
+
+
+def _of_folders(given: Given, lang: str) -> Outcome:
+    """Return the finding that no file of the folders holds an engine."""
+    from pd_launch.launcher.sources.no_engine import none_below
+
+    faults = [none_below(folder, given.looked_at) for folder in given.folders]
+    nothing = Deployment(newest_final(True), faults=faults)
+    rule = all_rules()["PD010"]
+    select = [rule.code] if given.selection.takes(rule) else ["-"]
+    return Outcome(run_checks([nothing], replace(given.selection, select=select, ignore=()), lang))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import click
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.fix import Fixed, Refusal, fix_inputs
 from pd_launch.launcher.check.run import Selection, run_checks
-from pd_launch.launcher.commands.common import keep_inputs, write
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, mask, mask_file
@@ -25,16 +24,14 @@ MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
 
 
-def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, output: str | None, lang: str) -> bool:
-    """Print what fixing would change as a unified diff; return whether it would change anything."""
+def show_diff(inputs: Inputs, selection: Selection, unsafe: bool, show: Callable[[str], None], lang: str) -> bool:
+    """Show what fixing would change as a unified diff; return whether it would change anything."""
     fixed = fix_inputs(_exact(inputs), selection, unsafe, lang)
-    deployments = read(inputs)
-    keep_inputs(output, (path for deployment in deployments for path in deployment.sources))
-    secrets = all_secrets(deployments)
+    secrets = all_secrets(read(inputs))
     after = [SourceFile(path, fixed.after[path]) for path in fixed.after]
     later = all_secrets(read(replace(inputs, files=after)))
     text = fixed.diff(lambda p, t: mask_file(p, t, secrets), lambda p, t: mask_file(p, t, later))
-    write("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)), output)
+    show("".join(f"{clean(line.rstrip(chr(10)))}\n" for line in text.splitlines(True)))
     _say_refused(fixed.refused, secrets, lang)
     _say_left(fixed, replace(inputs, files=after), selection, lang)
     return bool(fixed.changed)

@@ -117,12 +117,12 @@ class _Conversion:
 
     def hardware(self) -> Hardware:
         given = next((node.hardware for node in self.engines if node.hardware is not None), None)
+        if given is not None and given.ascend is self.ascend:
+            return given
         images = [n.container.image.string() or "" for n in self.engines if n.container and n.container.image]
         if self.ascend:
             kind = "a3" if not images or any("a3" in image for image in images) else "a2"
-            if given is not None and given.devices == 8:
-                kind = "a2"
-            if given is None and not any("a3" in image for image in images):
+            if not any("a3" in image for image in images):
                 self.notes.append(Msg(f"hardware {kind} is assumed", f"hardware 假定为 {kind}"))
             return HARDWARE[kind]
         cpu = any(n.variable("VLLM_CPU_KVCACHE_SPACE") for n in self.engines) or any("cpu" in i for i in images)

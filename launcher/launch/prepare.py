@@ -19,6 +19,7 @@ from pd_launch.launcher.sources.profiles.deployment import profile_deployment
 from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
 from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
 from pd_launch.launcher.sources.release.targets import Given
+from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
@@ -168,7 +169,7 @@ def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
         if node.side != options.side:
             continue
         extra = NodeLaunch("command", texts[0].origin(), "extra", model=node.model)
-        faults = read_arguments(texts, extra)
+        faults = read_arguments(expand(texts, GIVEN), extra)
         deployment.faults += [fault for fault in faults if fault not in deployment.faults]
         replace_arguments(node, extra.args)
 

@@ -1,4 +1,4 @@
-"""What the rules on environment variables share: where a name stands, whether all of them are known, near names."""
+"""What the rules on environment variables share: where a name stands, whether it is set, near names."""
 
 from __future__ import annotations
 
@@ -6,35 +6,15 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Origin
 
-_READS_MORE = re.compile(
-    r"^[ \t]*(?:source|\.)[ \t]+(?!\S*set_?env(?:_vars)?\.sh)\S|--env-file\b"
-    r"|^[ \t]*(?:-[ \t]*)?(?:env_file|envFrom)[ \t]*:|\bset[ \t]+-a\b",
-    re.MULTILINE,
-)
-_NO_SURROUNDINGS = ("command", "python", "e2e")
-"""Forms whose engines are started by something that sets variables too."""
 _SHORT, _LONG = 6, 8
 
 
 def place_of(variable: EnvVar) -> Origin:
     """Return where a variable's name is written; where that is not known, the place of its value."""
     return variable.value.key or variable.value.origin
-
-
-def surroundings_known(node: NodeLaunch, deployment: Deployment) -> bool:
-    """Whether the input shows every variable that it sets: no further file is read, and it is no bare command."""
-    if node.form in _NO_SURROUNDINGS:
-        return False
-    source = deployment.sources.get(node.origin.file)
-    return source is None or not _reads_more(source.text)
-
-
-@lru_cache(maxsize=64)
-def _reads_more(text: str) -> bool:
-    return _READS_MORE.search(text) is not None
 
 
 def is_set(node: NodeLaunch, name: str) -> bool:

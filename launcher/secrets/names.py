@@ -17,8 +17,16 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _NOT_SECRET = frozenset({"ssl-keyfile", "allow-credentials", "allow_credentials"})
+_LONG_ENOUGH = 12
+"""Letters of a name that can hardly be anything but the beginning of a flag."""
 _FLAGS = frozenset({*SWITCHES, *LISTS, *VALUED})
 _IN_ORDER = sorted(_FLAGS)
+
+
+def _begun_by(head: str) -> list[str]:
+    """Return the flags that a beginning may stand for."""
+    at = bisect_left(_IN_ORDER, head) if head else len(_IN_ORDER)
+    return list(takewhile(lambda flag: flag.startswith(head), islice(_IN_ORDER, at, None)))
 
 
 def is_secret(name: str) -> bool:
@@ -28,7 +36,17 @@ def is_secret(name: str) -> bool:
     like, *ACCESS_KEY_ID, and Authorization.
     """
     plain = name.lstrip("-")
-    return bool(_NAME.search(plain[-100:])) and plain not in _NOT_SECRET
+    return bool(_NAME.search(plain[-100:])) and plain not in _NOT_SECRET and not _begins_another(plain)
+
+
+@lru_cache(1 << 14)
+def _begins_another(name: str) -> bool:
+    """Whether a name is the long beginning of one flag that holds no secret: ``MAX_NUM_BATCHED_TOKEN``."""
+    head = name.lower().replace("_", "-")
+    if len(head) < _LONG_ENOUGH or head in _FLAGS:
+        return False
+    meant = _begun_by(head)
+    return bool(meant) and not any(_NAME.search(flag) for flag in meant)
 
 
 _SECRET_FLAGS = tuple(flag for flag in _IN_ORDER if is_secret(flag))
@@ -55,12 +73,6 @@ def is_secret_flag(name: str) -> bool:
 
 def _is_long(name: str) -> bool:
     return name.startswith("--") or not name.startswith("-")
-
-
-def _begun_by(head: str) -> list[str]:
-    """Return the flags that a beginning may stand for."""
-    at = bisect_left(_IN_ORDER, head) if head else len(_IN_ORDER)
-    return list(takewhile(lambda flag: flag.startswith(head), islice(_IN_ORDER, at, None)))
 
 
 def _is_near_secret(name: str) -> bool:

@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.engine.engines import (
     Found,
     Nested,
     as_file,
+    drop_repeated,
     inside,
     into_containers,
     keep,
@@ -27,6 +28,7 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -44,7 +46,9 @@ from pd_launch.launcher.sources.file_faults import (
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
-from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
+from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
+from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import (
     COMMAND_LINE,
@@ -60,8 +64,18 @@ from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.launcher.sources.text.kinds import is_large, is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
+from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
+from pd_launch.launcher.sources.text.kinds import (
+    is_large,
+    is_object,
+    is_python,
+    is_script,
+    may_be_yaml,
+    opens_like_yaml,
+)
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
+from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -97,6 +111,8 @@ class Inputs:
     """The build that this machine has installed, where it counts."""
     part: range | None = None
     """Which of the files are read, where others read the rest; they may still be named by these."""
+    quiet: bool = False
+    """Whether nothing is said of files that hold no engine, and of a call without any."""
 
     @property
     def given(self) -> Given:
@@ -138,7 +154,8 @@ class _Call:
         self.effort = Effort()
         together = [] if inputs.separate else [s for s in inputs.unique() if not self.is_large(s)]
         self.elsewhere = Elsewhere(together)
-        self.templates = {s.path.rpartition("/")[2]: s for s in inputs.files}
+        # Files of their own know each other by their places alone: another folder may have one of the same name.
+        self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
@@ -151,7 +168,9 @@ class _Call:
         self.online_dp()
         if self.together.sources:
             self.deployments.append(self.deployment(self.together))
-        if part is None:
+        if self.inputs.quiet:
+            self.deployments = list(speaking(self.deployments))
+        elif part is None:
             self.report_empty()
         return self.deployments
 
@@ -198,12 +217,19 @@ class _Call:
             read_python(source, group.found)
             self.nested(group.found)
         elif is_unit(source):
+            self.unit(source, group)
+        elif is_named_prose(source):
+            self.prose(source, group)
+        elif (form := text_form(source)) is not None:
             group.sources[source.path] = source
-            group.found.forms.add("systemd")
-            read_unit(source, group.found)
+            form.read(source, source, group.found)
             self.nested(group.found)
             self.profiles(group.found)
-        elif not self.yaml_file(source, group):
+        elif self.yaml_file(source, group):
+            pass
+        elif is_prose(source):
+            self.prose(source, group)
+        else:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
@@ -214,13 +240,49 @@ class _Call:
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
+    def prose(self, source: SourceFile, group: _Group) -> None:
+        """Read what a text for people may let be run."""
+        group.sources[source.path] = source
+        for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
+            group.found.guess(part, keep)
+        self.nested(group.found)
+        for block in yaml_blocks(source):
+            documents, _ = parse_yaml(block)
+            own = Found()
+            self.known_form(documents, block, own)
+            self.nested(own)
+            own.guessed.append(block.origin(0, len(block.text)))
+            group.found.take_guess(own)
+
+    def unit(self, source: SourceFile, group: _Group) -> None:
+        """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
+        group.sources[source.path] = source
+        group.found.forms.add("systemd")
+        beside = [] if self.inputs.separate else self.inputs.files
+        more = drop_ins(source, beside)
+        if not (is_drop_in(source) and any(drop_ins(unit, [source]) for unit in beside)):
+            for variant in files_of(source):
+                read = read_unit(variant, group.found, more, self.variables_file)
+                group.sources.update({other.path: other for other in (*more, *read)})
+            drop_repeated(group.found.nodes)
+        self.nested(group.found)
+        self.profiles(group.found)
+
+    def variables_file(self, name: Text) -> SourceFile | None:
+        """Return the file of variables that a unit names: one of this call, or one that may be opened."""
+        if HOLE in name.value:
+            return None
+        given = self.templates.get(name.value.rpartition("/")[2])
+        return given or named_file(name.value, name.source.path, self.inputs.max_size).source
+
     def yaml_file(self, source: SourceFile, group: _Group) -> bool:
         """Read a YAML file of a known form; return whether the file is YAML at all."""
         named = source.path.endswith((".yaml", ".yml", ".json"))
-        if not named and not opens_like_yaml(source.text):
+        if not named and not (opens_like_yaml(source.text) or may_be_yaml(source.text) or may_hold_tree(source)):
             return False
         documents, faults = parse_yaml(source)
-        if not named and not any(isinstance(d.value, dict) for d in documents):
+        shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
+        if not named and not shaped and not is_object(source.text):
             return False
         others = [tree for tree in documents if not is_profile(tree)]
         if len(others) < len(documents):
@@ -236,11 +298,11 @@ class _Call:
     ) -> None:
         """Read the documents of a YAML file that are no profiles, each by its own form."""
         own = _Group(sources={source.path: source})
-        own.found.faults += faults
         self.elsewhere.add_maps(source, own.found)
         whole = self.known_form(documents, source, own.found)
         self.elsewhere.hold_back(source, own.found)
         self.nested(own.found)
+        own.found.add_faults(self.of_template(source, documents, list(faults), own.found.nodes))
         own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
@@ -249,6 +311,21 @@ class _Call:
         else:
             group.sources.update(own.sources)
             _extend(group.found, own.found)
+
+    def of_template(
+        self, source: SourceFile, documents: Sequence[Node], faults: list[Fault], nodes: Sequence[NodeLaunch]
+    ) -> list[Fault]:
+        """Return the faults of a file of YAML; of a template, what its text cannot say before it is filled in is none.
+
+        The arguments that different branches of it give an engine become one each.
+        """
+        parts = parts_of(source.text)
+        bodies = Bodies.of(parts)
+        for node in nodes if parts else ():
+            settle(node, bodies, source)
+        if not parts or documents or not faults:
+            return faults
+        return [not_filled(faults[0])] if _STARTS_VLLM.search(source.text) else []
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
@@ -268,6 +345,9 @@ class _Call:
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_elsewhere(source)):
+                form.read(tree, source, found)
+                whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
@@ -276,6 +356,15 @@ class _Call:
 
                 read_loose(tree, source.path, found)
         return whole
+
+    def is_elsewhere(self, source: SourceFile) -> bool:
+        """Whether a file counts only where another one names it: one of the call does, or it was met in a folder."""
+        if self.inputs.quiet and self.inputs.separate:
+            return True
+        name = source.path.rpartition("/")[2]
+        return any(name in other.text for other in self.inputs.files if other.path != source.path) or any(
+            name in word for word in self.inputs.command
+        )
 
     def nested(self, found: Found, depth: int = 1) -> None:
         """Read the scripts that other forms hold; what they start is completed by the form."""
@@ -443,6 +532,8 @@ class _Call:
         return named.source or (None if named.refused else shipped_profile(name.value))
 
     def seen_profiles(self) -> set[str]:
+        if self.inputs.separate:
+            return set()  # what is said of a file depends on no other
         return {path for deployment in self.deployments for path in deployment.sources}
 
     def online_dp(self) -> None:
@@ -465,7 +556,7 @@ class _Call:
     def given_command(self, words: Sequence[str]) -> None:
         """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
-        command = Command(texts, {}, texts[0].origin())
+        command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
         found = self.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
             for inner in scripts_inside(command):
@@ -507,6 +598,7 @@ class _Call:
             found.forms,
             choice,
             require_target=self.inputs.require_target,
+            guessed=found.guessed,
         )
 
     def report_empty(self) -> None:
@@ -517,15 +609,7 @@ class _Call:
         ):
             return
         for deployment in self.deployments:
-            for source in deployment.sources.values():
-                deployment.faults.append(
-                    Fault(
-                        "unreadable",
-                        source.origin(0, 0),
-                        "no vLLM engine found: no profile, no known manifest, no command that starts vllm serve",
-                        "没有找到 vLLM 引擎:它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令",
-                    )
-                )
+            deployment.faults += [none_in(source) for source in deployment.sources.values()]
 
 
 def _in_place(body: Text) -> SourceFile | None:
@@ -543,6 +627,7 @@ def _extend(found: Found, more: Found) -> None:
     found.proxies += more.proxies
     found.add_faults(more.faults)
     found.forms |= more.forms
+    found.guessed += more.guessed
 
 
 def _same_host(nodes: list[NodeLaunch], path: str) -> None:

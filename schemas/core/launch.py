@@ -6,10 +6,9 @@ before the launch is None in derived numbers and :class:`~pd_launch.schemas.core
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.switches import paired
@@ -18,8 +17,8 @@ from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
-Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "e2e", "python"]
-Form = Literal["profile", "shell", "docker", "compose", "manifest", "e2e", "python", "command"]
+Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "yaml", "e2e", "python"]
+Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command", "options"]
 JSON_ARGS = (
     "kv-transfer-config",
     "additional-config",
@@ -114,6 +113,20 @@ class Fault:
     help_zh: str = ""
 
 
+class _Index(NamedTuple):
+    """The arguments of a launch by name, and of which arguments that is true."""
+
+    args: tuple[Arg, ...]
+    by_name: dict[str, list[Arg]]
+
+    @classmethod
+    def of(cls, args: tuple[Arg, ...]) -> _Index:
+        found: dict[str, list[Arg]] = {}
+        for arg in args:
+            found.setdefault(arg.name, []).append(arg)
+        return cls(args, found)
+
+
 @dataclass
 class NodeLaunch:
     """One launch of one engine, or of the engines that one command starts on one node."""
@@ -121,8 +134,14 @@ class NodeLaunch:
     form: Form
     origin: Origin
     label: str
-    args: list[Arg] = field(default_factory=list)
+    args: tuple[Arg, ...] = ()
+    """The arguments in their order; a tuple, so that whatever is worked out from it holds as long as it does."""
     env: dict[str, EnvVar] = field(default_factory=dict)
+    env_open: Origin | None = None
+    """Where further variables may come from that are not known: another file, whatever starts it. None: from nowhere.
+
+    Each form says it of what it reads; rules never look for it themselves.
+    """
     model: Node | None = None
     program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
     side: Side | None = None
@@ -147,18 +166,26 @@ class NodeLaunch:
     """
     foreground: bool = False
     """Whether its script waits for its end, so that what stands behind it never runs beside it."""
+    _index: _Index | None = field(default=None, init=False, repr=False, compare=False)
+
+    def add(self, *args: Arg) -> None:
+        """Add arguments behind those that are there."""
+        self.args = (*self.args, *args)
+
+    def replace(self, names: Collection[str], args: Iterable[Arg]) -> None:
+        """Put arguments in place of all those with one of the long names; they come last."""
+        self.args = (*(arg for arg in self.args if arg.name not in names), *args)
 
     def named(self, name: str) -> list[Arg]:
         """Return all arguments of that long name, in order."""
         return self.by_name.get(name, [])
 
-    @cached_property
-    def by_name(self) -> dict[str, list[Arg]]:
+    @property
+    def by_name(self) -> Mapping[str, list[Arg]]:
         """The arguments by long name, in order; the last one counts."""
-        found: dict[str, list[Arg]] = {}
-        for arg in self.args:
-            found.setdefault(arg.name, []).append(arg)
-        return found
+        if self._index is None or self._index.args is not self.args:
+            self._index = _Index.of(self.args)
+        return self._index.by_name
 
     def arg(self, name: str) -> Arg | None:
         """Return the last argument of that long name, which is the one that counts."""
@@ -189,6 +216,8 @@ class NodeLaunch:
         if not last:
             return None
         arg = last[-1]
+        if is_unknown(arg.value):
+            return None
         if arg.name != name:
             return False
         if arg.value is not None and isinstance(arg.value.value, str):
@@ -254,16 +283,12 @@ class NodeLaunch:
     @property
     def local_engines(self) -> int | None:
         """Engines (DP ranks) that this command starts on its node; None where that is unknown."""
-        if self.external_dp or "external-lb" in self._dp_forms:
+        if self.external_dp or "data-parallel-external-lb" in self.by_name:
             return 1
         local = self.arg("data-parallel-size-local")
         if local is not None:
             return self.number("data-parallel-size-local", 1)
         return self.data
-
-    @cached_property
-    def _dp_forms(self) -> set[str]:
-        return {n.removeprefix("data-parallel-") for n in self.by_name if n.startswith("data-parallel-")}
 
     def variable(self, name: str) -> str | None:
         """Return the value of an environment variable; None where it is not set or unknown."""
@@ -298,6 +323,8 @@ class Deployment:
     """The release that what belongs to no engine is for, or may be for; None: ``target``."""
     renderer: Callable[[Target], Deployment] | None = None
     """How a profile is rendered for another release; None: what is there is the same under each."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are run: nothing about their grammar is an error."""
     _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""

@@ -33,18 +33,18 @@ NOWHERE = Quoting("nowhere", -1)
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _NO_PLAIN_YAML = re.compile(r"[\n\r\t]|:(?=\s|\Z)|(?:\A|\s)#|\A[-?:](?=\s|\Z)|\{\{")
 _NO_FLOW_YAML = re.compile(r"[,\[\]{}]|\A\?")
+_FILLED_IN = re.compile(r"\{\{|\{%|\{#|<%|@[A-Z]\w{1,60}@|%[A-Z]\w{1,60}%")
+"""What a template would fill in, wherever it stands."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def spell(quoting: Quoting | None, text: str) -> str | None:
     """Return how ``text`` is written at a place, or None where it cannot be written there."""
-    if _CONTROL.search(text):
+    if _CONTROL.search(text) or _FILLED_IN.search(text):
         return None
     written: str | None = text
     while quoting is not None and written is not None:
         written = _WRITERS[quoting.kind](written, quoting.detail)
-        if quoting.kind.startswith("yaml") and written is not None and "{{" in written:
-            return None  # a chart would fill it in
         quoting = quoting.outer
     return written
 

@@ -52,12 +52,12 @@ class Unknown:
 class SourceFile:
     """A file's text with its line starts, to turn offsets into lines and columns and back."""
 
-    def __init__(self, path: str, text: str, exact: bool = True) -> None:
+    def __init__(self, path: str, text: str, exact: bool = True, starts: list[int] | None = None) -> None:
         self.path = path
         self.text = text
         self.exact = exact
         """Whether the text written back gives the very bytes of the file."""
-        self._starts: list[int] | None = None
+        self._starts = starts
 
     @property
     def starts(self) -> list[int]:
@@ -155,7 +155,7 @@ class Text:
     def quoted(self, kind: str, at: int, detail: str = "") -> Text:
         """Return the text as the inside of one more stretch of quotes, which begins at offset ``at`` of the file."""
         runs = tuple((start, Quoting(kind, at, outer, detail)) for start, outer in self.runs)
-        return Text(self.value, self.source, self.spots, self.ends, runs)
+        return Text(self.value, self.source, self.spots, self.ends, runs, self.data)
 
     def edit(self, start: int, end: int, new: str) -> tuple[Splice, ...] | None:
         """Return the change that makes the characters ``[start, end)`` into ``new``, written as its place demands.

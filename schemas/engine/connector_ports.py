@@ -137,6 +137,6 @@ def _variable(node: NodeLaunch, name: str, default: int) -> tuple[int, Node | No
     """Return the port that a variable says and where, or the default; None where it is unknown."""
     variable = node.env.get(name)
     if variable is None:
-        return default, None
+        return (default, None) if node.env_open is None else None
     port = as_integer(variable.value.value)
     return None if port is None else (port, variable.value)

@@ -24,8 +24,8 @@ def http_port(node: NodeLaunch) -> PortRange | None:
     if node.switch("headless") or node.program == "python":
         return None
     written = node.value("port")
-    port = DEFAULT_HTTP if written is None else as_integer(written.value)
-    if port is None:
+    port = node.number("port", DEFAULT_HTTP)
+    if not port:  # unknown, or 0: any that is free
         return None
     count = (node.local_engines or 1) if node.switch("data-parallel-multi-port-external-lb") else 1
     return PortRange(port, count, "http", True, place_of(node, written), written is not None)
@@ -50,7 +50,7 @@ def supervisor_port(node: NodeLaunch) -> PortRange | None:
     if not node.switch("data-parallel-multi-port-external-lb"):
         return None
     written = node.value("data-parallel-supervisor-port")
-    port = DEFAULT_SUPERVISOR if written is None else as_integer(written.value)
+    port = node.number("data-parallel-supervisor-port", DEFAULT_SUPERVISOR)
     if port is None:
         return None
     return PortRange(port, 1, "dp_supervisor", True, place_of(node, written), written is not None)
@@ -62,7 +62,7 @@ def master_port(node: NodeLaunch) -> PortRange | None:
     if machines is None or machines < 2:
         return None
     written = node.value("master-port")
-    port = DEFAULT_MASTER if written is None else as_integer(written.value)
+    port = node.number("master-port", DEFAULT_MASTER)
     if port is None:
         return None
     first = node.number("node-rank", 0) == 0 and node.node_rank == 0

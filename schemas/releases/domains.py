@@ -14,7 +14,7 @@ _RANK = (0, None, True)
 _PORT = (1, 65535, True)
 
 NUMBERS: dict[str, tuple[float, float | None, bool]] = {
-    "port": _PORT,
+    "port": (0, 65535, True),  # 0: any that is free
     "data-parallel-rpc-port": _PORT,
     "tensor-parallel-size": _SIZE,
     "pipeline-parallel-size": _SIZE,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text, Unknown
@@ -15,7 +16,7 @@ from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text, Unknow
 def read(*words: str) -> NodeLaunch:
     texts = [Text.verbatim(SourceFile(f"word {i}", word), 0, len(word)) for i, word in enumerate(words)]
     node = NodeLaunch("command", Origin("f", 1, 1, 1, 1), "node")
-    node_faults = read_arguments(texts, node)
+    node_faults = read_arguments(expand(texts, GIVEN), node)
     assert not node_faults, node_faults
     return node
 
@@ -137,7 +138,7 @@ def test_short_names(short: str, name: str) -> None:
 def test_a_blank_word_is_a_fault() -> None:
     texts = [Text.verbatim(SourceFile("f", word), 0, len(word)) for word in ("m", " ", "--port", "1")]
     node = NodeLaunch("command", Origin("f", 1, 1, 1, 1), "node")
-    faults = read_arguments(texts, node)
+    faults = read_arguments(expand(texts, GIVEN), node)
     assert [f.kind for f in faults] == ["blank-word"]
     assert node.number("port", 0) == 1
 

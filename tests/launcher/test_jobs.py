@@ -27,7 +27,7 @@ TEXTS = {
     "p.yaml": "version: 1\nhardware: cpu\nmodel: m\ndecode: {portt: 1}\n",
     "z.yaml": "services: {decode: {command: vllm serve m --kv-transfer-config '{,}'}}\n",
 }
-FORMS = ("text", "concise", "json", "sarif", "github", "junit")
+FORMS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
 def printed(folder: Path, *words: str) -> tuple[int, bytes, bytes]:

@@ -253,7 +253,7 @@ BAD = '{"kv_connector": "X", "kv_role": "kv_both",}'
 def test_places_inside_shell_words(script: str, place: tuple[int, int]) -> None:
     faults: list[Fault] = []
     for command in read_shell(Text.verbatim(SourceFile("f", script), 0, len(script))).commands:
-        faults += read_arguments(command.words[2:], NodeLaunch("shell", command.origin, "f"))
+        faults += read_arguments(command.words.having(command.words[2:]), NodeLaunch("shell", command.origin, "f"))
     assert [(f.origin.line, f.origin.column, f.detail[:14]) for f in faults] == [(*place, "trailing comma")]
     start = SourceFile("f", script).offset(*place)
     assert script[start] == ","

@@ -17,6 +17,7 @@ from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
 from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.render import ProfileSide, render, replace_arguments
+from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.units import GIB
@@ -276,7 +277,7 @@ def test_extra_arguments_replace(extra: list[str], expected: list[str]) -> None:
 
 def _with_extra(node: NodeLaunch, extra: list[str]) -> NodeLaunch:
     given = NodeLaunch("command", Origin("f", 1, 1, 1, 1), "extra", model=node.model)
-    read_arguments([Text.verbatim(SourceFile("f", word), 0, len(word)) for word in extra], given)
+    read_arguments(expand((Text.verbatim(SourceFile("f", word), 0, len(word)) for word in extra), GIVEN), given)
     replace_arguments(node, given.args)
     return node
 

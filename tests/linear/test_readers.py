@@ -84,6 +84,10 @@ SHELL: dict[str, Text] = {
 YAML: dict[str, Text] = {
     "blank-lines": lambda n: "services:\n" + "\n" * n + f"  a: {{command: {SERVE}}}\n",
     "templates": lambda n: "# {{ x\n" * n + f"services: {{a: {{command: {SERVE}}}}}\n",
+    "branches": lambda n: (
+        f"services: {{a: {{command: {SERVE}}}}}\n" + "{{ if a }}\n# x\n{{ else }}\n# y\n{{ end }}\n" * n
+    ),
+    "branches-inside": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n" + "{{ if a }}\n{{ else }}\n" * n,
     "open-templates": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{{" * n,
     "braces": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{" * n + "}}\n",
     "json-templates": lambda n: f"services: {{a: {{command: {SERVE}}}}}\n# " + "{{'a':" * n + "}}\n",
@@ -111,6 +115,22 @@ PYTHON: dict[str, Text] = {
     "same-key": lambda n: "from vllm import LLM\nLLM('m', additional_config={" + "'a': 1, " * n + "})\n",
     "concatenated": lambda n: "import os\nos.system('vllm serve m '\n" + "  '--seed 1 '\n" * n + ")\n",
 }
+PROSE: dict[str, Text] = {
+    "blocks": lambda n: f"```bash\n{SERVE}\n```\n" * min(n, 300) + "It is so.\n" * n,
+    "open-blocks": lambda n: SERVE + "\n" + "```a\n" * n,
+    "blocks-of-many-marks": lambda n: SERVE + "\n" + "````\n```\n" * n,
+    "sentences": lambda n: f"See what vllm serve can do.\n{SERVE}\n" + "Then it is so.\n" * n,
+    "lines-that-go-on": lambda n: SERVE + " \\\n  --seed 1" * n,
+    "fences-in-a-line": lambda n: SERVE + "\n" + "```" * n,
+    "runs": lambda n: SERVE + "\n" + "docker " * n + "run vllm",
+}
+UNITS: dict[str, Text] = {
+    "lines-that-go-on": lambda n: f"[Service]\nExecStart=/usr/bin/{SERVE}" + " \\\n# c\n --seed 1" * n,
+    "variables": lambda n: "[Service]\n" + "Environment=A=1\n" * n + f"ExecStart=/usr/bin/{SERVE} " + "$A ${A} " * n,
+    "specifiers": lambda n: f"[Service]\nExecStart=/usr/bin/{SERVE} " + "%i%%" * n,
+    "commands": lambda n: "[Service]\nExecStart=" + "/bin/true ; " * n + f"/usr/bin/{SERVE}",
+    "quotes": lambda n: f"[Service]\nExecStart=/usr/bin/{SERVE} --host " + "'a'\"b\"" * n,
+}
 LOGS: dict[str, Text] = {
     "long-word": lambda n: "INFO 01-01 00:00:00 [x] RecomputeCPUOffloadConnector: role=" + "a" * n,
     "digits": lambda n: "INFO 01-01 00:00:00 [x]  KV cache size: " + "1" * n,
@@ -123,6 +143,8 @@ CASES = [
     *(("a.sh", name, text) for name, text in SHELL.items()),
     *(("a.yaml", name, text) for name, text in YAML.items()),
     *(("a.py", name, text) for name, text in PYTHON.items()),
+    *(("a.md", name, text) for name, text in PROSE.items()),
+    *(("a.service", name, text) for name, text in UNITS.items()),
 ]
 
 

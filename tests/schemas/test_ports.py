@@ -20,10 +20,10 @@ def launch(connector: str = "", role: str = "kv_producer", kv_port: object = 300
     node = NodeLaunch("command", PLACE, "node")
     for name, value in flags.items():
         name = name.replace("_", "-")
-        node.args.append(Arg(name, f"--{name}", PLACE, None if value is True else Node(value, PLACE)))
+        node.add(Arg(name, f"--{name}", PLACE, None if value is True else Node(value, PLACE)))
     if connector:
         config = {"kv_connector": connector, "kv_role": role} | ({} if kv_port is None else {"kv_port": kv_port})
-        node.args.append(Arg("kv-transfer-config", "--kv-transfer-config", PLACE, plain_node(config, PLACE)))
+        node.add(Arg("kv-transfer-config", "--kv-transfer-config", PLACE, plain_node(config, PLACE)))
     return node
 
 
@@ -82,7 +82,7 @@ def test_children_of_a_multi_connector_have_ports() -> None:
         "kv_connector_extra_config": {"connectors": children},
     }
     node = launch(tensor_parallel_size="2")
-    node.args.append(Arg("kv-transfer-config", "--kv-transfer-config", PLACE, plain_node(config, PLACE)))
+    node.add(Arg("kv-transfer-config", "--kv-transfer-config", PLACE, plain_node(config, PLACE)))
     assert kv(node) == (28000, 2, True), json.dumps(config)
 
 

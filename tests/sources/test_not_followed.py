@@ -239,7 +239,7 @@ def test_max_size(run_check: Callable[..., str]) -> None:
 def test_a_file_that_cannot_be_held_does_not_keep_others_from_being_checked(
     run_check: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pd_launch.launcher.commands.check.MAX_FILE", 100)
+    monkeypatch.setattr("pd_launch.launcher.commands.check_inputs.MAX_FILE", 100)
     monkeypatch.setattr("pd_launch.launcher.commands.check.MAX_SIZE", 100)
     Path("a.sh").write_text("# x\n" * 100)
     Path("b.sh").write_text(WRONG)

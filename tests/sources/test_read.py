@@ -223,7 +223,7 @@ def test_what_holds_no_container_is_told_the_forms(text: str) -> None:
 
 BAD_PROFILE = PROFILE.replace("name: p", "name: q").replace("{parallel:", "{engine: {max-num-seqss: 8}, parallel:")
 BAD_POD = pod("decode").replace("/m]", "/m, --tensor-parallel-sizee, '8']")
-VALUES = "command: vllm serve /m --sizee 8\n"
+LOOSE = "command: vllm serve /m --sizee 8\n"
 
 
 @pytest.mark.parametrize(
@@ -235,13 +235,13 @@ VALUES = "command: vllm serve /m --sizee 8\n"
         ([PROFILE, BAD_PROFILE, BAD_POD], ["max-num-seqss", "tensor-parallel-sizee"], 1),
         ([pod("decode"), BAD_PROFILE], ["max-num-seqss"], 1),
         ([BAD_POD, PROFILE], ["tensor-parallel-sizee"], 1),
-        ([PROFILE, VALUES], ["sizee"], 1),
+        ([PROFILE, LOOSE], ["sizee"], 1),
         ([PROFILE, "a: 1\n"], [], 1),
     ],
 )
 def test_each_document_counts_by_its_own_form(documents: list[str], unknown: list[str], alone: int) -> None:
     deployments = read_texts({"a.yaml": "---\n".join(documents)}, "vllm==0.32.0")
-    said = [f.message for f in check(deployments) if f.severity == "error"]
+    said = [f.message for f in check(deployments) if f.severity != "info"]
     assert [m.rpartition("--")[2].partition(" ")[0] for m in said if "has no flag" in m] == unknown
     assert sum("the only YAML document" in m for m in said) == alone
     assert len(said) == len(unknown) + alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import JSON_ARGS, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
@@ -74,8 +75,8 @@ def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
 def _hit(name: str, entry: Node) -> Hit:
     first = entry.shadowed[0]
-    same = all(earlier.plain() == entry.plain() for earlier in entry.shadowed)
-    lost, lost_zh = ("", "") if same else (": the earlier value is lost", ":前面的值丢失")
+    alike = all(same(earlier, entry) for earlier in entry.shadowed)
+    lost, lost_zh = ("", "") if alike else (": the earlier value is lost", ":前面的值丢失")
     return Hit(
         entry.key or entry.origin,
         Msg(f"the key {name} stands twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),

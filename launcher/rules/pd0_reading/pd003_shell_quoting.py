@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.engine.command_line import QUOTED
 from pd_launch.schemas.core.launch import Deployment, EnvVar, Fault
 from pd_launch.schemas.core.msg import Msg
 
-_NO_SHELL = ("compose", "manifest", "docker", "e2e")
+_NO_SHELL = ("compose", "manifest", "yaml", "docker", "e2e")
 _OURS = (
     "ASCEND_", "ACL_", "CUDA_", "GLOO_", "HCCL_", "LD_", "MOONCAKE_", "MMC_", "NCCL_", "OMP_", "PYTHON", "PYTORCH_",
     "TASK_", "TP_", "UCX_", "VLLM_",

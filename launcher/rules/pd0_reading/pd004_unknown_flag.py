@@ -42,6 +42,8 @@ ZH = r"""
 """
 
 
+_DYNAMO = frozenset({"connector", "endpoint", "is-prefill-worker", "is-decode-worker", "disaggregation-mode"})
+"""Options of Dynamo's worker itself."""
 MOST = 100
 """Of one command: who wrote more did not write a command of this engine."""
 
@@ -106,8 +108,17 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             ours = node.program == "dynamo"  # it has options of its own, with values
             if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
-        elif knowable(arg.written) and (node.program != "dynamo" or meaning(arg, table).spec is not None):
+        elif knowable(arg.written) and (node.program != "dynamo" or _is_vllms(arg, table)):
             yield from check(arg, table, deployment)
+
+
+def _is_vllms(arg: Arg, table: Table) -> bool:
+    """Whether an option of Dynamo's worker is, or is surely meant to be, one of the engine's."""
+    if meaning(arg, table).spec is not None:
+        return True
+    base = arg.name.partition(".")[0]
+    near = nearest(base, spellings(table), 0.9)
+    return near is not None and base not in _DYNAMO and abs(len(near) - len(base)) < 3
 
 
 def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:

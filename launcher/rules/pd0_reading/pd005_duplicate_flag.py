@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.switches import switch_of
@@ -84,10 +85,9 @@ def _positive(name: str) -> str:
 
 
 def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
-    same = earlier.name == arg.name and _plain(earlier) == _plain(arg)
     message = (
         Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次,值相同")
-        if same
+        if earlier.name == arg.name and _alike(earlier, arg)
         else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次:最后一个生效")
     )
     return Hit(
@@ -98,5 +98,8 @@ def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
     )
 
 
-def _plain(arg: Arg) -> object:
-    return None if arg.value is None else arg.value.plain()
+def _alike(one: Arg, other: Arg) -> bool:
+    """Whether two flags of one name surely say the same: bare, or with values that are known."""
+    if one.value is None or other.value is None:
+        return one.value is other.value
+    return same([one.value, *one.more], [other.value, *other.more]) is True

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.rules.values import value_checks, value_limits
+from pd_launch.launcher.rules.values import objects_and_names, value_checks, value_limits
 from pd_launch.launcher.rules.values.table_values import table_values
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Origin
 
 CHECKS = (
     value_checks.flag_values,
+    objects_and_names.connector_name,
     value_checks.kv_values,
     value_checks.offload_values,
     value_limits.port_spans,
     value_limits.proxy_address,
     value_limits.upstream_budget,
+    objects_and_names.objects,
+    objects_and_names.levels,
     value_checks.additional_values,
     value_checks.other_json_values,
     table_values,
@@ -30,7 +33,8 @@ ZH = r"""
 按目标版本的参数表检查每个参数的值:类型、范围、固定取值,以及 JSON 参数里各字段的类型和名称;
 另外检查端口(包括后面不够本节点各 rank 使用的 kv_port)、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、
 写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,
-以及 `--additional-config` 里写成文本的布尔值。
+以及 `--additional-config` 里写成文本的布尔值;不是对象的 `--hf-overrides` 之类,没有的级别,长度为 0 的请求,
+以及没有写连接器的 `--kv-transfer-config`。
 
 ## 为什么重要
 
@@ -57,8 +61,9 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
     of the fields in a JSON argument. Also ports (a kv_port with too few ports behind it for the node's ranks), the
     offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as text), the `cpu_bytes_to_use` of
-    vLLM's OffloadingConnector, the proxy of P2pNcclConnector, and booleans of `--additional-config` that are written as
-    text.
+    vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans of `--additional-config` that are written as
+    text, `--hf-overrides` and its like without an object, levels that no release has, a longest request of 0 tokens,
+    and a `--kv-transfer-config` that names no connector.
 
     ## Why it matters
 

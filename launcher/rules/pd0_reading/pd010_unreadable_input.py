@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.sources.forms_table import listed
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -15,8 +16,12 @@ ZH = """
 
 ## 作用
 
-文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告。
+文件能读取,但既不是配置文件,也不是脚本、容器命令、清单、compose 或 e2e 文件时报告;整次调用里没有任何引擎时也报告,并尽量
+指出不读取的是什么(二进制文件、不支持的形式,或者提到 vllm 却不属于任何形式的那一处)。检查目录时只报告一次;加
+`--allow-no-engine` 则不报告。
 容器命令没有运行 `vllm serve` 时会指出这一点:引擎由容器里的脚本启动,请在同一次调用里给出该脚本。
+
+YAML 模板(Helm、Jinja)按原样读取,条件的每个分支各读一次;读不了时给出警告,请改为检查 `helm template` 的输出。
 
 输入里写的配置文件(`pd-launch decode --profile X`、`--config X`)如果不在该输入所在的目录或当前目录之下(提示),或者不是
 普通文件、太大(警告),就不会读取,其中的内容视为未知。
@@ -42,8 +47,13 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
-    no file of the call holds an engine. Of a container that is not told to run `vllm serve` it says so: the engine is
+    no file of the call holds an engine. It says what is not read where that can be told: no text, a form that is not
+    supported, or the place that speaks of vllm in no form. Of folders it is said once, and `--allow-no-engine` leaves
+    it out. Of a container that is not told to run `vllm serve` it says so: the engine is
     then started inside by a script, which belongs into the same call.
+
+    A template of YAML (Helm's, Jinja's) is read as it stands, each branch of its conditions by itself; a warning asks
+    for what `helm template` makes of it where that cannot be.
 
     A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it lies outside of the
     folder of that input and of the working folder (an info), is no regular file or is too large (a warning): what such
@@ -82,15 +92,15 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
             yield Hit(fault.origin, message, help_, severity=severity)
 
 
-_NOT_READ: dict[str, Severity] = {"unread": "warning", "elsewhere": "info"}
-"""Files that the input names: what they say is unknown."""
+_NOT_READ: dict[str, Severity] = {"unread": "warning", "elsewhere": "info", "template": "warning"}
+"""Files that the input names: what they say is unknown. And templates that are no YAML before they are filled in."""
 
 
 def _help(deployment: Deployment, file: str) -> Msg:
     """Return what to give; for a container without an engine, the script that starts one inside it."""
     containers = deployment.forms & {"docker", "compose", "manifest"}
     if deployment.nodes or not containers:
-        return _FORMS
+        return listed()
     call = f"pd-launch check {shlex.quote(file)} decode.sh"
     if "docker" in containers:
         here, here_zh = "the container here is not told to run vllm serve", "这里的容器命令没有运行 vllm serve"
@@ -100,9 +110,3 @@ def _help(deployment: Deployment, file: str) -> Msg:
         f"{here}: if a script starts it inside, give both in one call, such as `{call}`; else write the command here",
         f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
     )
-
-
-_FORMS = Msg(
-    "give a profile, a script with vllm serve, a docker command, a compose file, a manifest or an e2e file",
-    "请给出配置文件、含有 vllm serve 的脚本、docker 命令、compose 文件、清单或 e2e 文件",
-)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, joined, rename_key, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
@@ -88,7 +89,7 @@ def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
 
 def _differ(flat: Node, nested: Node) -> bool:
-    return flat.known and nested.known and bool(flat.value) != bool(nested.value)
+    return flat.known and nested.known and differ(bool(flat.value), bool(nested.value))
 
 
 def _conflict(switch: Switch, flat: Node, nested: Node) -> Hit:

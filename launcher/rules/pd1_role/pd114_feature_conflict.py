@@ -12,7 +12,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 
 ZH = r"""
-两个选项互相排斥
+两个选项互相排斥，或者一个缺少另一个
 
 ## 作用
 
@@ -21,28 +21,31 @@ ZH = r"""
 静态核没有 npugraph_ex;Xlite 图与流水线并行或多于一个草稿 token;以及没有张量并行或专家并行的 FlashComm。
 还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用(0.22 到 0.24),或者没有 V2 model runner(0.25 起);
 以及 `enable_dsa_cp` 与两者之一同用(0.30.0rc1 起)。vLLM 自身的选项:睡眠模式与不支持它的连接器,
-以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`(vLLM 0.33.0 起)。
+以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`(vLLM 0.33.0 起);`--kv-offloading-size` 会取代所配置的连接器;
+`--async-scheduling` 与 ngram 一类的草稿。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
+请求日志,ngram 草稿缺少个数,冗余专家缺少 EPLB,torch profiler 缺少目录,编码器缓存连接器缺少角色,多端口负载均衡缺少 rank;
+以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量。
 
 ## 为什么重要
 
-引擎在启动时发现矛盾并退出。
+引擎在启动时发现矛盾并退出。`--kv-offloading-size` 更糟:引擎正常启动,而所配置的连接器没有启动,KV 从不到达。
 
 ## 适用版本
 
 读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 <all reduce-sample-refusals>。
-vLLM 的选项对:从 <since float-cache-must-match> 起。
+vLLM 的浮点缓存类型:从 <since float-cache-must-match> 起;异步调度与草稿:到 <last async-refuses-drafts>;其余为所有版本。
 
 ## 来源
 
 vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包
 (0.30.0rc1:ascend_config.py 第 703、1014 行);vLLM 0.33.0 的 vllm/config/vllm.py 第 1263、1492 行,
-以及各连接器的 `supports_sleep_mode`。
+以及各连接器的 `supports_sleep_mode`。其余的在 vLLM 0.32.0 上运行过:`create_engine_config`(tests/differential)。
 """
 
 
 @rule("PD114", "feature-conflict", "error", zh=ZH, needs="C R")
 def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Two options that exclude each other.
+    r"""Two options that exclude each other, or one that lacks another.
 
     ## What it does
 
@@ -52,12 +55,19 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     twice, the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token,
     and FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data
     parallelism (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from
-    0.30.0rc1). Of vLLM's own options: sleep mode with a connector that cannot follow it, and a floating-point
-    `--kv-cache-dtype` other than `--dtype` (from vLLM 0.33.0).
+    0.30.0rc1). Of vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point
+    `--kv-cache-dtype` other than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured
+    connector, and `--async-scheduling` with drafts by ngram and its like.
+
+    Also options that are refused without another: automatic tool choice without its parser, logged outputs without
+    logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
+    folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
+    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory.
 
     ## Why it matters
 
-    The engine finds the contradiction at start and exits.
+    The engine finds the contradiction at start and exits. `--kv-offloading-size` is worse: the engine starts, the
+    configured connector does not, and no KV ever arrives.
 
     ## Example
 
@@ -77,14 +87,16 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All of vllm-ascend that read both options; reduce-sample with lm-head TP in <all reduce-sample-refusals>. vLLM's
-    pairs: from <since float-cache-must-match>.
+    All of vllm-ascend that read both options; reduce-sample with lm-head TP in <all reduce-sample-refusals>. Of vLLM
+    the floating-point cache from <since float-cache-must-match>, async scheduling with drafts up to
+    <last async-refuses-drafts>, the others in all.
 
     ## Sources
 
     vllm_ascend/platform.py and vllm_ascend/ascend_config.py in the wheels of 0.18.0 to 0.26.0rc1 and the source
     packages of 0.28.0rc1 to 0.30.0rc2 (0.30.0rc1: ascend_config.py lines 703 and 1014); vllm/config/vllm.py lines 1263
-    and 1492 at 0.33.0, and `supports_sleep_mode` of its connectors.
+    and 1492 at 0.33.0, and `supports_sleep_mode` of its connectors. The others were run: `create_engine_config` of
+    vLLM 0.32.0 (tests/differential).
     """
     target = deployment.target
     of_platform = conflicts(node, target) if target.is_ascend else ()

@@ -60,8 +60,8 @@ def _offload_size(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     shown, shown_zh = " or ".join(put), " 或 ".join(put)
     yield Conflict(
         node.named("kv-offloading-size")[-1].origin,
-        f"--kv-offloading-size replaces {written.value} by {shown} and the role by kv_both: the configured connector is "
-        "never started",
+        f"--kv-offloading-size replaces {written.value} by {shown} and the role by kv_both: the configured connector "
+        "is never started",
         f"--kv-offloading-size 会用 {shown_zh} 取代 {written.value}，角色变成 kv_both：所配置的连接器不会启动",
         written.origin,
         Msg(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.pd2_connectors.pd206_pd_sizes_missing import NEEDS_SIZES
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
@@ -171,6 +172,6 @@ def _has_sizes(connector: Connector, instead: str | None, target: Target) -> boo
 
 
 def _fix(place: Node, instead: str | None, message: Msg) -> FixEdits | None:
-    if instead is None or instead == place.value:
+    if instead is None or same(instead, place):
         return None
     return fix(message, set_value(place, instead))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -95,7 +96,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue  # somebody else's connector may read them
         for field, why in (IGNORED if target.is_ascend else IGNORED_ON_VLLM).items():
             value = connector.tree.get(field)
-            if value is None or field not in accepted or value.value == DEFAULTS.get(field, object()):
+            if value is None or field not in accepted or same(value, DEFAULTS.get(field, object())):
                 continue
             yield Hit(
                 value.key or value.origin,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.port_range import first_rank
@@ -138,11 +139,11 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _served(node: NodeLaunch, deployment: Deployment) -> bool:
     """Whether another node may serve HTTP without ranks of its own: it is there, or all ranks are here."""
-    if any(m.number(LOCAL, 1) == 0 and m.data == node.data for m in deployment.nodes):
+    if any(m.number(LOCAL, 1) == 0 and not differ(m.data, node.data) for m in deployment.nodes):
         return True
     address, own = master_address(node), own_address(node)
-    elsewhere = address is not None and not is_unreachable(address) and own is not None and address != own
-    return elsewhere and node.number(LOCAL, 0) == node.data
+    elsewhere = address is not None and not is_unreachable(address) and differ(address, own)
+    return elsewhere and not differ(node.number(LOCAL, 0), node.data)
 
 
 def _infers_hybrid(node: NodeLaunch, deployment: Deployment) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ, same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.port_range import first_rank
@@ -109,12 +110,12 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
 def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[Hit]:
     """Find out whether the group's only master listens on another port than this node dials."""
-    masters = [m for m in first if (written := master(m)) is not None and written.string() == address]
+    masters = [m for m in first if (written := master(m)) is not None and same(written, address)]
     dialled = node.number(PORT, DEFAULT_RPC_PORT)
     if len(masters) != 1 or len(first) != 1 or masters[0].external_dp != node.external_dp:
         return
     listens = masters[0].number(PORT, DEFAULT_RPC_PORT)
-    if dialled is None or listens is None or dialled == listens:
+    if not differ(dialled, listens):
         return
     yield Hit(
         at(node, PORT, "data-parallel-address"),

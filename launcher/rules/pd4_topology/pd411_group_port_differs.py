@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
@@ -91,7 +92,7 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
             found = [(node, port) for node in group if (port := _kv_port(node, name)) is not None]
             for node, port in found[1:]:
                 first_node, first = found[0]
-                if port.integer() != first.integer() and not exclusive(node, first_node):
+                if differ(port.integer(), first.integer()) and not exclusive(node, first_node):
                     yield Hit(
                         port.origin,
                         Msg(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -126,7 +127,7 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
 
 def _pair(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     first, second = speculative_tokens(prefill), speculative_tokens(decode)
-    if first is None or second is None or first == second:
+    if first is None or second is None or not differ(first, second):
         return
     facts = model_of(decode) or model_of(prefill)
     hybrid = facts is not None and facts.hybrid is True

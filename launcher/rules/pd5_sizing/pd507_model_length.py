@@ -123,6 +123,7 @@ def _batch(node: NodeLaunch, length: int) -> Iterator[Hit]:
                 f"关闭了分块预填充,而 max_num_batched_tokens {batched} 小于 max_model_len {length}:引擎会拒绝",
             ),
             Msg(f"write at least {length}, or leave chunked prefill on", f"至少写 {length},或保留分块预填充"),
+            severity="error",
             related=related,
         )
     elif sequences and sequences > 0 and batched > sequences * length:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -26,7 +27,7 @@ HASH = "prefix-caching-hash-algo"
 def block_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """Compare the block sizes that really count."""
     left, right = _block(prefill, deployment), _block(decode, deployment)
-    if left is None or right is None or left == right:
+    if left is None or right is None or not differ(left, right):
         return
     divides = max(left, right) % min(left, right) == 0
     target = deployment.target
@@ -62,7 +63,7 @@ def hybrid_manager(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
     """Compare what both sides say of the hybrid KV cache manager; it matters where layers are of several kinds."""
     flag = "disable-hybrid-kv-cache-manager"
     left, right = prefill.switch(flag), decode.switch(flag)
-    if left is None or right is None or left == right:
+    if left is None or right is None or not differ(left, right):
         return
     facts = model_of(decode) or model_of(prefill)
     if facts is not None and facts.hybrid is False and facts.sliding_window is False:
@@ -87,7 +88,7 @@ def context(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> 
     """Compare decode context parallelism: the prefill side's share must be a multiple of the decode side's."""
     left, right = prefill.number(DCP, 1), decode.number(DCP, 1)
     contexts = prefill.prefill_context, decode.prefill_context
-    if left is None or right is None or left == right or contexts[0] is None or contexts[1] is None:
+    if left is None or right is None or not differ(left, right) or contexts[0] is None or contexts[1] is None:
         return
     multiple = (left * contexts[0]) % (right * contexts[1] or 1) == 0
     supported = multiple and deployment.target.is_ascend and _mooncake(decode)
@@ -110,7 +111,7 @@ def kv_layout(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -
     if left is None or right is None:
         return
     first, second = left.value.string(), right.value.string()
-    if not first or not second or first.upper() == second.upper():
+    if not first or not second or not differ(first.upper(), second.upper()):
         return
     permuted = decode.kv_transfer.get("enable_permute_local_kv") if decode.kv_transfer else None
     supported = not deployment.target.is_ascend and permuted is not None and _on(permuted)
@@ -137,7 +138,7 @@ def cross_layers(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment
     if deployment.target.is_ascend or (facts and (facts.attention == "mla" or facts.hybrid)):
         return
     left, right = _crosses(prefill), _crosses(decode)
-    if left is None or right is None or left == right:
+    if left is None or right is None or not differ(left, right):
         return
     node, side, side_zh = (decode, "decode", "解码") if right else (prefill, "prefill", "预填充")
     option = Connector(node.kv_transfer).option(CROSS) if node.kv_transfer else None
@@ -165,7 +166,7 @@ def hash_algorithm(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
     values = [node.value(HASH) for node in (prefill, decode)]
     left, right = (value.string() if value is not None else None for value in values)
     pools = all(any(c.name in POOLS for c in connectors(node.kv_transfer)) for node in (prefill, decode))
-    if not pools or left is None or right is None or left == right:
+    if not pools or left is None or right is None or not differ(left, right):
         return
     yield _hit(
         prefill,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
@@ -99,7 +100,7 @@ def pair_model(deployment: Deployment) -> Iterator[Hit]:
 
 def _model(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     left, right = _name(prefill), _name(decode)
-    if left is None or right is None or left == right or decode.model is None or prefill.model is None:
+    if left is None or right is None or not differ(left, right) or decode.model is None or prefill.model is None:
         return
     first, second = model_name(prefill), model_name(decode)
     yield Hit(
@@ -121,7 +122,7 @@ def _flag(prefill: NodeLaunch, decode: NodeLaunch, flag: str) -> Iterator[Hit]:
     left, right = _text(prefill, flag), _text(decode, flag)
     if left is None or right is None or "auto" in (left, right):
         return
-    if _SAME_DTYPE.get(left, left) != _SAME_DTYPE.get(right, right):
+    if differ(_SAME_DTYPE.get(left, left), _SAME_DTYPE.get(right, right)):
         yield _differs(prefill, decode, flag, left, right)
 
 
@@ -131,7 +132,7 @@ def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
         return
     left, right = (_text(node, flag) or "auto" for node in (prefill, decode))
     left, right = _SAME_KV.get(left, left), _SAME_KV.get(right, right)
-    if left == right or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
+    if not differ(left, right) or ("auto" in (left, right) and {left, right} & set(_AS_MODEL)):
         return
     yield _differs(prefill, decode, flag, left, right)
 

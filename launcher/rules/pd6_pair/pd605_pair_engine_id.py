@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.pairs import suffixes_engine_id
@@ -82,7 +83,7 @@ def pair_engine_id(deployment: Deployment) -> Iterator[Hit]:
     for prefill, decode in pairs(deployment):
         left = prefill.kv_transfer.get("engine_id") if prefill.kv_transfer else None
         right = decode.kv_transfer.get("engine_id") if decode.kv_transfer else None
-        if left is None or right is None or not left.string() or left.value != right.value:
+        if left is None or right is None or not left.string() or not same(left, right):
             continue
         target = deployment.target
         suffixed = suffixes_engine_id(target)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
@@ -88,7 +89,7 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
         left, right = _names(prefill), _names(decode)
         if left is None or right is None or set(left) & set(right):
             continue
-        if not (prefill.arg(flag) or decode.arg(flag)) and model_name(prefill) != model_name(decode):
+        if not (prefill.arg(flag) or decode.arg(flag)) and not same(model_name(prefill), model_name(decode)):
             continue  # two models: another rule says so
         yield Hit(
             at(decode, flag) if decode.arg(flag) or decode.model is None else decode.model.origin,

@@ -29,7 +29,7 @@ MISTAKEN = {
     "HCCL_BUFFER_SIZE": "HCCL_BUFFSIZE",
 }
 """Names that people write for another one. The first is right for a container runtime."""
-_RUNTIME = ("docker", "compose", "manifest")
+_RUNTIME = ("docker", "compose", "manifest", "yaml")
 
 ZH = """
 环境变量的名字像是写错了

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.rules.variables import is_set, place_of, surroundings_known
+from pd_launch.launcher.rules.variables import is_set, place_of
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
@@ -86,7 +86,7 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     issue 6949.
     """
     yield from _library_path(node, deployment)
-    if not surroundings_known(node, deployment):
+    if node.env_open is not None:
         return
     yield from _network(node, deployment)
     for connector in connectors(node.kv_transfer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.rules.variables import surroundings_known
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
@@ -134,7 +134,7 @@ def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if connector is None:
         return
     if found is None:
-        if not surroundings_known(node, deployment):
+        if node.env_open is not None:
             return
         written = connector.tree.get("kv_connector")
         origin = written.origin if written else connector.tree.origin
@@ -157,7 +157,7 @@ def _differs(pools: list[NodeLaunch], deployment: Deployment) -> Iterator[Hit]:
     for node, seed in seeds[1:]:
         first, other = seeds[0]
         connector = _pool(node, deployment)
-        if seed != other and connector is not None:
+        if differ(seed, other) and connector is not None:
             yield Hit(
                 node.env[SEED].value.origin,
                 Msg(

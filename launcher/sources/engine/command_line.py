@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
+from pd_launch.launcher.sources.text.interpolate import Words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
@@ -58,8 +58,11 @@ def _swallowed(word: Text) -> Fault:
     )
 
 
-def read_arguments(words: Sequence[Text], node: NodeLaunch) -> list[Fault]:
-    """Fill ``node``'s model and arguments from the words behind ``vllm serve``; return faults met on the way."""
+def read_arguments(words: Words, node: NodeLaunch) -> list[Fault]:
+    """Fill ``node``'s model and arguments from the words behind ``vllm serve``; return faults met on the way.
+
+    Words know the syntax in which their form has expanded them: there is no other way to an engine.
+    """
     reader = _Words(list(words), node)
     reader.read()
     return reader.faults
@@ -72,6 +75,7 @@ class _Words:
         self.node = node
         self.at = 0
         self.faults: list[Fault] = []
+        self.args: list[Arg] = []
         self.dotted: dict[str, list[tuple[list[str], Arg]]] = {}
 
     def read(self) -> None:
@@ -90,6 +94,7 @@ class _Words:
             self.node.partial = True
             limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
             self.faults.append(not_followed(self.behind[0].origin(), limit, limit_zh))
+        self.node.add(*self.args)
         self.merge_dotted()
         model = self.node.value("model")
         if model is not None and (self.node.model is None or self.node.program == "api_server"):
@@ -122,7 +127,7 @@ class _Words:
             self.faults.append(_swallowed(word))
             self.at = len(self.words)
         else:
-            self.node.args.append(Arg("", word.value, word.origin(), word.node(), text=word))
+            self.args.append(Arg("", word.value, word.origin(), word.node(), text=word))
 
     def flag(self, word: Text) -> None:
         written, glued = _split(word)
@@ -143,7 +148,7 @@ class _Words:
         if base != name and base in JSON_ARGS:
             self.dotted.setdefault(base, []).append((name.split(".")[1:], arg))
         else:
-            self.node.args.append(arg)
+            self.args.append(arg)
 
     def values(self, base: str, name: str) -> list[Text]:
         if switch_of(name) is not None:
@@ -180,8 +185,7 @@ class _Words:
                     limit, limit_zh = f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层"
                     self.faults.append(not_followed(arg.origin, limit, limit_zh, "it is not checked", "它没有检查"))
             if given is None:
-                self.node.args.append(Arg(base, first.written, first.origin, tree))
-                self.node.__dict__.pop("by_name", None)  # it was filled by looking for the whole argument
+                self.node.add(Arg(base, first.written, first.origin, tree))
 
 
 def _put(tree: Node, path: list[str], arg: Arg) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.command_line import PLAIN_JSON
 from pd_launch.launcher.sources.engine.named import named_file, unread
+from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
@@ -40,27 +41,31 @@ def read_config_file(
     if source is None:
         return None, []
     documents, faults = parse_yaml(source)
-    for key, value in documents[0].items() if documents else ():
-        add_flag(node, key.replace("_", "-"), value, faults)
-    node.__dict__.pop("by_name", None)
+    add_flags(node, documents[0] if documents else None, faults)
     return source, faults
 
 
-def add_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> None:
-    """Add a flag that stands as a key in a mapping, unless the node has it."""
+def add_flags(node: NodeLaunch, mapping: Node | None, faults: list[Fault]) -> None:
+    """Add the flags that stand as keys in a mapping, unless the node has them."""
+    entries = expand_node(mapping, CONFIG).items() if mapping is not None else ()
+    found = (as_flag(node, key.replace("_", "-"), value, faults) for key, value in entries)
+    node.add(*[arg for arg in found if arg is not None])
+
+
+def as_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> Arg | None:
+    """Return the flag that stands as a key; None where the node has it, or it is none."""
     if name == "model" and node.model is None:
         node.model = value
     if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:
-        return
+        return None
     place = value.key or value.origin
     if isinstance(value.value, bool):
-        node.args.append(Arg(name if value.value else f"no-{name}", name, place, text=value.key_text))
-    elif isinstance(value.value, list):
+        return Arg(name if value.value else f"no-{name}", name, place, text=value.key_text)
+    if isinstance(value.value, list):
         words = [_word(part) for part in value.elements()]
-        node.args.append(Arg(name, name, place, words[0] if words else None, tuple(words[1:]), value.key_text))
-    else:
-        given = value if isinstance(value.value, dict) else _json(name, value, faults)
-        node.args.append(Arg(name, name, place, given, text=value.key_text))
+        return Arg(name, name, place, words[0] if words else None, tuple(words[1:]), value.key_text)
+    given = value if isinstance(value.value, dict) else _json(name, value, faults)
+    return Arg(name, name, place, given, text=value.key_text)
 
 
 def _json(name: str, value: Node, faults: list[Fault]) -> Node:
@@ -74,5 +79,7 @@ def _json(name: str, value: Node, faults: list[Fault]) -> Node:
 
 
 def _word(node: Node) -> Node:
+    if not node.known:
+        return node
     text = node.text.value if node.text is not None else str(node.value)
     return replace(node, value=text, shadowed=[])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -14,10 +15,12 @@ from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, carried, engine_words, unwrap
+from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.launcher.sources.text.interpolate import Words, filled_before
+from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
@@ -25,10 +28,14 @@ from pd_launch.schemas.engine.sides import spoken_side
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 
+_GUESSED = -6
+"""Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
+_FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
+"""What gives the command behind it variables of a file."""
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
 
 
@@ -59,6 +66,16 @@ class Followed(NamedTuple):
     target: Text | None = None
 
 
+class Started(NamedTuple):
+    """A container that a command starts, and what it gives to all that runs in it."""
+
+    container: Container
+    env: dict[str, EnvVar]
+    env_open: Origin | None = None
+    named: Collection[str] = ()
+    """The scripts that its command names."""
+
+
 @dataclass
 class Found:
     """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
@@ -73,14 +90,36 @@ class Found:
     """Scripts of ConfigMaps, which are read alone where no container runs them."""
     run: set[Place] = field(default_factory=set)
     """Where the scripts begin that containers run as files."""
-    containers: dict[str, tuple[Container, dict[str, EnvVar]]] = field(default_factory=dict)
-    idle: list[tuple[Container, dict[str, EnvVar], set[str]]] = field(default_factory=list)
-    """Containers that are started without an engine, with the scripts that their command names."""
+    containers: dict[str, Started] = field(default_factory=dict)
+    idle: list[Started] = field(default_factory=list)
+    """Containers that are started without an engine."""
     online_dp: list[list[Text]] = field(default_factory=list)
     profiles: list[Followed] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
+    guessed: list[Origin] = field(default_factory=list)
+    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
     said: set[Fault] = field(default_factory=set)
+
+    def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
+        """Add a part of a text for people: what it starts runs beside nothing else of the text."""
+        number = len(self.guessed)
+
+        def alone(node: NodeLaunch) -> None:
+            finish(node)
+            node.branches = (*node.branches, (_GUESSED, number))
+
+        self.guessed.append(part.origin())
+        self.nested.append(Nested(part, alone, env))
+
+    def take_guess(self, other: Found) -> None:
+        """Take in the engines of a part of a text for people that was read by itself."""
+        number = len(self.guessed)
+        for node in other.nodes:
+            node.branches = (*node.branches, (_GUESSED, number))
+        self.nodes += other.nodes
+        self.guessed += other.guessed
+        self.add_faults(other.faults)
 
     def add_faults(self, more: Sequence[Fault]) -> None:
         """Add faults, each once."""
@@ -94,19 +133,25 @@ def keep(_: NodeLaunch) -> None:
     """Complete nothing."""
 
 
-def with_variables(env: Mapping[str, EnvVar]) -> Finish:
-    """Return what gives an engine variables that stand around it; what it sets itself goes first."""
+def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) -> Finish:
+    """Return what gives an engine variables that stand around it; what it sets itself goes first.
+
+    ``env_open`` is where it may get further ones that are not known.
+    """
 
     def finish(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
 
     return finish
 
 
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
-    words, inline = unwrap(command.words)
+    rest, inline = unwrap(command.words)
+    words = command.words.having(rest)
     env = {**_given(command), **_inline(inline)}
+    env_open = command.origin if _given_more(command.words, rest) else command.env_open
 
     there = elsewhere(command, finish)
 
@@ -114,9 +159,10 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.env = {**env, **node.env}
         node.branches = command.branches
         node.foreground = command.foreground
+        node.env_open = node.env_open or env_open
         there(node)
 
-    docker = read_docker(words, command.origin)
+    docker = read_docker(words, command.origin, partial(_starts, command))
     if docker is not None:
         found.forms.add("docker")
         _in_container(docker, command, label, found)
@@ -155,9 +201,12 @@ def _how(how: str) -> Literal["export", "inline"]:
     return "inline" if how == "inline" else "export"
 
 
-def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
-    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do."""
-    rest, inline = unwrap(words)
+def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+    """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do.
+
+    This is the one way from words to an engine: they carry the syntax in which they were expanded.
+    """
+    rest, inline = unwrap(filled_before(words))
     profiles = _profiles(rest)
     if profiles:
         found.profiles += profiles
@@ -170,20 +219,47 @@ def add_engine(words: Sequence[Text], form: Form, label: str, origin: Origin, fo
     if any(_HELP.fullmatch(word.value) for word in arguments):
         return True  # it prints and ends
     node = NodeLaunch(form, origin, label, env=env, program=program)
-    found.faults += read_arguments(arguments, node)
+    if _given_more(words, rest) or _given_more(rest, arguments):
+        node.env_open = origin
+    found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
     finish(node)
+    for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
+        node.env_open = node.env_open or node.env[name].value.origin
+        del node.env[name]
+    if isinstance(words[0].source, FilledFile):
+        node.branches = (*node.branches, *words[0].source.branch)
     found.nodes.append(node)
     return True
 
 
-def nest_scripts(words: Sequence[Text], origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+def drop_repeated(nodes: list[NodeLaunch]) -> None:
+    """Keep one of the engines that several variants of one template start alike: it is started in any case."""
+    first: dict[object, NodeLaunch] = {}
+    for node in nodes:
+        args = [(arg.name, arg.origin, str(arg.value and arg.value.plain())) for arg in node.args]
+        env = [(name, str(variable.value.value)) for name, variable in node.env.items()]
+        before = first.setdefault((node.origin, tuple(args), tuple(env)), node)
+        if before is not node:
+            before.branches = tuple(branch for branch in before.branches if branch[0] != BRANCH)
+    kept = {id(node) for node in first.values()}
+    nodes[:] = [node for node in nodes if id(node) in kept]
+
+
+def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
+    """Whether what stands before ``rest`` gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    before = {word.value.rpartition("/")[2] for word in command[: len(command) - len(rest)]}
+    unread = bool(rest) and rest[0].value.startswith(HOLE) and "=" not in rest[0].value
+    return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)
+
+
+def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
     """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
 
     A script is written in the words, or is a file that the container finds.
     """
-    command = Command(list(words), {}, origin)
+    command = Command(words, {}, origin)
     run = around.run_by(words)
     if run is not None:
         found.run.add(place_of(run.script))
@@ -220,35 +296,48 @@ def _given_as(option: str, words: Sequence[Text]) -> list[Text]:
 
 def _in_container(docker: DockerCommand, command: Command, label: str, found: Found) -> None:
     """Read the command of ``docker run``, or of ``docker exec`` in a container that was started before."""
-    container = docker.container
+    container, env_open = docker.container, docker.env_open
     env = {name: EnvVar.of(name, value, "docker", written) for name, (value, written) in docker.env.items()}
     if docker.executes_in is not None:
         earlier = found.containers.get(docker.executes_in)
         if earlier is not None:
-            container, env = earlier[0], {**earlier[1], **env}
+            container, env = earlier.container, {**earlier.env, **env}
+            env_open = env_open or earlier.env_open
         else:
             container = Container("docker", container.origin, partial=True)
+            env_open = env_open or container.origin  # it may have been started with any
     elif container.name:
-        found.containers[container.name] = (container, env)
+        found.containers[container.name] = Started(container, env, env_open)
 
     def finish(node: NodeLaunch) -> None:
         node.container = container
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
         node.host = f"host of {command.origin.file}" if container.host_network else None
         node.branches = command.branches
         node.side = node.side or spoken_side(container.name or "")
 
-    words = docker.words
-    if docker.entrypoint is not None:
-        words = [docker.entrypoint, *words]
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
     words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
     if not add_engine(words, "docker", label, command.origin, found, finish):
-        inner = Command(list(words), {}, command.origin, command.body)
+        inner = Command(words, {}, command.origin, command.body)
         scripts = scripts_inside(inner)
         found.nested += [Nested(script, finish, env) for script in scripts]
         if not scripts and docker.executes_in is None:
             named = {word.value.rpartition("/")[2] for word in words if word.value.endswith(".sh")}
-            found.idle.append((container, env, named))
+            found.idle.append(Started(container, env, env_open, named))
+
+
+def _starts(command: Command, docker: DockerCommand) -> int:
+    """Say how surely a reading of a container's command line starts an engine (see ``docker.Judge``)."""
+    own = [docker.entrypoint] if docker.entrypoint is not None else []
+    words = command.words.having([*own, *docker.words])
+    rest, _ = unwrap(image_engine(words, docker.container.image, bool(own) or docker.executes_in is not None))
+    if engine_words(rest) is not None:
+        return 2
+    inner = Command(words.having(rest), {}, command.origin)
+    return 1 if carried(rest) is not None or scripts_inside(inner) else 0
 
 
 def into_containers(found: Found) -> None:
@@ -257,28 +346,31 @@ def into_containers(found: Found) -> None:
     The guides start a container with a shell, and the engine by a script inside it.
     """
     bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
-    for container, env, named in found.idle:
-        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in named]
-        if len(found.idle) == 1 and not named:
+    for started in found.idle:
+        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        if len(found.idle) == 1 and not started.named:
             inside = bare
         for node in inside:
-            node.container = container
-            node.env = {**env, **node.env}
+            node.container = started.container
+            node.env = {**started.env, **node.env}
+            node.env_open = node.env_open or started.env_open
 
 
-def image_engine(words: list[Text], image: Node | None, has_command: bool) -> list[Text]:
+def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
     """Return a container's command; where only arguments are given, the image's own entry point is the program."""
     name = image.text.value if image and image.text else image.string() if image else None
     if has_command or not words or not name or "vllm" not in name.lower():
         return words
     first = words[0]
     serves = "vllm-openai" in name or any(word.value.partition("=")[0] in _ENGINE_FLAGS for word in words)
+    if not serves and "vllm" not in name.lower().rpartition("/")[2]:
+        return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
     if not first.value.startswith("-") and not bare_model:
         return words
-    made = [first.stand_in(word) for word in ("vllm", "serve")]
-    return [*made, *words]
+    made = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
+    return words.having([*(first.stand_in(word) for word in made), *words])
 
 
 def as_file(command: Command, run: Run, around: Around) -> Scope:
@@ -306,6 +398,7 @@ def inside(command: Command, finish: Finish) -> Finish:
     def finish_inside(node: NodeLaunch) -> None:
         there(node)
         node.branches = (*node.branches, *command.branches)
+        node.env_open = node.env_open or command.env_open
         node.foreground = node.foreground and command.foreground
 
     return finish_inside

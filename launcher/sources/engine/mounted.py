@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.scripts_given import shell_operands
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, unwrap
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, unwrap
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Text
 
@@ -83,7 +84,7 @@ def offered(tree: Node) -> Iterator[Offered]:
     """Iterate over the scripts in the ConfigMaps of a document."""
     for name, data in config_maps(tree):
         for key, text in data.items():
-            if text.text is not None and (key.endswith(".sh") or ("." not in key and STARTS.search(text.text.value))):
+            if text.text is not None and (key.endswith(".sh") or ("." not in key and is_script_text(text.text.value))):
                 yield Offered(name, text.text)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.schemas.core.launch import Fault
-from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.core.values import HOLE, Origin
 
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
 
@@ -27,15 +27,21 @@ def put_together(commands: Sequence[Command], faults: Sequence[Fault]) -> tuple[
             whole.append(command)
             continue
         start = before.origin if before is not None else command.origin
-        if not any(_between(fault.origin, start, command.origin) for fault in faults):
+        if not _filled_in(before) and not any(_between(fault.origin, start, command.origin) for fault in faults):
             found.append(_fault(command))
         if before is None:
             whole.append(command)
         else:
             kept = before.words[:-1] if before.words[-1].value == "\\" else before.words
-            joined = [*kept, *command.words]
+            joined = before.words.having([*kept, *command.words])
             whole[-1] = replace(before, words=joined, origin=_up_to(start, command.origin), body=command.body)
     return whole, found
+
+
+def _filled_in(before: Command | None) -> bool:
+    """Whether a command ends with what a template fills in, which may well let the line go on."""
+    word = before.words[-1] if before is not None else None
+    return word is not None and word.value == HOLE and word.source.text[word.spots[0]] not in "$`"
 
 
 def _is_torn_off(command: Command, before: Command | None) -> bool:

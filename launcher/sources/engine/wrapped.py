@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pd_launch.launcher.sources.text.interpolate import split_words
+from pd_launch.launcher.sources.text.templates import as_written
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 
@@ -74,6 +75,11 @@ TALKS = frozenset(
     | {"rg", "ag", "ack", "pidof", "less", "head", "tail", "wget", "gh", "say", "title", "usage", "fail", "abort"}
 )
 """Programs that speak of a command without starting it."""
+
+
+def is_wrapper(name: str) -> bool:
+    """Whether a program runs the command behind it."""
+    return name in _WRAPPERS
 
 
 def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Text]]]:
@@ -166,7 +172,7 @@ def _is_vllm(word: Text) -> bool:
         return True
     if word.value != HOLE:
         return False
-    return _NAMES_VLLM.search(word.source.text, word.spots[0], word.spots[-1]) is not None
+    return _NAMES_VLLM.search(as_written(word.source), word.spots[0], word.spots[-1]) is not None
 
 
 def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:

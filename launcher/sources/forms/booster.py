@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pd_launch.launcher.sources.engine.config_file import add_flag
+from pd_launch.launcher.sources.engine.config_file import add_flags
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Node
@@ -48,11 +48,9 @@ def _engine(backend: Node, worker: Node, path: str, found: Found) -> NodeLaunch:
     config = worker.get("config")
     for key, value in config.items() if config else ():
         name = key.replace("_", "-")
-        if value.value == "" or value.value is None:
-            node.args.append(Arg(name, name, value.key or value.origin, text=value.key_text))  # a switch
-        else:
-            add_flag(node, name, value, found.faults)
-    node.__dict__.pop("by_name", None)
+        if value.value == "" or value.value is None:  # a switch
+            node.add(Arg(name, name, value.key or value.origin, text=value.key_text))
+    add_flags(node, config, found.faults)
     node.container = Container("manifest", node.origin, partial=True)  # the operator adds volumes
     node.container.image = worker.get("image")
     resources = worker.get("resources", "limits")

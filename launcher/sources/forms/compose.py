@@ -5,9 +5,9 @@ from __future__ import annotations
 from pd_launch.launcher.sources.engine.docker import add_mount
 from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around
-from pd_launch.launcher.sources.text.interpolate import split_words, substitute
+from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
-from pd_launch.schemas.core.values import HOLE, Node, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 HOOKS = ("post_start", "pre_stop")
 
@@ -44,7 +44,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     env = _environment(service.get("environment"))
     entrypoint = _words(service.get("entrypoint"), found)
     command = _words(service.get("command"), found)
-    words = [*entrypoint, *command]
+    words = entrypoint.having([*entrypoint, *command])
     origin = service.key or service.origin
     started = sorted(str(profile.value) for profile in _list(service, "profiles"))
     host = f"host of {' and '.join(started)}" if started else "host"  # services of other profiles run elsewhere
@@ -52,6 +52,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     def finish(node: NodeLaunch) -> None:
         node.container = container
         node.env = {**env, **node.env}
+        node.env_open = _further(service)
         node.side = side_of(name)
         node.host = host if container.host_network else None
 
@@ -64,6 +65,12 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         words = _words(hook.get("command"), found)
         if words and not add_engine(words, "compose", name, origin, found, finish):
             nest_scripts(words, origin, found, finish, Around(env=env))
+
+
+def _further(service: Node) -> Origin | None:
+    """Return where a service takes variables from that are not in the file."""
+    found = service.get("env_file") or service.get("extends", "file")
+    return None if found is None else found.key or found.origin
 
 
 def side_of(*names: str) -> Side | None:
@@ -79,22 +86,18 @@ def side_of(*names: str) -> Side | None:
 
 def interpolated(node: Node) -> Text | None:
     """Return a scalar's text with compose's variables replaced by what the file knows: their defaults."""
-    return substitute(node.text, lambda _: None) if node.text is not None else None
+    return expand_value(node.text, COMPOSE) if node.text is not None else None
 
 
-def _words(node: Node | None, found: Found) -> list[Text]:
-    if node is None:
-        return []
-    if isinstance(node.value, list):
-        return [text for part in node.elements() if (text := interpolated(part)) is not None]
-    text = interpolated(node)
-    if text is None:
-        return []
-    words, unclosed = split_words(text)
-    if unclosed >= 0:
-        found.faults.append(
-            Fault("shell", text.origin(unclosed, unclosed + 1), "this quote is never closed", "这个引号没有闭合")
-        )
+def _words(node: Node | None, found: Found) -> Words:
+    if node is None or isinstance(node.value, list):
+        texts = (part.text for part in node.elements()) if node is not None else ()
+        return expand((text for text in texts if text is not None), COMPOSE)
+    if node.text is None:
+        return expand((), COMPOSE)
+    words, unclosed = expand_command(node.text, COMPOSE)
+    if unclosed is not None:
+        found.faults.append(Fault("shell", unclosed, "this quote is never closed", "这个引号没有闭合"))
     return words
 
 

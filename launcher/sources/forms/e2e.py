@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from pd_launch.launcher.sources.engine.engines import Found, add_engine
-from pd_launch.launcher.sources.text.interpolate import split_words, substitute
+from pd_launch.launcher.sources.text.interpolate import E2E, Lookup, Words, expand, expand_command, expand_value
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch, Side
@@ -117,16 +117,17 @@ def _engine(
     envs = entry.get("envs") or tree.get("env_common")
     for name, node in envs.items() if envs else ():
         if node.text is not None:
-            env[name] = EnvVar.of(name, substitute(node.text, lookup), "e2e", node.key_text)
+            env[name] = EnvVar.of(name, expand_value(node.text, E2E, lookup), "e2e", node.key_text)
     words = _words(command, lookup, found)
     source = words[0].source if words else None
     if source is None:
         return
     if words[0].value.startswith("-"):
-        words = [*(_made(word, words[0]) for word in ("vllm", "serve")), *words]
+        words = words.having([*(_made(word, words[0]) for word in ("vllm", "serve")), *words])
 
     def finish(node: NodeLaunch) -> None:
         node.env = {**env, **node.env}
+        node.env_open = command.key or command.origin  # the test runner sets variables of its own
         node.side = _side(tree, index)
         node.host = f"node {index}"
         node.node_rank = 0
@@ -147,17 +148,15 @@ def _address(value: str) -> str:
     return value.replace("${", "").replace("}", "").replace("$", "")
 
 
-def _words(command: Node, lookup: object, found: Found) -> list[Text]:
+def _words(command: Node, lookup: Lookup, found: Found) -> Words:
     if isinstance(command.value, list):
-        texts = [part.text for part in command.elements() if part.text is not None]
-        return [substitute(text, lookup) for text in texts]  # type: ignore[arg-type]
+        return expand((part.text for part in command.elements() if part.text is not None), E2E, lookup)
     if command.text is None:
-        return []
-    words, unclosed = split_words(command.text)
-    if unclosed >= 0:
-        place = command.text.origin(unclosed, unclosed + 1)
-        found.faults.append(Fault("shell", place, "this quote is never closed", "这个引号没有闭合"))
-    return [substitute(word, lookup) for word in words if word.value.strip() or HOLE in word.value]  # type: ignore[arg-type]
+        return expand((), E2E)
+    words, unclosed = expand_command(command.text, E2E, lookup)
+    if unclosed is not None:
+        found.faults.append(Fault("shell", unclosed, "this quote is never closed", "这个引号没有闭合"))
+    return words.having(word for word in words if word.value.strip() or HOLE in word.value)
 
 
 def _side(tree: Node, index: int) -> Side | None:

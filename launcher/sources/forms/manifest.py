@@ -5,23 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
-from pd_launch.launcher.sources.text.interpolate import KUBERNETES_NAME, split_words, substitute
-from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
+from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
+from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_node
+from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
+from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 INJECTS = re.compile(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+_SIMULATES = "inference-sim"
 HOOKS = ("postStart", "preStop")
-MAIN = "mainContainer"
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
+TELLING = frozenset(
+    {"kv-transfer-config", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "max-model-len"}
+    | {"max-num-seqs", "max-num-batched-tokens", "gpu-memory-utilization", "served-model-name", "additional-config"}
+    | {"enable-expert-parallel", "enable-prefix-caching", "kv-cache-dtype", "speculative-config", "compilation-config"}
+    | {"enforce-eager", "kv-events-config", "data-parallel-rank", "enable-chunked-prefill", "all2all-backend"}
+)
+"""Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
 LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
 
@@ -33,10 +44,11 @@ def is_manifest(tree: Node) -> bool:
 
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
+    how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
     for pod, names, injected in _pods(tree, [], False):
         before = len(found.nodes)
         for container in _containers(pod):
-            _container(pod, container, names, path, found)
+            _container(pod, container, _Place(names, path, how), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or injected
     kind = tree.get("kind")
@@ -52,7 +64,7 @@ def _inference_service(tree: Node, path: str, found: Found) -> None:
     arguments = tree.get("spec", "predictor", "model", "args")
     texts = [part.text for part in arguments.elements() if part.text is not None] if arguments else []
     if arguments is not None and are_arguments(texts):
-        add_arguments(texts, path, arguments, found, keep)
+        add_arguments(texts, path, arguments.origin, found, keep)
 
 
 def are_arguments(texts: Sequence[Text]) -> bool:
@@ -61,14 +73,27 @@ def are_arguments(texts: Sequence[Text]) -> bool:
     return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
 
 
-def add_arguments(texts: Sequence[Text], path: str, place: Node, found: Found, finish: Finish) -> None:
+def only_arguments(texts: Sequence[Text], named: bool = False) -> bool:
+    """Whether words are arguments of ``vllm serve``, most of them known, where nothing says what they are given to.
+
+    ``named`` says whether the name that they stand under speaks of the engine.
+    """
+    flags = [text.value for text in texts if text.value.startswith("--")]
+    names = [flag.partition("=")[0][2:].replace("_", "-").partition(".")[0] for flag in flags]
+    known = [name for name in names if name.removeprefix("no-") in ENGINE_NAMES]
+    return len(known) * 2 >= max(len(names), 1) and (named or any(name in TELLING for name in known))
+
+
+def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found, finish: Finish) -> None:
     """Add an engine of which only arguments are given."""
 
     def complete(node: NodeLaunch) -> None:
         finish(node)
         node.partial = True
 
-    add_engine([*_serve(texts[0]), _hole(texts[0], 1), *texts], "manifest", path, place.origin, found, complete)
+    model = [] if not texts[0].value.startswith("-") else [_hole(texts[0], 1)]
+    words = texts if isinstance(texts, Words) else expand(texts, KUBERNETES)
+    add_engine(words.having([*_serve(texts[0]), *model, *words]), "manifest", path, place, found, complete)
 
 
 def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
@@ -79,6 +104,7 @@ def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, 
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
         injected = injected or _is_injected(node)
+        node = completed(node)
         if _containers(node):
             yield node, names, injected
             return
@@ -102,22 +128,39 @@ def _is_injected(node: Node) -> bool:
 
 
 def _names(node: Node) -> list[str]:
-    found = [node.get("name"), node.get("role"), node.get("metadata", "name"), node.get("metadata", "generateName")]
+    found = [
+        node.get("name"),
+        node.get("role"),
+        node.get("subComponentType"),
+        node.get("metadata", "name"),
+        node.get("metadata", "generateName"),
+    ]
     labels = node.get("metadata", "labels")
     found += [value for _, value in labels.items()] if labels else []
     return [value.value for value in found if value is not None and isinstance(value.value, str)]
 
 
-def _container(pod: Node, container: Node, names: list[str], path: str, found: Found) -> None:
+class _Place(NamedTuple):
+    """What is around a container: names on the way to it, its file, and by which means its variables are set."""
+
+    names: list[str]
+    path: str
+    how: Means
+
+
+def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
+    names, path, how = place
     facts = _facts(pod, container)
-    env = _environment(container, found.maps)
+    env = _environment(container, found.maps, how)
+    env_open = _further(container, found.maps)
 
     def lookup(name: str) -> str | None:
         variable = env.get(name)
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
-    words = [*command, *_words(container.get("args"), lookup)]
+    words = command.having([*command, *_words(container.get("args"), lookup)])
+    facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -128,6 +171,7 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
     def finish(node: NodeLaunch) -> None:
         node.container = facts
         node.env = {**env, **node.env}
+        node.env_open = node.env_open or env_open
         node.side = node.side or side
 
     folder = container.get("workingDir")
@@ -136,8 +180,12 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
         folder.value if folder is not None and isinstance(folder.value, str) else "/",
         {**_injected(container), **env},
     )
+    if facts.image is None and not command and only_arguments(words):
+        facts.partial = True  # a patch: the container itself stands elsewhere
+        add_arguments(words, label, facts.origin, found, finish)
+        words = words.having(())
     words = image_engine(words, facts.image, bool(command))
-    if not add_engine(words, "manifest", label, facts.origin, found, finish):
+    if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
         nest_scripts(words, facts.origin, found, finish, around)
     for hook in HOOKS:  # what runs beside the container's own command
         words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
@@ -145,15 +193,22 @@ def _container(pod: Node, container: Node, names: list[str], path: str, found: F
             nest_scripts(words, facts.origin, found, finish, around)
 
 
-def _chart_command(pod: Node, container: Node, words: list[Text]) -> list[Text]:
+def _chart_command(pod: Node, container: Node, words: Words) -> Words:
     """Return the command of a container that its chart or its operator completes: the model is theirs."""
     command = container.get("modelCommand")
     if command is not None and command.text is not None and command.value == "vllmServe":
-        return [*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)]
+        return words.having([*_serve(command.text), _hole(command.text, 1), *words, *_chart_sizes(pod, words)])
+    if command is not None and command.text is not None and command.value == "imageDefault":
+        image = container.get("image")
+        simulated = image is None or _SIMULATES in str(image.value)
+        if words and not simulated and only_arguments(words, True):
+            return words.having([*_serve(command.text), _hole(command.text, 1), *words, _hole(command.text, 2)])
+        return words.having(())
     added = next((entry.get("value") for entry in _entries(container) if _is_named(entry, ADDED)), None)
     if added is not None and added.text is not None and not words:
-        return [*_serve(added.text), _hole(added.text, 1), *split_words(added.text)[0], _hole(added.text, 2)]
-    return []
+        given = expand_command(added.text, KUBERNETES)[0]
+        return words.having([*_serve(added.text), _hole(added.text, 1), *given, _hole(added.text, 2)])
+    return words.having(())
 
 
 def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
@@ -190,24 +245,29 @@ def _hole(place: Text, length: int) -> Text:
     return place.stand_in(HOLE * length)
 
 
-def _words(node: Node | None, lookup: object) -> list[Text]:
-    texts = [part.text for part in node.elements() if part.text is not None] if node else []
-    return [substitute(text, lookup, KUBERNETES_NAME) for text in texts]  # type: ignore[arg-type]
+def _words(node: Node | None, lookup: Lookup) -> Words:
+    return expand((part.text for part in node.elements() if part.text is not None) if node else (), KUBERNETES, lookup)
 
 
-def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS) -> dict[str, EnvVar]:
+def _environment(container: Node, maps: Mapping[str, Node] = NO_MAPS, how: Means = "manifest") -> dict[str, EnvVar]:
     """Return the variables of a container; ``maps`` are the ConfigMaps that are known, by name."""
     env = _from_maps(container, maps)
+
+    def lookup(name: str) -> str | None:
+        return env[name].value.string() if name in env else None
+
     for entry in _entries(container):
         name = entry.get("name")
         if name is None or not isinstance(name.value, str):
             continue
         value = entry.get("value") or _from_key(entry, maps)
         if value is not None and value.text is not None:
-            node = replace(value, value=value.text.value, key=name.origin, key_text=name.text, shadowed=[])
+            value = expand_node(value, KUBERNETES, lookup)
+            given = value.text.value if value.known and value.text is not None else value.value
+            node = replace(value, value=given, key=name.origin, key_text=name.text, shadowed=[])
         else:
             node = Node(Unknown("valueFrom"), name.origin, key=name.origin)
-        env[name.value] = EnvVar(name.value, node, "manifest")
+        env[name.value] = EnvVar(name.value, node, how)
     return env
 
 
@@ -221,8 +281,19 @@ def _from_maps(container: Node, maps: Mapping[str, Node]) -> dict[str, EnvVar]:
         for key, value in data.items() if data is not None else ():
             if value.text is not None:
                 name = f"{prefix.value if prefix is not None else ''}{key}"
-                env[name] = EnvVar(name, replace(value, value=value.text.value), "manifest")
+                node = replace(value, value=value.text.value) if value.known else value
+                env[name] = EnvVar(name, node, "manifest")
     return env
+
+
+def _further(container: Node, maps: Mapping[str, Node]) -> Origin | None:
+    """Return where ``envFrom`` takes variables from that are not known: a Secret, a ConfigMap that is not given."""
+    listed = container.get("envFrom")
+    for entry in listed.elements() if listed else ():
+        named = entry.get("configMapRef", "name")
+        if named is None or not isinstance(named.value, str) or named.value not in maps:
+            return entry.origin
+    return None if listed is None or isinstance(listed.value, list) else listed.key or listed.origin
 
 
 def _from_key(entry: Node, maps: Mapping[str, Node]) -> Node | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -518,7 +519,7 @@ class _Arguments:
         if value is None:
             return
         if isinstance(value, bool):
-            self.launch.args.append(
+            self.launch.add(
                 Arg(
                     name if value else f"no-{name}", f"--{name if value else f'no-{name}'}", origin, text=place.key_text
                 )
@@ -529,12 +530,12 @@ class _Arguments:
             nodes = [_word(part) for part in place.elements()]
             self.no_options(name, nodes)
             first, more = nodes[0] if nodes else None, tuple(nodes[1:])
-            self.launch.args.append(Arg(name, f"--{name}", origin, first, more, place.key_text))
+            self.launch.add(Arg(name, f"--{name}", origin, first, more, place.key_text))
         else:
             same = name not in DERIVED and place.plain() == value
             node = _word(place if same else Node(value, place.origin, related=place.related))
             self.no_options(name, [node])
-            self.launch.args.append(Arg(name, f"--{name}", origin, self._tree(name, node), text=place.key_text))
+            self.launch.add(Arg(name, f"--{name}", origin, self._tree(name, node), text=place.key_text))
 
     def no_options(self, name: str, words: list[Node]) -> None:
         """Refuse words that the command line would take for options: nothing would check or hide what these say."""
@@ -551,7 +552,7 @@ class _Arguments:
         return node if faults else tree
 
     def json(self, name: str, tree: Node) -> None:
-        self.launch.args.append(Arg(name, f"--{name}", tree.key or tree.origin, tree))
+        self.launch.add(Arg(name, f"--{name}", tree.key or tree.origin, tree))
 
 
 def _option_for_value(name: str, node: Node) -> Fault:
@@ -573,7 +574,7 @@ def _word(node: Node) -> Node:
     return replace(node, value=value, shadowed=[])
 
 
-def argument_words(args: list[Arg]) -> list[tuple[str, Arg, Node | None]]:
+def argument_words(args: Iterable[Arg]) -> list[tuple[str, Arg, Node | None]]:
     """Return the words of the command line behind the model, each with its argument and, if it is one, its value."""
     words: list[tuple[str, Arg, Node | None]] = []
     for arg in args:
@@ -596,13 +597,12 @@ def _unknown_text(value: object) -> str:
     return value.text if isinstance(value, Unknown) else str(value)
 
 
-def replace_arguments(launch: NodeLaunch, extra: list[Arg]) -> None:
+def replace_arguments(launch: NodeLaunch, extra: Iterable[Arg]) -> None:
     """Let extra arguments replace rendered ones of the same name; dotted ones change their part of a JSON argument."""
     extra = [_with_dotted(launch, arg) for arg in extra]
     names = {arg.name for arg in extra}
     names |= {name.removeprefix("no-") for name in names} | {f"no-{name}" for name in names}
-    launch.args = [arg for arg in launch.args if arg.name not in names] + extra
-    launch.__dict__.pop("by_name", None)
+    launch.replace(names, extra)
 
 
 def _with_dotted(launch: NodeLaunch, arg: Arg) -> Arg:

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.engine.engines import Found, Nested, nest_script
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.python.texts import made
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.text.interpolate import PYTHON, expand
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
@@ -82,7 +83,7 @@ class Commands:
             elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
                 self._run(self._words(first.args[0]), origin, env)
             elif text is not None:
-                self.found.nested.append(Nested(text, with_variables(env), env))
+                self.found.nested.append(Nested(text, with_variables(env, origin), env))
             elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
                 self._run(self._words(call.args[0]), origin, env)
 
@@ -112,10 +113,11 @@ class Commands:
             if len(words) > MAX_WORDS:
                 limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
-            command = Command(words[:MAX_WORDS], {}, origin)
-            finish = with_variables(env)
+            given = expand(words[:MAX_WORDS], PYTHON)
+            command = Command(given, {}, origin)
+            finish = with_variables(env, origin)
             if not read_command(command, "python", self.source.path, self.found, finish):
-                nest_scripts(words[:MAX_WORDS], origin, self.found, finish, Around(env=env))
+                nest_scripts(given, origin, self.found, finish, Around(env=env))
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""

@@ -39,7 +39,8 @@ def read_python(source: SourceFile, found: Found) -> None:
     try:
         with warnings.catch_warnings():  # they quote the file, raw, on standard error
             warnings.simplefilter("ignore")
-            tree = ast.parse(_LONE_RETURN.sub(" ", source.text))  # Python ends a line there, an editor does not
+            text = _LONE_RETURN.sub(" ", source.text)  # Python ends a line there, an editor does not
+            tree = ast.parse(f"\f{text[1:]}" if text.startswith("\ufeff") else text)  # a sign that is no blank
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         line = min(line, len(source.starts))
@@ -115,7 +116,7 @@ class _Reader:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
                 launch.partial = True  # the rest of the engine's arguments stands elsewhere
-                launch.args.append(self.argument("kv-transfer-config", call, call.func))
+                launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
 
     def only(self, expression: ast.expr) -> ast.expr:
@@ -164,7 +165,7 @@ class _Reader:
 
     def launch(self, call: ast.Call) -> NodeLaunch:
         origin = self.origin(call.func)
-        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), program="python")
+        return NodeLaunch("python", origin, self.source.path, env=dict(self.env), env_open=origin, program="python")
 
     def engine(self, call: ast.Call, ray: bool) -> None:
         launch = self.launch(call)
@@ -196,13 +197,13 @@ class _Reader:
         if flag == "model":
             launch.model = value
         elif value.value is True:
-            launch.args.append(Arg(flag, name, place, text=key))
+            launch.add(Arg(flag, name, place, text=key))
         elif value.value is False:
-            launch.args.append(Arg(f"no-{flag}", name, place, text=key))
+            launch.add(Arg(f"no-{flag}", name, place, text=key))
         elif flag in LISTS and isinstance(value.value, list) and value.value:
-            launch.args.append(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
+            launch.add(Arg(flag, name, place, value.value[0], tuple(value.value[1:]), key))
         elif value.value is not None:
-            launch.args.append(Arg(flag, name, place, value, text=key))
+            launch.add(Arg(flag, name, place, value, text=key))
 
     def argument(self, flag: str, value: ast.expr, place: ast.expr) -> Arg:
         return Arg(flag, flag, self.origin(place), self.node(value))

@@ -51,9 +51,13 @@ def spelled(expression: ast.expr, value: Value, source: SourceFile, origin: Orig
     if isinstance(expression, ast.Call) and len(expression.args) == 1 and ast.unparse(expression.func) == "str":
         return _shown(value(expression.args[0]), source)
     if isinstance(expression, ast.Call) and expression.args and ast.unparse(expression.func).endswith("json.dumps"):
-        data = value(expression.args[0])
-        return replace(concat(list(_json(data, source, 0)), source, start), data=data)
+        return dumped(value(expression.args[0]), source, start)
     return None
+
+
+def dumped(data: Node, source: SourceFile, start: int) -> Text:
+    """Return the JSON that a program makes of a value in its code, which keeps its places; ``start``: of the call."""
+    return replace(concat(list(_json(data, source, 0)), source, start), data=data)
 
 
 def _formatted(expression: ast.JoinedStr, value: Value, source: SourceFile, origin: Origin) -> list[Text]:

@@ -20,6 +20,7 @@ from pd_launch.launcher.sources.shell.model import (
 from pd_launch.launcher.sources.shell.scope import Environment
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.text.interpolate import SHELL, Words
 from pd_launch.schemas.core.values import Text
 
 NOTHING = Environment()
@@ -118,9 +119,10 @@ class Commands(Loops):
             return
         self._builtin(words, scope, node, inline)
         start, end = self.words.span(node)
-        command = Command(words, NOTHING, self.base.origin(start, end))
+        command = Command(Words(words, SHELL), NOTHING, self.base.origin(start, end))
         if words[0].value in _STOPS or (words[0].value == "xargs" and any(w.value in _STOPS for w in words[1:])):
             self.stage += 1
+        command.env_open = scope.env_open
         command.branches = self._branches_now()
         torn_off = words[0].value.startswith(("-", "{"))
         if torn_off or any(word_matters(word.value) for word in words) or "<" in self._behind(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pd_launch.launcher.sources.shell.arithmetic import operate
+from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
 from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
 from pd_launch.launcher.sources.shell.pieces import Piece, join_pieces
 from pd_launch.launcher.sources.shell.spelling import Spelling
@@ -23,6 +23,10 @@ _ATOMS = frozenset(
 """Syntax nodes that braces leave alone."""
 _Part = tuple[str, int, int, Any]
 """A character as braces see it, or "", where it stands, and the syntax node that it is if any."""
+_EXPANDED = ("expansion", "simple_expansion", "command_substitution", "arithmetic_expansion", "string", "raw_string")
+_LONGEST_EXPRESSION = 200
+_MOST_INSIDE = 3
+"""Variables whose values are expressions of further ones."""
 _KEYED = re.compile(r"\[[^]]*\]=")
 
 
@@ -121,13 +125,16 @@ class Expansions(Spelling):
         if kind in ("simple_expansion", "expansion"):
             return self._expansion(node, scope, quoted)
         if kind == "arithmetic_expansion":
-            value = self._arithmetic(node, scope)
-            return [Piece(self.spread(HOLE if value is None else str(value), start, end), True)]
+            return [Piece(self._result(node, self._arithmetic(node, scope)), True)]
         if kind == "command_substitution":
             return self._substitution(node, scope, quoted)
         if kind in ("process_substitution", "brace_expression"):
             return [Piece(self.spread(HOLE, start, end), True)]
         return [Piece(self._unescape(start, end, _WORD_ESCAPE, Stretch("word", self.base.spots[start])), True)]
+
+    def _result(self, node: Any, value: int | None) -> Text:
+        """Return the number that an expression is."""
+        return self.spread(HOLE if value is None else str(value), *self.span(node))
 
     def _adjacent(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
         found: list[Piece] = []
@@ -157,6 +164,8 @@ class Expansions(Spelling):
 
     def _expansion(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
         start, end = self.span(node)
+        if self.base.value.startswith("$((", start):  # masked for the parser
+            return [Piece(self._result(node, self._arithmetic(node, scope)), True)]
         name, operator, default = self._parameter(node)
         value = scope.lookup(name) if name else None
         counts = operator == "#"
@@ -166,7 +175,9 @@ class Expansions(Spelling):
             value = None
         elif operator in (":-", "-", ":=", "="):
             empty = isinstance(value, Text) and not value.value and operator.startswith(":")
-            if value is None or empty:
+            if value is None and default is None:
+                value = None  # nothing is one of the values that it may have
+            elif value is None or empty:
                 return self._default(default, scope, quoted, start)
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
@@ -201,8 +212,6 @@ class Expansions(Spelling):
         if len(inner) != 1:
             return None
         number = self.arithmetic(inner[0], scope)
-        if number is None and inner[0].type == "arithmetic_expansion":
-            number = as_integer(self.single(inner[0], scope).value)
         return number if number is not None and number >= 0 else None
 
     def _is_array(self, node: Any) -> bool:
@@ -241,24 +250,74 @@ class Expansions(Spelling):
         raise NotImplementedError
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
-        inner = [child for child in node.children if child.type not in ("$((", "))", "$[", "]")]
-        return self.arithmetic(inner[0], scope) if len(inner) == 1 else None
+        """Return the value of ``$((…))``; what it sets besides is not known behind it, as a word may be read again."""
+        start, end = self.span(node)
 
-    def arithmetic(self, node: Any, scope: Scope) -> int | None:
+        def forget(name: str, _: int | None) -> None:
+            scope.variables[name] = self.spread(HOLE, start, end)
+
+        return evaluate(_inside(self._expression(node, scope)), self._integers(scope), forget)
+
+    def arithmetic(self, node: Any, scope: Scope, assign: Assign | None = None) -> int | None:
         """Return the value of an arithmetic expression of known integers, or None."""
-        kind = node.type
-        if kind in ("number", "word", "variable_name"):
-            text = self.raw(node)
-            if text.isascii() and text.isdigit() and len(text) < 19:
-                return int(text)
-            value = scope.lookup(text)
-            return as_integer(value.value) if isinstance(value, Text) else None
-        if kind in ("simple_expansion", "expansion"):
-            return as_integer(self.single(node, scope).value)
-        if kind == "parenthesized_expression":
-            return self.arithmetic(node.children[1], scope) if len(node.children) == 3 else None
-        if kind == "binary_expression" and len(node.children) == 3:
-            left = self.arithmetic(node.children[0], scope)
-            right = self.arithmetic(node.children[2], scope)
-            return operate(node.children[1].type, left, right)
-        return None
+        return evaluate(_inside(self._expression(node, scope)), self._integers(scope), assign)
+
+    def calculated(self, text: str, scope: Scope, assign: Assign | None = None) -> int | None:
+        """Return the value of an expression that the parser does not see as one."""
+        return evaluate(_inside(text), self._integers(scope), assign)
+
+    def _expression(self, node: Any, scope: Scope) -> str:
+        """Return an expression's text with what is expanded in it before it is calculated."""
+        raw = self.raw(node)
+        if raw.startswith("$((") and node.type != "arithmetic_expansion":
+            return raw
+        if node.type in _EXPANDED and node.type != "arithmetic_expansion":
+            return self._expanded(node, scope)
+        parts, at = [], node.start_byte
+        waiting = list(reversed(node.children))
+        while waiting:
+            child = waiting.pop()
+            if child.type in _EXPANDED:
+                parts += [self._bytes(at, child.start_byte), self._expanded(child, scope)]
+                at = child.end_byte
+            else:
+                waiting += reversed(child.children)
+        return "".join([*parts, self._bytes(at, node.end_byte)])
+
+    def _bytes(self, start: int, end: int) -> str:
+        return self.base.value[self.char(start) : self.char(end)]
+
+    def _expanded(self, node: Any, scope: Scope) -> str:
+        number = as_integer(self.single(node, scope).value)
+        return HOLE if number is None else str(number) if number >= 0 else f"({number})"
+
+    def _integers(self, scope: Scope, depth: int = 0) -> Lookup:
+        def lookup(name: str) -> int | None:
+            value = scope.lookup(name)
+            if not isinstance(value, Text) or HOLE in value.value or len(value.value) > _LONGEST_EXPRESSION:
+                return None
+            number = as_integer(value.value)
+            if number is not None or depth >= _MOST_INSIDE or not value.value.strip():
+                return number
+            return evaluate(value.value, self._integers(scope, depth + 1))  # the shell calculates it in its turn
+
+        return lookup
+
+
+def _inside(text: str) -> str:
+    """Return an expression without what encloses it."""
+    text = text.strip()
+    for opening, closing in (("$((", "))"), ("((", "))"), ("$[", "]")):
+        if text.startswith(opening) and text.endswith(closing) and (opening != "((" or _encloses(text)):
+            return text[len(opening) : len(text) - len(closing)]
+    return text
+
+
+def _encloses(text: str) -> bool:
+    """Whether the first two brackets are closed by the last two: not in ``((a)+(b))``."""
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 2 and 1 <= at < len(text) - 2:
+            return False
+    return True

@@ -16,8 +16,11 @@ from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, M
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell.scan import scan
 from pd_launch.launcher.sources.shell.state import Effort, Scope
+from pd_launch.launcher.sources.shell.weight import word_matters
+from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.text.weave import without_returns
+from pd_launch.launcher.sources.text.templates import BRANCH, MAX_VARIANTS, variants, without_gone, woven
+from pd_launch.launcher.sources.text.weave import without_asides, without_returns
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Text
 
@@ -32,19 +35,55 @@ MAX_HEREDOCS = 3000
 def read_shell(text: Text, scope: Scope | None = None, effort: Effort | None = None) -> Script:
     """Follow a script from a scope (default: an empty one); scripts of one file share their effort.
 
+    Of a template in which lines of control choose between branches, what each choice starts is given once.
+
     Raises:
         ShellUnavailable: tree-sitter-bash is not installed.
     """
-    parser = parser_of_scripts()
-    text = without_returns(text)
+    text = without_gone(without_returns(text))
+    first, *others = variants(text.value)
+    scope, effort = scope or Scope(), effort or Effort()
+    more = [_read(woven(text, variant), scope.copy(), effort) for variant in others]
+    script = _read(woven(text, first) if first.parts else text, scope, effort)
+    for variant, other in zip(others, more, strict=True):
+        _add(script, other, variant.branch)
+    if first.cut and word_matters(text.value):
+        script.faults.append(unread_branches(text.origin(0, 0), MAX_VARIANTS))
+    return script
+
+
+def _add(script: Script, other: Script, branch: tuple[tuple[int, int], ...]) -> None:
+    """Add what a script starts if another branch of its template is taken: what differs is never there together."""
+    known = {_telling(command) for command in script.commands}
+    anew = {_telling(command) for command in other.commands}
+    for command in script.commands:
+        if _telling(command) not in anew:
+            command.branches = (*command.branches, (BRANCH, 0))
+    for command in other.commands:
+        if _telling(command) not in known:
+            command.branches = (*command.branches, *branch)
+            script.commands.append(command)
+    script.faults += [fault for fault in other.faults if fault not in script.faults]
+    places = {held.spots[0] for held in script.held}
+    script.held += [held for held in other.held if held.spots[0] not in places]
+
+
+def _telling(command: Command) -> tuple[object, ...]:
+    """Return what tells a command from another: its place, its words and its variables."""
+    words = tuple(word.value for word in command.words)
+    return command.origin, words, tuple((name, value.value, how) for name, (value, how) in command.env.items())
+
+
+def _read(text: Text, scope: Scope, effort: Effort) -> Script:
+    """Follow a script in which nothing is filled in."""
     if text.value.count("<<") > MAX_HEREDOCS:
         limit, limit_zh = f"more than {MAX_HEREDOCS} here-documents", f"here-document 超过 {MAX_HEREDOCS} 个"
         return Script(faults=[not_followed(text.origin(0, 0), limit, limit_zh)])
-    tree = parser.parse(masked(text.value).encode("utf-8", "surrogatepass"))
+    text = without_asides(text)
+    tree = parser_of_scripts().parse(masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
-    runner = Runner(text, script, effort or Effort())
+    runner = Runner(text, script, effort)
     try:
-        scope = scope or Scope()
         runner.statement(tree.root_node, scope)
         runner.follow_uncalled(scope)
     except RecursionError:

@@ -41,7 +41,7 @@ class Loops(Variables):
         for child in node.children:
             if child.type == "in":
                 seen_in = True
-            elif seen_in and child.type not in (";", "do_group", "\n"):
+            elif seen_in and child.type not in (";", "do_group", "\n", "comment"):
                 values += self.words.expand(child, scope)
         return values
 

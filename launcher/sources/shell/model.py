@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.sources.text.interpolate import Words
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
@@ -31,7 +32,7 @@ NO_FLOW = ("comment", "heredoc_body", "heredoc_redirect", "file_redirect", "here
 class Command:
     """A simple command as it would run: words, environment, and where it stands."""
 
-    words: list[Text]
+    words: Words
     env: Mapping[str, tuple[Text, str]]
     """Name to value and how it was set: ``export`` or ``inline``. Commands that cannot matter are given none."""
     origin: Origin
@@ -49,6 +50,8 @@ class Command:
     """Whether the script waits for its end before it goes on."""
     names: dict[str, Text] = field(default_factory=dict)
     """The names of its variables as they are written, where they are."""
+    env_open: Origin | None = None
+    """Where it may be given further variables that are not known."""
 
 
 @dataclass

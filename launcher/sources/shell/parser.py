@@ -13,6 +13,8 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
+_EXPANDS = re.compile(r"\$[{(]|`|[\"']")
+_LONGEST_CALCULATION = 500
 _MOST_WORDS = 50
 _CLOSING = ("fi", "done", "esac", "}", ")")
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
@@ -63,11 +65,41 @@ def _without_false_ends(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _without_shifts(text: str) -> str:
+    """Mask ``$((…))``: in a here-document the parser takes a shift for a further one, and brackets for subshells.
+
+    What the parser must see nothing of becomes a variable; where something else is expanded inside, only shifts go.
+    """
+    parts, at = [], 0
+    while (start := text.find("$((", at)) >= 0:
+        end = _end_of_calculation(text, start)
+        inner = text[start + 3 : end - 2]
+        if "<<" in inner or "(" in inner:
+            plain = "\n" not in inner and not _EXPANDS.search(inner)
+            shown = "${" + "_" * (end - start - 3) + "}" if plain else f"$(({inner.replace('<<', '+ ')}))"
+            parts += [text[at:start], shown]
+        else:
+            parts.append(text[at:end])
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _end_of_calculation(text: str, start: int) -> int:
+    """Return where ``$((`` ends that begins at ``start``: behind its last bracket, or behind the first ones."""
+    depth = 0
+    for at in range(start + 1, min(start + _LONGEST_CALCULATION, len(text))):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return at + 1 if text[at - 1] == ")" else start + 3
+    return start + 3
+
+
 def masked(text: str) -> str:
     """Return a text of the same length with plain words where the parser would see something else.
 
     The words' own characters are taken from the file.
     """
+    text = _without_shifts(text)
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
     text = _STUCK.sub("::", _without_false_ends(text))
     return _TORN.sub(lambda match: match[1] + "__", text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell.scope import Environments, Journal
-from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.core.values import Origin, Text
 from pd_launch.schemas.core.whole import whole
 
 MAX_MADE = 10_000_000
@@ -26,9 +26,27 @@ class Scope:
     aliases: dict[str, Text] = field(default_factory=dict)
     names: dict[str, Text] = field(default_factory=dict)
     """Where a variable was assigned last: its name there."""
+    env_open: Origin | None = None
+    """Where variables were set that are not known: by a file that was read, or by text that was."""
+    integers: set[str] = field(default_factory=set)
+    """Variables of which each value is calculated: ``declare -i``."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)
+
+    def copy(self) -> Scope:
+        """Return a scope of its own with all that this one has now."""
+        return replace(
+            self,
+            variables=Journal(self.variables),
+            exported=Journal(self.exported),
+            positional=dict(self.positional),
+            functions=dict(self.functions),
+            aliases=dict(self.aliases),
+            names=dict(self.names),
+            integers=set(self.integers),
+            environments=Environments(),
+        )
 
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""

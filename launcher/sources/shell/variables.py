@@ -12,8 +12,13 @@ from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 
-_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%&|^]?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 _READS = ("read", "mapfile", "readarray", "getopts")
+_SOURCES = ("source", ".")
+_SETS_NO_MORE = re.compile(r"set_?env(?:_vars)?\.sh\Z|(?:^|/)(?:activate|conda\.sh)\Z")
+"""Files of CANN and of Python's environments: none sets what the engine's rules look for."""
+_FROM_ELSEWHERE = ("command_substitution", "expansion", "simple_expansion", "string", "concatenation")
+"""What ``export`` may be given instead of names: ``export $(cat .env)``."""
 _HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
 
 
@@ -46,15 +51,22 @@ class Variables(Flow):
             scope.exported[name] = True
 
     def on_postfix_expression(self, node: Any, scope: Scope) -> None:
-        """Forget what arithmetic changes."""
-        self._forget(self.words.raw(node), scope, node)
+        """Set what arithmetic changes."""
+        self._calculate(self.words.raw(node), scope, node)
 
     on_unary_expression = on_binary_expression = on_assignment_expression = on_postfix_expression
 
-    def _forget(self, text: str, scope: Scope, node: Any) -> None:
-        """Let the variables that an arithmetic expression changes be unknown behind it."""
-        for name in _CHANGED.findall(text):
-            scope.variables[name[0] or name[1]] = self._hole(node)
+    def _calculate(self, text: str, scope: Scope, node: Any) -> None:
+        """Let the variables that an arithmetic expression changes be what it makes of them, unknown where it is not."""
+        names = {name[0] or name[1] for name in _CHANGED.findall(text)}
+        start, end = self.words.span(node)
+
+        def assign(name: str, value: int | None) -> None:
+            names.discard(name)
+            scope.variables[name] = self.words.spread(HOLE if value is None else str(value), start, end)
+
+        self.words.calculated(text, scope, assign)
+        self._unknown(names, node, scope)
 
     def _assigned(self, node: Any, scope: Scope) -> tuple[str, Text | list[Text] | None]:
         target = node.children[0] if node.children else None
@@ -69,13 +81,18 @@ class Variables(Flow):
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
         if right is not None and right.type == "array":
-            items = [w for child in right.children if child.is_named for w in self.words.expand(child, scope)]
+            listed = [child for child in right.children if child.is_named and child.type != "comment"]
+            items = [word for child in listed for word in self.words.expand(child, scope)]
             items = [*old, *items] if append and isinstance(old, list) else items
             if len(items) > MAX_ITEMS:
                 self.words.too_many(node)
             return name, items[:MAX_ITEMS]
         end = self.words.span(node)[1]
         value = self.words.single(right, scope) if right is not None else self.words.spread("", end, end)
+        if name in scope.integers:
+            text = f"({old.value})+({value.value})" if append and isinstance(old, Text) else value.value
+            number = self.words.calculated(text, scope)
+            return name, self.words.spread(HOLE if number is None else str(number), *self.words.span(node))
         if append and isinstance(old, Text) and self.words.affords(len(old.value)):
             return name, concat([old, value], self.source, end)
         return name, value
@@ -86,6 +103,9 @@ class Variables(Flow):
         flags = [self.words.raw(child) for child in node.children if child.type == "word"]
         exports = exports or scope.export_all or any(flag.startswith("-") and "x" in flag for flag in flags)
         local = bool(self.calls) and any(child.type in ("local", "declare", "typeset") for child in node.children)
+        if any(flag.startswith("-") and "i" in flag for flag in flags):
+            named = [child.children[0] if child.type == "variable_assignment" else child for child in node.children]
+            scope.integers.update(self.words.raw(child) for child in named if child.type == "variable_name")
         for child in node.children:
             if child.type == "variable_assignment":
                 name, value = self._assigned(child, scope)
@@ -101,6 +121,8 @@ class Variables(Flow):
                 scope.variables[name] = word.part(len(name) + 1, len(word.value))
                 scope.names[name] = word.part(0, len(name))
             else:
+                if exports and child.type in _FROM_ELSEWHERE:
+                    self._opens(node, scope)
                 continue
             if exports and name:
                 self._export(name, child, scope)
@@ -120,6 +142,9 @@ class Variables(Flow):
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
         name, *rest = [word.value for word in words]
+        read = name in _SOURCES and rest and not _SETS_NO_MORE.search(rest[0])
+        if read or (name == "eval" and any(HOLE in word for word in rest)):
+            self._opens(node, scope)
         if name == "set":
             for sign, on in (("-", True), ("+", False)):
                 if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
@@ -143,7 +168,13 @@ class Variables(Flow):
         elif name == "shift":
             shift(scope, int(rest[0][:9]) if rest and rest[0].isdecimal() else 1)
         elif name == "let":
-            self._forget(" ".join(rest), scope, node)
+            for expression in rest:
+                self._calculate(expression, scope, node)
+
+    def _opens(self, node: Any, scope: Scope) -> None:
+        """Take in that further variables are set here which nobody knows."""
+        if scope.env_open is None:
+            scope.env_open = self.base.origin(*self.words.span(node))
 
     def _set_positional(self, words: list[Text], scope: Scope, node: Any) -> None:
         """Follow ``set -- WORD…``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pd_launch.launcher.sources.shell.arithmetic import counted_up
+from pd_launch.launcher.sources.shell.arithmetic import counted_up, printed_by
 from pd_launch.launcher.sources.shell.expansions import Expansions
 from pd_launch.launcher.sources.shell.pieces import Piece
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
@@ -17,6 +17,8 @@ from pd_launch.launcher.sources.text.weave import Stretch, concat
 from pd_launch.schemas.core.values import HOLE, Text
 
 _HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
+_CALCULATION = re.compile(r"\$\(\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,20}\)\)")
+_CALCULATES = re.compile(r"(?:/\S{1,80}/)?(?:expr[ \t]|python3?[ \t]{1,9}-c[ \t]|echo[^|]{1,300}\| bc\b)")
 _DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
 _POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
 _PRINT = ("echo", "printf", "cat")
@@ -35,12 +37,18 @@ class Words(Expansions):
     def _substitution(self, node: Any, scope: Scope, quoted: bool) -> list[Piece]:
         """Follow ``$(seq …)``, ``$(cat <<EOF …)``, ``$(printf …)``, functions of those; the rest would have to run."""
         start, end = self.span(node)
+        if _CALCULATION.fullmatch(self.raw(node)):  # in a here-document, the parser sees no arithmetic
+            return [Piece(self._result(node, self._arithmetic(node, scope)), True)]
         inner = [child for child in node.children if child.is_named]
         text = self.printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:
             return [Piece(text.part(0, len(text.value.rstrip("\n"))), quoted)]
         commands = inner[0].children if inner and inner[0].type == "pipeline" else inner
         commands = [child for child in commands if child.type == "command"]
+        raw = " | ".join(self.raw(command) for command in commands[:2])
+        if len(commands) <= 2 and _CALCULATES.match(raw):
+            words = [word for command in commands[:2] for word in [*self._words_of(command, scope), "|"]][:-1]
+            return [Piece(self._result(node, printed_by(words)), quoted)]
         counts = bool(commands) and self.raw(commands[0]).startswith("seq")  # else nothing inside is expanded again
         written = [self._written(command, scope) for command in commands[: 2 if counts else 0]]
         joins = _PASTE.fullmatch(written[1]) if len(written) == 2 else None
@@ -86,7 +94,10 @@ class Words(Expansions):
         return concat(parts[1:], self.source, words[0].spots[0])
 
     def _written(self, node: Any, scope: Scope) -> str:
-        return " ".join(word.value for part in node.children for word in self.expand(part, scope))
+        return " ".join(self._words_of(node, scope))
+
+    def _words_of(self, node: Any, scope: Scope) -> list[str]:
+        return [word.value for part in node.children for word in self.expand(part, scope)]
 
     def _function(self, words: list[Text], scope: Scope) -> Text | None:
         """Return what a function prints that only names its parameters before it prints."""

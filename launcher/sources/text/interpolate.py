@@ -1,28 +1,147 @@
-"""Texts with ``$NAME`` in them, and command strings, as compose, Kubernetes and test descriptions write them."""
+"""What each form fills into its words, and what stays unknown: one table of syntaxes, one way through it.
+
+A command string or a list of words becomes :class:`Words` here, whatever form it stands in; shells alone follow their
+own variables before (``shell_expansions``), as these depend on what the script did so far.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
+from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
-from pd_launch.schemas.core.values import HOLE, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Lookup = Callable[[str], str | None]
 SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))")
 KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
+FILLED_BEFORE = re.compile(r"\$\{\w+(?::?[-=?][^}]{0,500})?\}")
+"""What envsubst, kustomize or Flux fill into a manifest, which Kubernetes itself leaves as it is."""
 
 
-def substitute(text: Text, lookup: Lookup, pattern: re.Pattern[str] = SHELL_NAME) -> Text:
-    """Return ``text`` with its variables replaced; one that ``lookup`` does not know becomes a hole.
+class Syntax(NamedTuple):
+    """How a form writes what is filled in, beside templates, which all forms may have."""
 
-    The characters of a value all have the place of the variable.
+    name: str
+    variables: re.Pattern[str] | None
+    """What stands for a variable; None where the form's own reader has followed them: shells', systemd's."""
+    quoting: str = "dollar"
+    """What new text must keep to there (see ``schemas.quoting``)."""
+    split_first: bool = False
+    """Whether a command string is split into words before its variables are filled in."""
+    before: re.Pattern[str] | None = None
+    """What other programs fill in before. Only an engine's own words are looked at: in a script it is a variable."""
+
+
+SHELL = Syntax("shell", None)
+GIVEN = Syntax("command line", None)
+PYTHON = Syntax("python", None)
+COMPOSE = Syntax("compose", SHELL_NAME)
+KUBERNETES = Syntax("kubernetes", KUBERNETES_NAME, before=FILLED_BEFORE)
+SYSTEMD = Syntax("systemd", None)
+CONFIG = Syntax("config file", None, before=FILLED_BEFORE)
+E2E = Syntax("e2e", SHELL_NAME, split_first=True)
+LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
+DOCKERFILE = Syntax("dockerfile", SHELL_NAME)
+SUPERVISORD = Syntax("supervisord", None)
+ARGUMENTS = Syntax("arguments", SHELL_NAME, split_first=True)
+"""A text of arguments alone, which something else puts into a command."""
+TABLES = (
+    *(SHELL, GIVEN, PYTHON, COMPOSE, KUBERNETES, SYSTEMD, CONFIG, E2E, LOOSE),
+    *(DOCKERFILE, SUPERVISORD, ARGUMENTS),
+)
+"""Every syntax that there is."""
+
+
+class Words(list[Text]):
+    """Words of a command in which all that is filled in has been looked at. Only :func:`expand` and its like make it.
+
+    What turns words into an engine takes nothing else, so that no form can forget to expand its own.
     """
-    if "$" not in text.value:
-        return text.quoted("dollar", text.spots[0])
-    weaver, stretch = Weaver(text), Stretch("dollar", text.spots[0])
-    at = 0
-    for match in pattern.finditer(text.value):
+
+    def __init__(self, words: Iterable[Text], syntax: Syntax) -> None:
+        super().__init__(words)
+        self.syntax = syntax
+
+    def having(self, words: Iterable[Text]) -> Words:
+        """Return words of the same form: a part of these, or these with what the form adds itself."""
+        return Words(words, self.syntax)
+
+
+def nothing(_: str) -> None:
+    """Know no variable."""
+
+
+def filled_before(words: Words) -> Words:
+    """Return the words of an engine without what other programs fill in before the form's own reader sees it."""
+    pattern = words.syntax.before
+    if pattern is None:
+        return words
+    return words.having(_without(word, pattern) for word in words)
+
+
+def _without(word: Text, pattern: re.Pattern[str]) -> Text:
+    weaver, at = Weaver(word), 0
+    for match in pattern.finditer(word.value):
+        weaver.take(at, match.start(), None)
+        weaver.put(HOLE, *match.span(), None)
+        at = match.end()
+    if not at:
+        return word
+    weaver.take(at, len(word.value), None)
+    return weaver.text(len(word.value))
+
+
+def expand(texts: Iterable[Text], syntax: Syntax, lookup: Lookup = nothing) -> Words:
+    """Return the words of a list, with what is filled in; what nobody knows before is a hole."""
+    return Words((expand_value(text, syntax, lookup) for text in texts), syntax)
+
+
+def expand_value(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> Text:
+    """Return one value, such as a variable's, with what is filled in."""
+    return _replaced(filled(text), syntax, lookup)
+
+
+def expand_node(node: Node, syntax: Syntax, lookup: Lookup = nothing) -> Node:
+    """Return a value that goes to an engine as the text that it is, with what is filled in; the leaves of a mapping."""
+    if isinstance(node.value, dict):
+        return replace(node, value={key: expand_node(child, syntax, lookup) for key, child in node.items()})
+    if isinstance(node.value, list):
+        return replace(node, value=[expand_node(child, syntax, lookup) for child in node.elements()])
+    if node.text is None:
+        return node
+    text = expand_value(node.text, syntax, lookup)
+    text = text if syntax.before is None else _without(text, syntax.before)
+    if HOLE not in text.value and text.value == node.text.value:
+        return node
+    return replace(text.node(), key=node.key, key_text=node.key_text, shadowed=node.shadowed)
+
+
+def expand_command(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> tuple[Words, Origin | None]:
+    """Return the words of a command string, and where a quote stands in it that is never closed."""
+    text = filled(text)
+    if not syntax.split_first:
+        text = _replaced(text, syntax, lookup)
+    words, unclosed = split_words(text)
+    if syntax.split_first:
+        words = [_replaced(word, syntax, lookup) for word in words]
+    return Words(words, syntax), text.origin(unclosed, unclosed + 1) if unclosed >= 0 else None
+
+
+def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
+    """Return ``text`` with its variables replaced; the characters of a value all have the place of the variable."""
+    pattern = syntax.variables
+    if pattern is None:
+        return text
+    stretch = Stretch(syntax.quoting, text.spots[0])
+    matches = list(pattern.finditer(text.value)) if "$" in text.value else []
+    if not matches:
+        return text.quoted(*stretch)
+    weaver, at = Weaver(text), 0
+    for match in matches:
         weaver.take(at, match.start(), stretch)
         if match.group() == "$$":
             weaver.put("$", match.start(), match.end(), stretch)
@@ -34,19 +153,18 @@ def substitute(text: Text, lookup: Lookup, pattern: re.Pattern[str] = SHELL_NAME
 
 
 def _replacement(match: re.Match[str], lookup: Lookup) -> str:
+    """Return what stands for a variable: its value, or the default, unless that says nothing: it may well be set."""
     name = match["braced"] or match["bare"]
     if not name:
-        return match.group()
+        return HOLE
     found = lookup(name)
     if found is not None:
         return found
-    return HOLE if match["default"] is None else match["default"]
+    return match["default"] or HOLE
 
 
-def split_words(text: Text, reader: str = "") -> tuple[list[Text], int]:
+def split_words(text: Text) -> tuple[list[Text], int]:
     """Split a command string as a shell would, without expanding anything.
-
-    ``reader`` is whose quoting new text must keep to, where that is not a shell: ``systemd``.
 
     Returns:
         The words with their places, and the offset in ``text`` of a quote that is never closed, or -1.
@@ -63,7 +181,7 @@ def split_words(text: Text, reader: str = "") -> tuple[list[Text], int]:
         return weaver
 
     def stretch() -> Stretch:
-        return Stretch(reader + inside or "word", text.spots[opened if inside else begun])
+        return Stretch(inside or "word", text.spots[opened if inside else begun])
 
     def finish(end: int) -> None:
         nonlocal weaver

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 
 from pd_launch.schemas.core.values import SourceFile
 
+_NAMED = (".sh", ".bash", ".yaml", ".yml", ".json", ".service", ".conf", ".md")
+"""How names end that say what else than Python a file is."""
+_MOST_PYTHON = 500_000
+"""Characters of a file that is tried as Python without being named so."""
 _DOCUMENT = re.compile(r"^---", re.MULTILINE)
-_COMMENTS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
+_LEADING = re.compile(
+    r"\ufeff?(?:[ \t]*(?:#(?!!)[^\n]*|%(?:YAML|TAG) [^\n]*|\{\{[^\n]*\}\}|\{[%#][^\n]*[%#]\}"
+    r"|---(?:[ \t][^\n]*)?)?\r?\n)*"
+)
+"""What may stand before the first line of YAML: comments, licences and modelines among them, directives, ``---``, and
+lines of a template."""
+_STARTED = re.compile(r"^---(?:\s|\Z)", re.MULTILINE)
+_ENTRY = re.compile(r"(?P<indent>[ ]{0,80})(?:-[ ]+)?[\"']?[A-Za-z_$][\w./$-]{0,100}[\"']?[ ]{0,8}:(?:[ \r\n]|\Z)")
+"""A line of YAML that begins an entry of a mapping. No shell has such a command."""
+_JSON = re.compile(r'[ \t\r\n]{0,200}(?:\{\s{0,200}"|\[\s{0,200}\{)')
+_KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "test_cases", "deployment", "templates")
+_FORM = re.compile(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
+"""A key of a known form, at the beginning of a line."""
+_OBJECT = re.compile(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
+_IMPORT = re.compile(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
 
 
 def is_script(source: SourceFile) -> bool:
@@ -16,17 +36,56 @@ def is_script(source: SourceFile) -> bool:
 
 
 def is_python(source: SourceFile) -> bool:
-    """Whether a file is Python, by its name or its first line."""
-    return source.path.endswith(".py") or (source.text.startswith("#!") and "python" in source.text.split("\n", 1)[0])
+    """Whether a file is Python: by its name or its first line, else as it imports something and Python can read it."""
+    if source.path.endswith(".py"):
+        return True
+    if source.text.startswith("#!"):
+        return "python" in source.text.split("\n", 1)[0]
+    if source.path.endswith(_NAMED) or not _IMPORT.search(source.text) or len(source.text) > _MOST_PYTHON:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source.text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def opens_like_yaml(text: str) -> bool:
-    """Whether the first line of a text that is no comment is one with which a known form begins."""
-    begins = _COMMENTS.match(text)
-    head = text[begins.end() if begins else 0 :][:200]
-    return head.startswith(
-        ("version:", "apiVersion:", "services:", "---", "kind:", "test_name:", "model:", "test_cases:")
-    )
+    """Whether a text begins as a known form of YAML does, behind comments and what else may stand before it."""
+    if text.startswith("#!"):
+        return False
+    leading = _LEADING.match(text)
+    start = leading.end() if leading else 0
+    if _STARTED.search(text, 0, start):
+        return True
+    first = _ENTRY.match(text, start)
+    return first is not None and not first["indent"] and _FORM.search(text) is not None
+
+
+def is_object(text: str) -> bool:
+    """Whether a text that opens like YAML is a manifest or a compose file, also where the rest of it is wrong."""
+    return opens_like_yaml(text) and _OBJECT.search(text) is not None
+
+
+def may_be_yaml(text: str) -> bool:
+    """Whether a text may be YAML of no known form, or JSON: its first two lines are entries of mappings."""
+    if text.startswith("#!"):
+        return False
+    if _JSON.match(text):
+        return True
+    leading = _LEADING.match(text)
+    entries = 0
+    for line in text[leading.end() if leading else 0 :][:4000].split("\n"):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not _ENTRY.match(f"{line}\n") and not (entries and line.lstrip().startswith("- ")):
+            return False
+        entries += 1
+        if entries == 2:
+            return True
+    return False
 
 
 def is_large(source: SourceFile, most: int) -> bool:

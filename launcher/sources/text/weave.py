@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from pd_launch.schemas.core.quoting import NOWHERE, Quoting
 from pd_launch.schemas.core.values import SourceFile, Text
 
 MAX_TEXT = 200_000
+_ASIDE = re.compile(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
 
 
 class Stretch(NamedTuple):
@@ -83,6 +85,18 @@ def without_returns(text: Text) -> Text:
     while (end := text.value.find("\r\n", at)) >= 0:
         weaver.take(at, end, None)
         at = end + 1
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
+
+
+def without_asides(text: Text) -> Text:
+    """Return a script without comments in backticks, of which the shell makes no word: they part continued options."""
+    if "`" not in text.value or not (asides := list(_ASIDE.finditer(text.value))):
+        return text
+    weaver, at = Weaver(text), 0
+    for aside in asides:
+        weaver.take(at, aside.start(), None)
+        at = aside.end()
     weaver.take(at, len(text.value), None)
     return weaver.text(len(text.value))
 

@@ -13,12 +13,13 @@ import yaml
 from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
-from pd_launch.launcher.sources.trees.templates import template_parts
+from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, FilledFile, files_of
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
-from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
 MAX_DEPTH = 100
@@ -49,7 +50,6 @@ class _Open:
 class _Builder:
     source: SourceFile
     documents: list[Node] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
     """Each anchor's node with its size and height, as if written out."""
@@ -61,6 +61,8 @@ class _Builder:
     """Values of this document, aliases written out."""
     copied: int = 0
     """Values that aliases of all documents bring in."""
+    twice: list[tuple[int, str, Fault]] = field(default_factory=list)
+    """Keys that stand twice: the number of the document, the key, and what is said of it."""
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
@@ -167,21 +169,30 @@ class _Builder:
             earlier = container.get(name)
             site = replace(node.site, entry=key.site.start if key.site else None) if node.site else None
             entry = Node(node.value, node.origin, key=place, text=node.text, key_text=key.text, site=site)
-            if earlier is not None:
+            if earlier is not None and name == "?":
+                pass  # a key that is no text: another one
+            elif earlier is not None and self.is_alternative(earlier, entry):
+                entry = replace(entry, value=Unknown(name), text=None) if _is_scalar(entry) else entry
+            elif earlier is not None:
                 entry.shadowed, earlier.shadowed = earlier.shadowed, []  # one history, at the value that counts
                 entry.shadowed.append(earlier)
-                first = (earlier.key or earlier.origin).line
-                self.faults.append(
-                    Fault(
-                        "yaml",
-                        place,
-                        f"the key {name!r} stands twice in this mapping (first on line {first})",
-                        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
-                        help="keep one of them",
-                        help_zh="只保留其中一个",
-                    )
-                )
+                self.twice.append((len(self.documents), name, _twice(name, earlier, place)))
+            if earlier is not None and opened.merges and name == "<<":
+                entry = self.both(earlier, entry)
             container[name] = entry
+
+    def is_alternative(self, earlier: Node, entry: Node) -> bool:
+        """Whether two entries of one key stand in different branches of a template."""
+        if not isinstance(self.source, FilledFile) or entry.key is None or earlier.key is None:
+            return False
+        first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
+        return self.source.bodies.at(first) != self.source.bodies.at(second)
+
+    def both(self, earlier: Node, entry: Node) -> Node:
+        """Return two ``<<`` of one mapping as one: PyYAML takes the first value of a key, Kubernetes the last."""
+        parts = [part for node in (earlier, entry) for part in (list(node.elements()) or [node])]
+        kubernetes = any(opened.node.get("apiVersion") is not None for opened in self.stack[:1])
+        return replace(entry, value=parts[::-1] if kubernetes else parts, text=None, shadowed=[])
 
 
 class _TooMuch(Exception):
@@ -210,6 +221,22 @@ def _merge(node: Node) -> None:
             node.value.setdefault(name, entry)
 
 
+def _twice(name: str, earlier: Node, place: Origin) -> Fault:
+    first = (earlier.key or earlier.origin).line
+    return Fault(
+        "yaml",
+        place,
+        f"the key {name!r} stands twice in this mapping (first on line {first})",
+        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+        help="keep one of them",
+        help_zh="只保留其中一个",
+    )
+
+
+def _is_scalar(node: Node) -> bool:
+    return not isinstance(node.value, (dict, list))
+
+
 def _key_text(node: Node) -> str:
     if node.text is not None and not isinstance(node.value, (dict, list)):
         return node.text.value
@@ -219,17 +246,30 @@ def _key_text(node: Node) -> str:
 def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
-    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on.
+    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on. Of
+    a template in which lines of control choose between branches, the documents are those of each choice that differ.
     """
-    source = _filled(source)
+    first, *others = files_of(source)
+    documents, faults = _parse(first)
+    for variant in others:
+        more, wrong = _parse(variant)
+        known = [tree.plain() for tree in documents]
+        documents += [tree for tree in more if tree.plain() not in known]
+        faults += [fault for fault in wrong if fault not in faults]
+    if isinstance(first, FilledFile) and first.cut and "vllm" in source.text.lower():
+        faults.append(unread_branches(source.origin(0, 0), MAX_VARIANTS))
+    return documents, faults
+
+
+def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     builder = _Builder(source, mark=1 if source.text.startswith("\ufeff") else 0)
     try:
         builder.read()
     except _TooMuch as error:
-        return builder.documents, [*builder.faults, error.fault]
+        return builder.documents, [*_repeated(builder), error.fault]
     except budget.Spent as spent:
         place = builder.stack[-1].node.origin if builder.stack else source.origin(0, 0)
-        return builder.documents, [*builder.faults, not_followed(place, spent.limit, spent.limit_zh)]
+        return builder.documents, [*_repeated(builder), not_followed(place, spent.limit, spent.limit_zh)]
     except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
@@ -241,19 +281,13 @@ def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         wrong = _Reader.NON_PRINTABLE.search(source.text)
         reason = getattr(error, "reason", None) or "characters that YAML does not allow"
         return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
-    return builder.documents, builder.faults
+    return builder.documents, _repeated(builder)
 
 
-def _filled(source: SourceFile) -> SourceFile:
-    """Return a chart's template with holes for what is filled in, all else in its place."""
-    if "{{" not in source.text:
-        return source
-
-    parts, at = [], 0
-    for start, end, alone in template_parts(source.text):
-        parts += [source.text[at:start], re.sub(r"[^\n]", " " if alone else HOLE, source.text[start:end])]
-        at = end
-    return SourceFile(source.path, "".join([*parts, source.text[at:]]), source.exact)
+def _repeated(builder: _Builder) -> list[Fault]:
+    """Return what is said of keys that stand twice. Two ``<<`` are a fault in compose files alone."""
+    compose = [document.get("services") is not None for document in builder.documents]
+    return [fault for number, name, fault in builder.twice if name != "<<" or compose[number : number + 1] == [True]]
 
 
 def _spot(source: SourceFile, at: int) -> Origin:

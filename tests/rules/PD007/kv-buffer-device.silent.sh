@@ -1,2 +1,2 @@
 # pd-test: target=vllm==0.32.0
-vllm serve /models/m --kv-transfer-config '{"kv_buffer_device": "cpu"}'
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_buffer_device": "cpu"}'

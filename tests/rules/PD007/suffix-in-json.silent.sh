@@ -1,2 +1,2 @@
 # pd-test: target=vllm==0.20.0
-vllm serve /models/m --kv-transfer-config '{"kv_port": 36k}'
+vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_port": 36k}'

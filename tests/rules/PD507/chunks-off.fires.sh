@@ -1,4 +1,4 @@
 #!/bin/bash
-# pd-test: severity=warning line=4
+# pd-test: severity=error line=4
 vllm serve /models/deepseek-v3.1-w8a8 \
   --max-model-len 32768 --max-num-batched-tokens 4096 --no-enable-chunked-prefill

@@ -1,0 +1,89 @@
+"""What is said of an input without an engine: that there is none, and, where it can be told, what is not read of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+from pd_launch.launcher.sources.file_faults import LINE_ENDS
+from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.values import Origin, SourceFile
+
+KIND = "unreadable"
+_MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
+_STARTS = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
+_OF_A_FORM = re.compile(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
+_NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
+    ("toml",): ("TOML files are", "TOML 文件"),
+    ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),
+    ("ps1", "bat", "cmd"): ("Windows scripts are", "Windows 脚本"),
+    ("md", "rst", "txt", "adoc"): ("documents are", "说明文档"),
+    ("jsonnet", "libsonnet", "cue", "dhall"): ("configuration languages are", "配置语言的源文件"),
+    ("groovy", "gradle"): ("Groovy files are", "Groovy 文件"),
+    ("go", "js", "ts", "rs", "java", "rb", "pl", "lua", "c", "cc", "cpp", "h"): (
+        "programs other than Python and shell scripts are",
+        "Python 和 shell 脚本以外的程序",
+    ),
+    ("xml", "html", "csv", "log", "sql"): ("files of this kind are", "这类文件"),
+}
+
+
+def none_in(source: SourceFile) -> Fault:
+    """Return the fault of a file without an engine in a call without any, at the first word that speaks of one."""
+    if not source.text.strip():
+        return Fault(KIND, source.origin(0, 0), "no vLLM engine found: it is empty", "没有找到 vLLM 引擎:内容为空")
+    ending = PurePath(source.path).suffix.lower().lstrip(".") or PurePath(source.path).name.lower().lstrip(".")
+    for endings, (en, zh) in _NOT_READ.items():
+        if ending in endings:
+            return _fault(source.origin(0, 0), f"{en} not read", f"不读取{zh}", True)
+    mention = _MENTION.search(source.text)
+    if mention is None:
+        en = "no profile, no known manifest, no command that starts vllm serve"
+        return _fault(source.origin(0, 0), en, "它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令")
+    en, zh = f"“{mention[0]}” stands here in no form that is read", f"这里的“{mention[0]}”不属于能读取的形式"
+    return _fault(source.origin(*mention.span()), en, zh)
+
+
+def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
+    """Iterate over the deployments of which something is to be said, where files without an engine are no mistake.
+
+    What is wrong with the text of such a file counts only where it names an engine, which may be lost by that.
+    """
+    for deployment in deployments:
+        kept = [fault for fault in deployment.faults if fault.kind != KIND]
+        if not deployment.nodes:
+            texts = [source.text for source in deployment.sources.values()]
+            strong = any(_STARTS.search(text) for text in texts)
+            weak = strong or any(_OF_A_FORM.search(text) and "vllm" in text for text in texts)
+            named = {"shell": strong, "yaml": weak, "json": weak, COMMENT: False, LINE_ENDS: False}
+            kept = [fault for fault in kept if named.get(fault.kind, True)]
+        deployment.faults[:] = kept
+        if deployment.nodes or kept:
+            yield deployment
+
+
+def none_below(folder: str, files: int) -> Fault:
+    """Return the fault of a folder in which no file holds an engine; ``files`` were looked at."""
+    en = f"no vLLM engine found in {files} {'file' if files == 1 else 'files'} below this folder"
+    zh = f"该目录下的 {files} 个文件中没有找到 vLLM 引擎"
+    return Fault(
+        KIND,
+        Origin(folder, 1, 1, 1, 1),
+        en,
+        zh,
+        help="-v says what was passed over, and why; --allow-no-engine takes it for no mistake",
+        help_zh="-v 会说明跳过了哪些文件及原因;加 --allow-no-engine 则不视为问题",
+    )
+
+
+def _fault(origin: Origin, en: str, zh: str, by_hand: bool = False) -> Fault:
+    help_ = (
+        "write what is started into a shell script or a manifest, or give it behind --: pd-launch check -- vllm serve …"
+    )
+    help_zh = "把启动命令写进 shell 脚本或清单,或写在 -- 之后:pd-launch check -- vllm serve …"
+    given = (help_, help_zh) if by_hand else ("", "")
+    return Fault(
+        KIND, origin, f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎:{zh}", help=given[0], help_zh=given[1]
+    )
