@@ -52,6 +52,8 @@ SHELL: dict[str, Text] = {
     "here-strings": lambda n: "bash <<< 'vllm serve m'\n" * n,
     "substituted-engines": lambda n: "x=$(vllm serve m &)\n" * n,
     "substitutions-inside": lambda n: "x=" + "$(" * n + SERVE + ")" * n,
+    "braces": lambda n: SERVE + " " + "{a," * n + "}" * n,
+    "braces-side-by-side": lambda n: SERVE + " {a,b}" * n + "\necho " + "{a,b}" * n,
     "brackets": lambda n: "(" * n + SERVE + ")" * n,
     "processes": lambda n: "cat " + "<(vllm serve m) " * n,
     "traps": lambda n: "trap 'vllm serve m' EXIT\n" * n,
