@@ -347,3 +347,45 @@ def test_nothing_is_written_unasked(folder: Path) -> None:
     ):
         guarded(*args, cwd=folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("output", ["run.sh", "./run.sh", "link.sh", "hard.sh"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "run.sh", "--output"),
+        ("check", "link.sh", "--output"),
+        ("check", "run.sh", "--diff", "--output"),
+        ("check", "run.sh", "--fix", "--unsafe-fixes", "--output"),
+        ("check", "--host-facts", "run.sh", "other.sh", "--output"),
+        ("logs", "run.sh", "--output"),
+        ("size", "--profile", "run.sh", "--png"),
+    ],
+)
+def test_an_output_never_replaces_an_input(folder: Path, command: tuple[str, ...], output: str) -> None:
+    text = "vllm serve m --tensor-parallel-sizee 8\n"
+    for name in ("run.sh", "other.sh"):
+        (folder / name).write_text(text)
+    (folder / "link.sh").symlink_to("run.sh")
+    (folder / "hard.sh").hardlink_to(folder / "run.sh")
+    done = guarded(*command, output, cwd=folder)
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"{output} is an input of this command; name another file" in done.stderr
+    assert (folder / "run.sh").read_text() == text and (folder / "link.sh").is_symlink()
+
+
+@pytest.mark.parametrize("more", [(), ("--diff",)])
+def test_an_output_never_replaces_a_file_that_an_input_names(folder: Path, more: tuple[str, ...]) -> None:
+    text = "version: 1\nhardware: cuda\nmodel: m\ndecode: {}\n"
+    (folder / "decode.yaml").write_text(text)
+    (folder / "launch.sh").write_text("pd-launch decode --profile decode.yaml\n")
+    done = guarded("check", "launch.sh", *more, "--output", "decode.yaml", cwd=folder)
+    assert done.returncode == 2 and "decode.yaml is an input of this command" in done.stderr
+    assert (folder / "decode.yaml").read_text() == text
+
+
+def test_an_output_of_before_is_replaced(folder: Path) -> None:
+    (folder / "run.sh").write_text("vllm serve m --tensor-parallel-sizee 8\n")
+    for _ in range(2):
+        assert guarded("check", "run.sh", "--output", "report.txt", cwd=folder).returncode == 1
+    assert "PD004" in (folder / "report.txt").read_text()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.sources.text.remarks import is_remark
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.finding import Finding
@@ -57,7 +58,7 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         ends[first] = max(ends.get(first, 0), last)
     found: list[Ignore] = []
     after = 0
-    matches = _COMMENT.finditer(source.text)
+    matches = (match for match in _COMMENT.finditer(source.text) if is_remark(source, match.start()))
     for match in islice(matches, MAX_COMMENTS):
         line, column = source.place(match.start())
         before = source.line(line)[: column - 1]

@@ -15,7 +15,7 @@ from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Deployment
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.msg import Msg, shortened
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.finding import Edit, Finding, Fix, Related
@@ -229,8 +229,8 @@ def _reason(rule: Rule, lang: str) -> str:
 
 
 def _text(message: Msg, lang: str) -> str:
-    """Return a message as text that every report can hold: half of a surrogate pair, as JSON may escape it, is none."""
-    return message.text(lang).encode("utf-8", "replace").decode("utf-8")
+    """Return a message as text that every report can hold: not of a megabyte, nor with half of a surrogate pair."""
+    return shortened(message.text(lang)).encode("utf-8", "replace").decode("utf-8")
 
 
 def _fix(fix: FixEdits | None, lang: str) -> Fix | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from pd_launch.launcher.check.run import run_checks, worst
 from pd_launch.launcher.commands.check_baseline import Known, known_findings
 from pd_launch.launcher.commands.check_inputs import Batch, Given, gather, known_codes, nearest_config
 from pd_launch.launcher.commands.check_options import CheckOptions
-from pd_launch.launcher.commands.check_report import print_report
+from pd_launch.launcher.commands.check_report import files_kept, print_report
 from pd_launch.launcher.commands.common import (
     USAGE,
     codes,
+    keep_inputs,
     locale_language,
     parse_target_option,
     say_passed_over,
@@ -25,7 +27,7 @@ from pd_launch.launcher.commands.common import (
 )
 from pd_launch.launcher.inputs import as_text, host_option, installed_option
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.sources.read import Inputs
+from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
@@ -51,6 +53,8 @@ def check_command(options: CheckOptions) -> int:
             "  pd-launch check decode.sh\n"
             "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
         )
+    config_file = str(config.path) if config.path else None
+    keep_inputs(options.output, (*paths, options.host_facts, options.target, options.baseline, config_file))
     if options.unsafe_fixes and not (options.fix or options.diff):
         raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
     lang = options.lang or config.lang or locale_language()
@@ -118,8 +122,16 @@ def _fix(given: Given, options: CheckOptions, lang: str) -> bool:
     show = write if options.output is None else parts.append
     found = [show_diff(batch.inputs, batch.selection, options.unsafe_fixes, show, lang) for batch in given.batches]
     if options.output is not None:
+        keep_inputs(options.output, _files_read(given))
         write("".join(parts), options.output)
     return any(found)
+
+
+def _files_read(given: Given) -> Iterator[str]:
+    """Iterate over the files that a call reads, those that its scripts name included."""
+    for batch in given.batches:
+        for deployment in read(batch.inputs):
+            yield from files_kept(given, (node.origin.file for node in deployment.nodes), deployment.sources)
 
 
 def _outcomes(given: Given, options: CheckOptions, lang: str) -> list[Outcome]:

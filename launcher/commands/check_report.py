@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
 from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.commands.check_options import CheckOptions
-from pd_launch.launcher.commands.common import terminal_columns, use_colour, write
+from pd_launch.launcher.commands.common import keep_inputs, terminal_columns, use_colour, write
 from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.report.releases import releases_line
 from pd_launch.launcher.report.text import TextReport, concise
@@ -21,6 +21,8 @@ from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, Targ
 
 def print_report(outcome: Outcome, given: Given, counts: Sequence[bool], options: CheckOptions, lang: str) -> None:
     """Print what was found in what was given; ``counts`` says of each finding whether the exit status counts it."""
+    engines = [file for file, _ in outcome.engines]
+    keep_inputs(options.output, files_kept(given, engines, outcome.sources))
     findings = hide(outcome.checked.findings, outcome.secrets)
     text = _rendered(findings, outcome, given, counts, options, lang)
     stdin = next((source for source in given.files if source.path == STDIN), None)
@@ -29,6 +31,11 @@ def print_report(outcome: Outcome, given: Given, counts: Sequence[bool], options
         click.echo(text, err=True, nl=False)
     else:
         write(text, options.output)
+
+
+def files_kept(given: Given, engines: Iterable[str], sources: Iterable[str]) -> Iterable[str]:
+    """Return the files that no output may replace: all that were read; of a folder with old reports, the engines'."""
+    return engines if given.folders else sources
 
 
 def _rendered(

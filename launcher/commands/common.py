@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from pd_launch.launcher.check.config import Config
-from pd_launch.launcher.inputs import say_unread
+from pd_launch.launcher.inputs import STDIN, as_text, say_unread
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
 
@@ -117,6 +118,33 @@ def without_secrets(error: click.ClickException, words: Sequence[str] = ()) -> c
     said = mask_said(error.format_message(), words)
     vars(error)["format_message"] = lambda: said
     return error
+
+
+def keep_inputs(output: str | None, inputs: Iterable[str | None], option: str = "--output") -> None:
+    """Refuse to write over a file that the command reads, whatever name or link of it is given.
+
+    ``-`` among the inputs is what standard input was redirected from.
+
+    Raises:
+        click.BadParameter: ``output`` is one of ``inputs``.
+    """
+    there = None if output is None else _regular(output)
+    if output is None or there is None:
+        return  # a device or pipe loses nothing
+    for path in inputs:
+        found = None if path is None else _regular(path)
+        if found is not None and os.path.samestat(there, found):
+            name = clean(as_text(output))
+            raise click.BadParameter(f"{name} is an input of this command; name another file", param_hint=option)
+
+
+def _regular(path: str) -> os.stat_result | None:
+    """Return the state of a regular file, also of one behind links or standard input; None for anything else."""
+    try:
+        found = os.fstat(0) if path in ("-", STDIN) else Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def write(text: str, output: str | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.commands.common import USAGE, locale_language, use_colour, without_secrets, write
+from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, use_colour, without_secrets, write
 from pd_launch.launcher.inputs import STDIN, as_text, standard_input
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
@@ -66,6 +66,7 @@ def logs_command(options: LogsOptions) -> int:
             "give a log, or - for standard input\n\n"
             "  pd-launch logs decode.log\n  kubectl logs decode-0 | pd-launch logs -"
         )
+    keep_inputs(options.output, options.files)
     lang = options.lang or locale_language()
     logs = [_Log(path, told=options.timeline or bool(options.request)) for path in dict.fromkeys(options.files)]
     wanted = len(logs)

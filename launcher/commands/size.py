@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import parse_target_option, write
+from pd_launch.launcher.commands.common import keep_inputs, parse_target_option, write
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, numbers, table
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
@@ -37,6 +37,7 @@ class Output:
 def size_command(options: dict[str, Any]) -> int:
     """Print how much to configure."""
     output = Output(*(options.pop(name) for name in ("form", "over", "plot", "png")))
+    keep_inputs(output.png, (options[name] for name in ("profile", "model", "config", "target")), "--png")
     asked = _asked(options)
     try:
         found = answer(asked)

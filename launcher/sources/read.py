@@ -50,7 +50,13 @@ from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_un
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, shipped_profile, validate
+from pd_launch.launcher.sources.profiles.load import (
+    COMMAND_LINE,
+    LoadedProfile,
+    beside_profile,
+    shipped_profile,
+    validate,
+)
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.release.release_words import comment_above, comment_faults
@@ -278,17 +284,25 @@ class _Call:
         shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
         if not named and not shaped and not is_object(source.text):
             return False
-        tree = documents[0] if documents else None
-        if tree is not None and is_profile(tree):
-            if source.path not in self.seen_profiles():  # a script before it may start it
-                self.profile(validate(source, tree, faults))
-            return True
+        others = [tree for tree in documents if not is_profile(tree)]
+        if len(others) < len(documents):
+            self.profiles_in(source, documents, faults)
+            others, faults = [tree for tree in others if tree.value is not None], []
+            if not others:
+                return True
+        self.other_documents(others, faults, source, group)
+        return True
+
+    def other_documents(
+        self, documents: Sequence[Node], faults: Sequence[Fault], source: SourceFile, group: _Group
+    ) -> None:
+        """Read the documents of a YAML file that are no profiles, each by its own form."""
         own = _Group(sources={source.path: source})
         self.elsewhere.add_maps(source, own.found)
         whole = self.known_form(documents, source, own.found)
         self.elsewhere.hold_back(source, own.found)
         self.nested(own.found)
-        own.found.add_faults(self.of_template(source, documents, faults, own.found.nodes))
+        own.found.add_faults(self.of_template(source, documents, list(faults), own.found.nodes))
         own.sources.update({other.path: other for other in self.elsewhere.note(own.found)})
         self.profiles(own.found)
         sides = {node.side for node in own.found.nodes} & {"prefill", "decode"}
@@ -297,7 +311,6 @@ class _Call:
         else:
             group.sources.update(own.sources)
             _extend(group.found, own.found)
-        return True
 
     def of_template(
         self, source: SourceFile, documents: Sequence[Node], faults: list[Fault], nodes: Sequence[NodeLaunch]
@@ -321,6 +334,7 @@ class _Call:
         from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 
         whole = False
+        starts_vllm = bool(_STARTS_VLLM.search(source.text))  # once: there may be thousands of documents
         found.maps.update(named for tree in documents for named in config_maps(tree))
         for tree in documents:
             if is_compose(tree):
@@ -337,7 +351,7 @@ class _Call:
             elif is_manifest(tree):
                 found.forms.add("manifest")
                 read_manifest(tree, source.path, found)
-            elif _STARTS_VLLM.search(source.text) and not is_profile(tree):
+            elif starts_vllm:
                 from pd_launch.launcher.sources.forms.loose import read_loose
 
                 read_loose(tree, source.path, found)
@@ -474,8 +488,7 @@ class _Call:
             if source is None:
                 continue
             documents, faults = parse_yaml(source)
-            if documents and is_profile(documents[0]) and source.path not in self.seen_profiles():
-                self.profile(validate(source, documents[0], faults), self.said_of(followed))
+            self.profiles_in(source, documents, faults, self.said_of(followed))
         found.forms |= {"profile"} if found.profiles else set()
         found.profiles = []
 
@@ -487,6 +500,21 @@ class _Call:
                 given = replace(given, option=parse_target(followed.target.value))
         mention = comment_above(name.source, name.origin().line)
         return replace(given, comment=mention.target if mention is not None else None)
+
+    def profiles_in(
+        self, source: SourceFile, documents: Sequence[Node], faults: Sequence[Fault], given: Given | None = None
+    ) -> None:
+        """Read the profiles among the documents of a file; a profile should be the only one, and one beside it is said.
+
+        A script that was read before may have named the file, which is then not read again.
+        """
+        if source.path in self.seen_profiles():
+            return
+        faults = [*faults, *beside_profile(documents)]
+        for tree in documents:
+            if is_profile(tree):
+                self.profile(validate(source, tree, faults), given)
+                faults = []
 
     def profile(self, loaded: LoadedProfile, given: Given | None = None) -> None:
         deployment = profile_deployment(loaded, given or self.inputs.given, self.inputs.host)

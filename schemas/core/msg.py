@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.chinese import typeset
+
+MOST_QUOTED = 200
+"""Characters of one value, name or word of an input that a message repeats."""
+MOST = 4_000
+"""Characters of a message."""
+_LONG = re.compile(
+    rf"""(?<!\w)'[^'\n]{{{MOST_QUOTED},}}'|(?<!\w)"[^"\n]{{{MOST_QUOTED},}}"|[!-~]{{{MOST_QUOTED + 1},}}"""
+)
+_WORD_ENDS = re.compile(r"[\w.+/=-]{1,40}\Z")
 
 
 @dataclass(frozen=True)
@@ -17,6 +27,28 @@ class Msg:
     def text(self, lang: str) -> str:
         """Return the text in ``lang`` (``en`` or ``zh``)."""
         return typeset(self.zh) if lang == "zh" else self.en
+
+
+def shortened(text: str) -> str:
+    """Return a message with the beginnings alone of what is long in it: an input may hold a word of a megabyte.
+
+    What is cut ends with an ellipsis, and not in the middle of a short word: that might be the beginning of a secret.
+    """
+    if len(text) <= MOST_QUOTED:
+        return text
+    text = _LONG.sub(_beginning, text)
+    return text if len(text) <= MOST else f"{_cut(text[:MOST])}…"
+
+
+def _beginning(match: re.Match[str]) -> str:
+    long = match[0]
+    quote = long[0] if long[0] == long[-1] and long[0] in "'\"" else ""
+    return f"{_cut(long[:MOST_QUOTED])}…{quote}"
+
+
+def _cut(text: str) -> str:
+    end = _WORD_ENDS.search(text, max(0, len(text) - 40))
+    return text[: end.start()] if end is not None and end.start() > len(text) - 40 else text
 
 
 NOTHING = Msg("", "")

@@ -148,7 +148,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         (BASE + "decode: {}\ntarget: {}\n", 5, 9, "name one release, of vllm_ascend or of vllm"),
         (BASE + "decode: {}\ntarget: {vllm: '0.32.0', vllm_ascend: '0.28.0rc1'}\n", 5, 9, "name one release"),
         (BASE + "decode: {}\ntarget: {torch: '2'}\n", 5, 10, "target.torch: must be"),
-        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is one YAML document"),
+        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is the only YAML document of its file"),
         (BASE + "decode: {}\nname: \ufffd\n", 5, 7, "here the file is not valid UTF-8"),
     ],
 )
@@ -303,6 +303,21 @@ def test_a_value_is_no_option(line: str) -> None:
     text = "\n".join(["version: 1", 'target: "vllm==0.32.0"', "hardware: cuda", *given.values()])
     found = check(read_texts({"p.yaml": text}))
     assert [f.code for f in found if f.severity == "error"] == ["PD012"] and "must not begin with -" in found[0].message
+
+
+def test_no_word_of_a_list_is_an_option() -> None:
+    """A misspelt flag and a secret in a list would be on the command line without a check, and in clear."""
+    words = '["a", "--tensor-parallel-sizee", "8", "--api-key", "hunter2S3cretZq", "-1"]'
+    text = (
+        "version: 1\ntarget: vllm==0.32.0\nhardware: cuda\nmodel: m\n"
+        f"decode: {{engine: {{served-model-name: {words}}}}}\n"
+    )
+    deployments = read_texts({"p.yaml": text})
+    said = [fault.detail for fault in deployments[0].faults if fault.kind == "profile"]
+    assert len(said) == 2 and {detail.partition(":")[0] for detail in said} == {
+        "the value of served-model-name must not begin with -"
+    }
+    assert [f.code for f in check(deployments) if f.severity == "error"] == ["PD012", "PD012"]
 
 
 def test_a_negative_number_is_a_value() -> None:

@@ -219,3 +219,38 @@ def test_a_container_without_an_engine_asks_for_the_script(name: str) -> None:
 def test_what_holds_no_container_is_told_the_forms(text: str) -> None:
     [finding] = check(read_texts({"a.sh": text}))
     assert finding.code == "PD010" and (finding.help or "").startswith("give a profile, a script with vllm serve")
+
+
+BAD_PROFILE = PROFILE.replace("name: p", "name: q").replace("{parallel:", "{engine: {max-num-seqss: 8}, parallel:")
+BAD_POD = pod("decode").replace("/m]", "/m, --tensor-parallel-sizee, '8']")
+LOOSE = "command: vllm serve /m --sizee 8\n"
+
+
+@pytest.mark.parametrize(
+    ("documents", "unknown", "alone"),
+    [
+        ([PROFILE], [], 0),
+        ([PROFILE, ""], [], 0),
+        (["", PROFILE], [], 0),
+        ([PROFILE, BAD_PROFILE, BAD_POD], ["max-num-seqss", "tensor-parallel-sizee"], 1),
+        ([pod("decode"), BAD_PROFILE], ["max-num-seqss"], 1),
+        ([BAD_POD, PROFILE], ["tensor-parallel-sizee"], 1),
+        ([PROFILE, LOOSE], ["sizee"], 1),
+        ([PROFILE, "a: 1\n"], [], 1),
+    ],
+)
+def test_each_document_counts_by_its_own_form(documents: list[str], unknown: list[str], alone: int) -> None:
+    deployments = read_texts({"a.yaml": "---\n".join(documents)}, "vllm==0.32.0")
+    said = [f.message for f in check(deployments) if f.severity != "info"]
+    assert [m.rpartition("--")[2].partition(" ")[0] for m in said if "has no flag" in m] == unknown
+    assert sum("the only YAML document" in m for m in said) == alone
+    assert len(said) == len(unknown) + alone
+
+
+def test_a_profile_in_any_document_is_the_one_that_a_script_names() -> None:
+    files = {"a.sh": "pd-launch decode --profile b.yaml\n", "b.yaml": "---\n".join([PROFILE, BAD_POD])}
+    for order in (("a.sh", "b.yaml"), ("b.yaml", "a.sh")):
+        deployments = read_texts({name: files[name] for name in order}, "vllm==0.32.0")
+        said = sorted(f.code for f in check(deployments) if f.severity == "error")
+        assert said == ["PD004", "PD012"], order
+        assert sum(node.form == "profile" for d in deployments for node in d.nodes) == 1

@@ -238,6 +238,8 @@ def test_a_step_of_slurm_is_on_a_machine_of_its_own(first: str, second: str, hos
         ("/d{0,1}:/e", ["/d0:/e", "/d1:/e"]),
         ('"a{1..3}"', ["a{1..3}"]),
         ("a{1}", ["a{1}"]),
+        ("1{,2}", ["1", "12"]),
+        ("{08..10}{a,}", ["08a", "08", "09a", "09", "10a", "10"]),
     ],
 )
 def test_braces_make_several_words(written: str, words: list[str]) -> None:

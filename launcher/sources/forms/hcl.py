@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.forms.hcl_tree import NotHCL, parse_hcl
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.text.per_file import per_file
-from pd_launch.launcher.sources.trees.hcl_tree import NotHCL, parse_hcl
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Node, SourceFile
 

@@ -115,17 +115,26 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
 
 def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
     """Return faults of the file as a whole: more than one document, or text that is not UTF-8."""
-    faults = []
-    if len(documents) > 1:
-        en, zh = "a profile is one YAML document; nothing behind this is read", "配置文件只能有一个 YAML 文档"
-        help, help_zh = "put the second into a file of its own", "把第二个文档放到另一个文件里"
-        faults.append(Fault("profile", documents[1].origin, en, zh, help=help, help_zh=help_zh))
+    faults = beside_profile(documents)
     at = -1 if source.exact else source.text.find("\ufffd")
     if at >= 0:
         en, zh = "here the file is not valid UTF-8", "文件此处不是有效的 UTF-8"
         help, help_zh = "save it as UTF-8", "请用 UTF-8 保存"
         faults.append(Fault("profile", source.origin(at, at + 1), en, zh, help=help, help_zh=help_zh))
     return faults
+
+
+def beside_profile(documents: Sequence[Node]) -> list[Fault]:
+    """Return a fault at the second document of a profile's file, for which a launch refuses it."""
+    written = [tree for tree in documents if tree.value is not None]
+    if len(written) < 2:
+        return []
+    en, zh = (
+        "a profile is the only YAML document of its file; this is another",
+        "配置文件只能有一个 YAML 文档,这里是另一个",
+    )
+    help, help_zh = "put it into a file of its own", "把它放到另一个文件里"
+    return [Fault("profile", written[1].origin, en, zh, help=help, help_zh=help_zh)]
 
 
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:

@@ -528,14 +528,20 @@ class _Arguments:
             self.json(name, place)
         elif isinstance(value, list):
             nodes = [_word(part) for part in place.elements()]
+            self.no_options(name, nodes)
             first, more = nodes[0] if nodes else None, tuple(nodes[1:])
             self.launch.add(Arg(name, f"--{name}", origin, first, more, place.key_text))
         else:
             same = name not in DERIVED and place.plain() == value
             node = _word(place if same else Node(value, place.origin, related=place.related))
-            if isinstance(node.value, str) and _OPTION.match(node.value):
-                self.faults.append(_option_for_value(name, node))
+            self.no_options(name, [node])
             self.launch.add(Arg(name, f"--{name}", origin, self._tree(name, node), text=place.key_text))
+
+    def no_options(self, name: str, words: list[Node]) -> None:
+        """Refuse words that the command line would take for options: nothing would check or hide what these say."""
+        self.faults += [
+            _option_for_value(name, word) for word in words if isinstance(word.value, str) and _OPTION.match(word.value)
+        ]
 
     def _tree(self, name: str, node: Node) -> Node:
         """Read a JSON argument that is written as text."""

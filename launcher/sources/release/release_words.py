@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.installs import Install, installs
 from pd_launch.launcher.sources.text.per_file import Place, per_file, places
+from pd_launch.launcher.sources.text.remarks import is_remark, is_shown
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.names import nearest
@@ -93,8 +94,13 @@ def _comments(source: SourceFile) -> list[_Comment]:
     """Return the comments of a file that name a release, or are meant to."""
     if "pd-launch" not in source.text:
         return []
-    found = (_comment(source, match) for match in islice(_COMMENT.finditer(source.text), MAX_COMMENTS))
+    matches = (match for match in _COMMENT.finditer(source.text) if _speaks(source, match.start()))
+    found = (_comment(source, match) for match in islice(matches, MAX_COMMENTS))
     return [comment for comment in found if comment is not None]
+
+
+def _speaks(source: SourceFile, at: int) -> bool:
+    return is_remark(source, at) and not is_shown(source, at)
 
 
 def comment_faults(source: SourceFile) -> list[Fault]:

@@ -6,15 +6,23 @@ import re
 from typing import Any
 
 from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
+from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
 from pd_launch.launcher.sources.shell.pieces import Piece, join_pieces
 from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
 from pd_launch.schemas.core.values import HOLE, Text, as_integer
-from pd_launch.schemas.core.whole import whole
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
+_SIGN = re.compile(r"\\?.", re.DOTALL)
+_ATOMS = frozenset(
+    {"string", "raw_string", "ansi_c_string", "translated_string", "simple_expansion", "expansion", "subscript"}
+    | {"arithmetic_expansion", "command_substitution", "process_substitution"}
+)
+"""Syntax nodes that braces leave alone."""
+_Part = tuple[str, int, int, Any]
+"""A character as braces see it, or "", where it stands, and the syntax node that it is if any."""
 _EXPANDED = ("expansion", "simple_expansion", "command_substitution", "arithmetic_expansion", "string", "raw_string")
 _LONGEST_EXPRESSION = 200
 _MOST_INSIDE = 3
@@ -30,17 +38,9 @@ class Expansions(Spelling):
         place = self.base.spots[self.span(node)[0]]
         if self.full:
             return [self._lost(node)]
-        for at, child in enumerate(node.children if node.type == "concatenation" else ()):
-            chosen, width = self.choices(child)
-            if chosen:
-                before, behind = (
-                    [piece for part in parts for piece in self.pieces(part, scope, False)]
-                    for parts in (node.children[:at], node.children[at + width :])
-                )
-                if not self._affords(node, [*before, *behind], len(chosen)):
-                    return [self._lost(node)]
-                words = (join_pieces([*before, Piece(text, True), *behind], self.source, place) for text in chosen)
-                return [word for found in words for word in found]
+        braced = self._braced(node, scope) if has_braces(self.raw(node)) else None
+        if braced is not None:
+            return [word for pieces in braced for word in join_pieces(pieces, self.source, place)]
         pieces = self.pieces(node, scope, quoted=False)
         return join_pieces(pieces, self.source, place) if self._affords(node, pieces) else [self._lost(node)]
 
@@ -52,29 +52,54 @@ class Expansions(Spelling):
         words = sum(1 + len(word.value) for piece in pieces for word in piece.words or ())
         return self.affords(times * (sum(sizes) + words))
 
-    def choices(self, node: Any) -> tuple[list[Text], int]:
-        """Return what ``{0..7}`` or ``{a,b}`` stands for, and the syntax nodes that it takes; nothing for another."""
-        start, end = self.span(node)
-        if node.type == "brace_expression":
-            first, dots, last = self.raw(node).strip("{}").partition("..")
-            if not dots or whole(first) is None or whole(last) is None:
-                return [], 1
-            low, high = int(first[:9]), int(last[:9])
-            if high - low >= MAX_ITEMS:
-                self.too_many(node)
-            numbers = range(low, min(high + 1, low + MAX_ITEMS))
-            return [self.spread(str(number), start, end) for number in numbers], 1
-        listed = node.next_sibling if self.raw(node) == "{" else None
-        closing = listed.next_sibling if listed is not None and listed.type == "word" else None
-        if listed is None or closing is None or self.raw(closing) != "}" or "," not in self.raw(listed):
-            return [], 1
-        start = self.span(listed)[0]
-        parts = list(re.finditer("[^,]+", self.raw(listed)))
-        if len(parts) > MAX_ITEMS:
+    def _braced(self, node: Any, scope: Scope) -> list[list[Piece]] | None:
+        """Return the pieces of each word that braces make of a syntax node; None where they make no other words."""
+        parts = self._parts(node)
+        try:
+            words, whole = expanded([sign for sign, *_ in parts], MAX_ITEMS)
+        except TooMuch:
+            self.cut(node, f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
+            return [[Piece(self.spread(HOLE * 2, *self.span(node)), True)]]
+        if words == [((0, len(parts), None),)]:
+            return None
+        if not whole:
             self.too_many(node)
-            del parts[MAX_ITEMS:]
-        stretch = Stretch("word", self.base.spots[start])
-        return [self.base.part(start + p.start(), start + p.end()).quoted(*stretch) for p in parts], 3
+        inside = {at: self.pieces(part, scope, False) for at, (_, _, _, part) in enumerate(parts) if part is not None}
+        size = sum(end - start for word in words for start, end, _ in word)
+        if not self._affords(node, [piece for pieces in inside.values() for piece in pieces], len(words)):
+            return [[Piece(self._lost(node), True)]]
+        if not self.affords(size):
+            return [[Piece(self._lost(node), True)]]
+        return [[piece for stretch in word for piece in self._stretched(stretch, parts, inside)] for word in words]
+
+    def _parts(self, node: Any) -> list[_Part]:
+        """Return a word as braces see it: characters, and what is quoted, escaped or expanded, with their places."""
+        if node.type in ("concatenation", "command_name"):
+            return [part for child in node.children for part in self._parts(child)]
+        start, end = self.span(node)
+        if node.type in _ATOMS:
+            return [("", start, end, node)]
+        matches = _SIGN.finditer(self.base.value, start, end)
+        return [("" if len(match[0]) > 1 else match[0], match.start(), match.end(), None) for match in matches]
+
+    def _stretched(self, stretch: Stretched, parts: list[_Part], inside: dict[int, list[Piece]]) -> list[Piece]:
+        """Return the pieces of one stretch of a word; characters that follow each other are one."""
+        first, last, made = stretch
+        if made is not None:
+            return [Piece(self.spread(made, parts[first][1], parts[last - 1][2]), True)]
+        found: list[Piece] = []
+        begin: int | None = None
+        for at in range(first, last + 1):
+            if at < last and at not in inside:
+                begin = at if begin is None else begin
+                continue
+            if begin is not None:
+                start, end = parts[begin][1], parts[at - 1][2]
+                word = Stretch("word", self.base.spots[start])
+                found.append(Piece(self._unescape(start, end, _WORD_ESCAPE, word), True))
+                begin = None
+            found += inside.get(at, ()) if at < last else ()
+        return found
 
     def single(self, node: Any, scope: Scope) -> Text:
         """Return the one text that a node expands to where the shell does not split, as in an assignment."""

@@ -35,7 +35,7 @@ class Feeds(Commands):
     def statement(self, node: Any, scope: Scope) -> None:
         """Follow one statement, and what is started inside of its own words."""
         super().statement(node, scope)
-        if self.engines.within(*self.words.span(node)):
+        if self.engines.within(*self.words.span(node)) and not _is_part_of_part(node):
             for inner in self._substitutions(node):
                 self._aside(inner, scope)
 
@@ -140,6 +140,11 @@ class Feeds(Commands):
             if body.id not in self.seen:  # another one may have called it
                 self.inside, self.calls = ((_UNCALLED, number),), []
                 self.statement(body, scope)
+
+
+def _is_part_of_part(node: Any) -> bool:
+    """Whether a statement is a part of a part of another one, which looked for substitutions in all of its parts."""
+    return node.type in _PARTS and node.parent is not None and node.parent.type in _PARTS
 
 
 def _stages(node: Any) -> list[Any]:

@@ -42,7 +42,7 @@ class Loops(Variables):
             if child.type == "in":
                 seen_in = True
             elif seen_in and child.type not in (";", "do_group", "\n", "comment"):
-                values += self.words.choices(child)[0] or self.words.expand(child, scope)
+                values += self.words.expand(child, scope)
         return values
 
     def _goes_on(self, loop: Loop) -> bool:
