@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 OWN = "written for this project"
 ROWS = [
     json.loads(line)
-    for name in ("cases", "good", "own", "forms")
+    for name in ("cases", "good", "own", "forms", "more")
     for line in (HERE / f"{name}.jsonl").read_text("utf-8").splitlines()
 ]
 
