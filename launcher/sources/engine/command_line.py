@@ -173,19 +173,20 @@ class _Words:
         return tree
 
     def merge_dotted(self) -> None:
-        """Put ``--kv-transfer-config.kv_role X`` and its like into the tree of their argument."""
+        """Make one argument of ``--kv-transfer-config.kv_role X`` and its like, behind all others, as the parser does.
+
+        A whole ``--kv-transfer-config`` beside them is thereby replaced, wherever it stands: the last one wins.
+        """
         for base, parts in self.dotted.items():
-            given = self.node.value(base)
             first = parts[0][1]
-            tree = given if given is not None and isinstance(given.value, dict) else Node({}, first.origin)
+            tree = Node({}, first.origin)
             for path, arg in parts:
                 if len(path) <= MAX_DOTS:
                     _put(tree, path, arg)
                 else:
                     limit, limit_zh = f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层"
                     self.faults.append(not_followed(arg.origin, limit, limit_zh, "it is not checked", "它没有检查"))
-            if given is None:
-                self.node.add(Arg(base, first.written, first.origin, tree))
+            self.node.add(Arg(base, first.written, first.origin, tree))
 
 
 def _put(tree: Node, path: list[str], arg: Arg) -> None:
