@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed, set_value
 from pd_launch.launcher.rules.registry import Hit
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
@@ -45,7 +46,7 @@ def _required(connector: Connector, node: NodeLaunch, target: Target) -> Iterato
 
 
 def _is(option: Node | None, word: str) -> bool:
-    return option is not None and option.value == word
+    return option is not None and same(option, word) is True
 
 
 def _missing(row: Required, place: Node) -> Hit:
