@@ -157,12 +157,8 @@ def _of_guess(rule: Rule, hit: Hit, deployment: Deployment) -> Hit:
     """Return a hit about the grammar of a text of which it is a guess that it is run as a warning, not an error."""
     if rule.code not in OF_GRAMMAR or (hit.severity or rule.severity) != "error":
         return hit
-    around = any(_within(hit.origin, guessed) for guessed in deployment.guessed)
+    around = any(guessed.holds(hit.origin) for guessed in deployment.guessed)
     return replace(hit, severity="warning") if around else hit
-
-
-def _within(origin: Origin, around: Origin) -> bool:
-    return origin.file == around.file and around.line <= origin.line <= around.end_line
 
 
 def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:

@@ -37,6 +37,9 @@ _CAN_BUILD = re.compile(
     rb"|pd-launch|kubectl"
 )
 """The same of Python files, of which most only use what vLLM brings."""
+_DEFINES = re.compile(rb"^kind:[ \t]{0,20}['\"]?CustomResourceDefinition\b", re.MULTILINE)
+_HEAD = 8_192
+"""Bytes in which a definition says what it is."""
 _PROSE = re.compile(r"json-schema\.org/|\"(?:pd_launch_baseline|format_version|check_name)\"")
 """Stands at the beginning of JSON whose texts speak of engines: schemas, baselines and reports."""
 _STARTS = re.compile(r"^[ \t]*(?:exec[ \t]+|nohup[ \t]+)?(?:vllm serve|python3? -m vllm\.)", re.MULTILINE)
@@ -58,9 +61,15 @@ def may_be_read(name: str) -> bool:
 
 def can_name_an_engine(name: str, data: bytes) -> bool:
     """Whether a file's bytes hold a word that each file with an engine holds: more is taken than needed, never less."""
-    if _CAN_NAME.search(data) is None:
+    if _CAN_NAME.search(data) is None or _is_definition(data):
         return False
     return not name.endswith(".py") or _CAN_BUILD.search(data) is not None
+
+
+def _is_definition(data: bytes) -> bool:
+    """Whether a file is one definition of a Kubernetes resource: a schema, however often it speaks of engines."""
+    said = _DEFINES.search(data, 0, _HEAD)
+    return said is not None and data.find(b"\n---", said.end()) < 0
 
 
 def can_hold_an_engine(source: SourceFile) -> bool:

@@ -329,6 +329,10 @@ class Deployment:
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""
 
+    def part_of(self, node: NodeLaunch) -> int | None:
+        """Return which of the guessed texts a launch stands in, by its number; None: in none."""
+        return next((number for number, text in enumerate(self.guessed) if text.holds(node.origin)), None)
+
     def under(self, target: Target) -> Deployment:
         """Return the deployment as it is for another release."""
         if self.renderer is not None:

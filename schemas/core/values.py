@@ -38,6 +38,10 @@ class Origin:
     via: str = ""
     """How the value came from there, where it is not simply written: ``derived``, ``default``, ``--set`` …"""
 
+    def holds(self, other: Origin) -> bool:
+        """Whether the lines of another span lie between those of this one."""
+        return self.file == other.file and self.line <= other.line <= self.end_line
+
 
 @dataclass(frozen=True)
 class Unknown:

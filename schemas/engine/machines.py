@@ -20,7 +20,8 @@ def by_machine(deployment: Deployment) -> list[list[NodeLaunch]]:
     """
     groups: dict[object, list[NodeLaunch]] = {}
     for number, node in enumerate(deployment.nodes):
-        groups.setdefault(_machine(node, number), []).append(node)
+        machine = (_machine(node, number), deployment.part_of(node))  # parts of a text for people are alternatives
+        groups.setdefault(machine, []).append(node)
     return list(groups.values())
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.port_range import first_rank
+from pd_launch.schemas.engine.ports import http_port
 
 PairSide = Literal["prefill", "decode"]
 GroupKey = tuple[str | None, int, str, int]
@@ -141,8 +142,16 @@ def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunc
     for index, one in enumerate(deployment.nodes):
         for other in deployment.nodes[index + 1 :]:
             together = one.host is not None and one.host == other.host and not in_turn(one, other)
-            if together and not exclusive(one, other):
+            if together and not exclusive(one, other) and not _alternatives(deployment, one, other):
                 yield one, other
+
+
+def _alternatives(deployment: Deployment, one: NodeLaunch, other: NodeLaunch) -> bool:
+    """Whether two commands of a text for people are ways to start the same: in parts of their own, at one port."""
+    if not deployment.guessed or deployment.part_of(one) == deployment.part_of(other):
+        return False
+    mine, theirs = http_port(one), http_port(other)
+    return mine is None or theirs is None or bool(set(mine.ports) & set(theirs.ports))
 
 
 def spans_machines(node: NodeLaunch, deployment: Deployment) -> bool:

@@ -178,3 +178,12 @@ def test_no_file_with_an_engine_is_passed_over() -> None:
             if not (may_be_read(Path(path).name) and can_hold_an_engine(source) and is_of_a_form(source)):
                 lost.append(path)
     assert not lost and held > 500
+
+
+def test_a_definition_of_a_resource_holds_no_engine() -> None:
+    """It is a schema, and may be larger than any file that is read."""
+    head = "# generated\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n"
+    spoken = "spec:\n  description: runs vllm serve with --kv-transfer-config\n"
+    assert not can_hold_an_engine(SourceFile("crd.yaml", head + spoken))
+    more = "---\napiVersion: v1\nkind: Pod\nspec: {containers: [{command: [vllm, serve, m]}]}\n"
+    assert can_hold_an_engine(SourceFile("crd.yaml", head + spoken + more))

@@ -8,7 +8,7 @@ from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.core.values import HOLE, SourceFile, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Unknown
 
 VALUES = (
     "{{ tp }}",
@@ -252,3 +252,12 @@ def test_a_variable_of_a_container_may_name_those_before_it() -> None:
     env = "    env:\n    - {name: A, value: '80'}\n    - {name: B, value: $(A)00}\n    - {name: C, value: $(D)}\n"
     (node,) = launched({"p.yaml": POD.format("$(B)") + env})
     assert (node.variable("B"), node.variable("C"), node.tensor) == ("8000", None, 8000)
+
+
+@pytest.mark.parametrize("run", ["vllm serve m {}", 'eval "exec vllm serve m {}"'])
+@pytest.mark.parametrize("value", ["{{ .S }}", "{{ or .Spec.Data 1 }}", "{{ a }} + ({{ b }} * 2)"])
+def test_a_calculation_with_a_value_that_is_filled_in_is_unknown(run: str, value: str) -> None:
+    script = f"RANK=$(( ${{L:-0}} * {value} ))\n" + run.format("--data-parallel-start-rank $RANK --headless") + "\n"
+    (node,) = launched({"a.sh": script})
+    assert isinstance(node.named("data-parallel-start-rank")[0].value, Node) and node.switch("headless")
+    assert isinstance(node.named("data-parallel-start-rank")[0].value.value, Unknown)

@@ -29,6 +29,7 @@ _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", 
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
 _FOLDED = ("yaml>", "yaml", "yaml-flow", 'yaml"', "yaml'")
 _HOLES = re.compile(f"{HOLE}{{3,}}")
+_LONGEST_CALCULATION = 500
 _LINE_ENDS = re.compile(r"\n+")
 _LONGEST = 2_000
 """Characters of one thing that is filled in."""
@@ -190,7 +191,36 @@ def woven(text: Text, variant: Variant) -> Text:
             weaver.put(HOLE, start, end, None)
         at = end
     weaver.take(at, len(value), None)
-    return weaver.text(len(value))
+    return _calculated(weaver.text(len(value)))
+
+
+def _calculations(text: str) -> Iterator[tuple[int, int]]:
+    """Give the spans of a shell's ``$((…))`` with an unknown part: its parser would read on behind the sign."""
+    at = 0 if HOLE in text else len(text)
+    while (start := text.find("$((", at)) >= 0:
+        at = start + 3
+        depth = 2
+        for end in range(at, min(len(text), at + _LONGEST_CALCULATION)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth == 0:
+                if HOLE in text[start:end]:
+                    yield start, end + 1
+                    at = end + 1
+                break
+
+
+def _calculated(text: Text) -> Text:
+    """Return a text with one unknown sign for each calculation of a shell that takes in an unknown value."""
+    found = list(_calculations(text.value))
+    if not found:
+        return text
+    weaver, at = Weaver(text), 0
+    for start, end in found:
+        weaver.take(at, start, None)
+        weaver.put(HOLE, start, end, None)
+        at = end
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
 
 
 def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
@@ -247,7 +277,13 @@ class FilledFile(SourceFile):
             if start >= at:
                 pieces += [source.text[at:start], sign * (end - start)]
                 at = end
-        super().__init__(source.path, "".join([*pieces, source.text[at:]]), source.exact, source.starts)
+        text = "".join([*pieces, source.text[at:]])
+        pieces, at = [], 0
+        for start, end in _calculations(text):
+            pieces += [text[at:start], HOLE * (end - start)]
+            at = end
+        text = "".join([*pieces, text[at:]])
+        super().__init__(source.path, text, source.exact, source.starts)
         self.written = source.text
         self.branch = variant.branch
         self.bodies = Bodies.of(variant.parts)
