@@ -77,3 +77,9 @@ def test_ports_of_two_processes_do_not_meet() -> None:
         other.communicate("\n")
     assert len(taken) == 60
     assert len({port for first in taken for port in range(first, first + 4)}) == 240
+
+
+def test_no_two_test_modules_have_one_name() -> None:
+    """Modules of tests are imported by their bare names: the second of a name would not be found, and stops a run."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
