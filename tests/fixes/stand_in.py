@@ -22,7 +22,7 @@ BASH = shutil.which("bash") or ""
 _STAND_INS = {
     "vllm": (
         '{ printf "%s\\0" "$@"; printf "\\1\\0"; for name in $NAMES; do printf "%s\\0" "${!name}"; done; '
-        'printf "\\2\\0"; } >> "$WRITTEN"'
+        'printf "\\2\\0"; } > "$WRITTEN.$$"'  # a file of its own: engines in the background write at one time
     ),
     "env": 'exec /usr/bin/env "$@"',
     "bash": 'exec {bash} --noprofile --norc -r "$@"',
@@ -74,14 +74,14 @@ def calls_by(
         for name, text in files.items():
             (Path(home) / name).write_bytes(text.encode("utf-8", "surrogatepass"))
         written = Path(home) / "written"
-        written.touch()
         own = {"PATH": str(_folder()), "WRITTEN": str(written), "HOME": home, "LC_ALL": "C.UTF-8"}
         subprocess.run(
             [*command, str(Path(home) / last)],
             cwd=home, env={**given, **own, "NAMES": " ".join(names)}, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
-        calls = written.read_bytes().decode("utf-8", "replace").split("\2\0")[:-1]
+        found = sorted(Path(home).glob("written.*"), key=lambda path: path.stat().st_mtime_ns)
+        calls = [path.read_bytes().decode("utf-8", "replace").partition("\2\0")[0] for path in found]
     halves = [call.partition("\1\0") for call in calls]
     return [(tuple(words.split("\0")[:-1]), tuple(values.split("\0")[:-1])) for words, _, values in halves]
 
