@@ -215,3 +215,13 @@ def test_lists_of_an_engine_argument_are_its_values() -> None:
     node, _ = launch("LLM(model='m', cudagraph_capture_sizes=[1, 2, 4])\n", "run.py")
     arg = node.arg("cudagraph-capture-sizes")
     assert arg is not None and arg.value is not None and [arg.value.value, *(n.value for n in arg.more)] == [1, 2, 4]
+
+
+def test_what_one_function_puts_into_its_keywords_is_not_another_s() -> None:
+    text = (
+        "def client(**kwargs):\n    kwargs['timeout'] = 600\n    return Client(**kwargs)\n\n\n"
+        "def engine(model, **kwargs):\n    return LLM(model=model, max_num_seqs=4, **kwargs)\n"
+    )
+    node, found = launch(text, "run.py")
+    assert node.arg("timeout") is None and str(value(node, "max-num-seqs")) == "4" and node.partial
+    assert not found.faults

@@ -87,9 +87,12 @@ class _Reader:
         """Lists to which the file adds later."""
         self.entries: dict[str, dict[str, ast.expr]] = {}
         """What the file assigns to entries of a mapping, by the mapping's name."""
+        self.spread: set[str] = set()
+        """Names of functions' ``**kwargs``: each call has its own, so that entries of one say nothing of another."""
 
     def read(self) -> None:
         nodes = list(ast.walk(self.tree))
+        self.spread = {node.kwarg.arg for node in nodes if isinstance(node, ast.arguments) and node.kwarg is not None}
         for node in nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -134,7 +137,7 @@ class _Reader:
                 if before is not None and before.value.value != found.value:
                     found = Node(Unknown(name), found.origin)  # one of them, and which engine has it is not known
                 self.env[name] = EnvVar(name, found, "python")
-            elif isinstance(name, str) and isinstance(target.value, ast.Name):
+            elif isinstance(name, str) and isinstance(target.value, ast.Name) and target.value.id not in self.spread:
                 self.entries.setdefault(target.value.id, {})[name] = value
 
     def entry(self, key: ast.expr, value: ast.expr) -> Node:
@@ -185,8 +188,10 @@ class _Reader:
         self.found.nodes.append(launch)
 
     def add_all(self, launch: NodeLaunch, mapping: ast.expr) -> None:
-        """Add the entries of a mapping, and those that the file assigns to it later."""
-        entries = dict(self.node(mapping).items())
+        """Add the entries of a mapping, and those that the file assigns to it later; one that is not known has more."""
+        given = self.node(mapping)
+        launch.partial |= not isinstance(given.value, dict)
+        entries = dict(given.items())
         later = self.entries.get(mapping.id, {}) if isinstance(mapping, ast.Name) else {}
         entries.update({name: self.node(value) for name, value in later.items()})
         for name, node in entries.items():
