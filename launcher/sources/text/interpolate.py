@@ -1,7 +1,7 @@
 """What each form fills into its words, and what stays unknown: one table of syntaxes, one way through it.
 
 A command string or a list of words becomes :class:`Words` here, whatever form it stands in; shells alone follow their
-own variables before (``shell_expansions``), as these depend on what the script did so far.
+own variables before (``shell.expansions``), as these depend on what the script did so far.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Syntax(NamedTuple):
     variables: re.Pattern[str] | None
     """What stands for a variable; None where the form's own reader has followed them: shells', systemd's."""
     quoting: str = "dollar"
-    """What new text must keep to there (see ``schemas.quoting``)."""
+    """What new text must keep to there (see ``schemas.core.quoting``)."""
     split_first: bool = False
     """Whether a command string is split into words before its variables are filled in."""
     before: re.Pattern[str] | None = None

@@ -14,7 +14,7 @@ _ASIDE = re.compile(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
 
 
 class Stretch(NamedTuple):
-    """What a part of a text stands in: the kind of quotes (see ``schemas.quoting``), and where they begin."""
+    """What a part of a text stands in: the kind of quotes (see ``schemas.core.quoting``), and where they begin."""
 
     kind: str
     at: int
