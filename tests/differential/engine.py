@@ -109,10 +109,12 @@ def check_connectors(options: argparse.Namespace) -> None:
     OffloadingConnector's options are read by the part that it makes of them at start.
     """
     config = getattr(options, "kv_transfer_config", None)
-    if config is None or config.kv_connector is None:
+    if config is None or (config.kv_connector is None and getattr(options, "kv_offloading_size", None) is not None):
         return
     from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
+    if config.kv_connector is None:
+        KVConnectorFactory.get_connector_class(config)  # refuses it, in its own words
     for name in OFFLOAD_NAMES:  # a test before this one may have loaded the connector, which registers itself
         KVConnectorFactory._registry.pop(name, None)
     class_ = _found(lambda: KVConnectorFactory.get_connector_class(config), config.kv_connector_module_path)

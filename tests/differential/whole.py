@@ -1,12 +1,15 @@
 """What the installed vLLM makes of a whole command line: its parser, its validation and its configuration of an engine.
 
-No model is loaded: the tiny one's configuration is all that is read.
+No model is loaded: the tiny one's configuration is all that is read. Each line is configured in a fork, because a
+configuration changes what the process logs and where.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 from typing import Any
 
 from engine import parser
@@ -18,12 +21,32 @@ class Refused(Exception):
     """The engine refuses the command line; the message is its own."""
 
 
-def configure(words: list[str]) -> Any:
-    """Return the ``VllmConfig`` of the words behind ``vllm serve MODEL``.
+def configure(words: list[str]) -> dict[str, Any]:
+    """Return connector and role of the ``VllmConfig`` of the words behind ``vllm serve MODEL``.
 
     Raises:
         Refused: the engine does not take them.
     """
+    import vllm.engine.arg_utils  # noqa: F401  once, not in each fork
+
+    parser()
+    words = ["serve", str(ensure_tiny_model()), "--skip-tokenizer-init", *words]
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        with os.fdopen(writing, "w") as answer:
+            json.dump(_answer(words), answer)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    found: dict[str, Any] = json.loads(text)
+    if "refused" in found:
+        raise Refused(found["refused"])
+    return found
+
+
+def _answer(words: list[str]) -> dict[str, Any]:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
 
@@ -31,11 +54,13 @@ def configure(words: list[str]) -> Any:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            options = top.parse_args(["serve", str(ensure_tiny_model()), "--skip-tokenizer-init", *words])
+            options = top.parse_args(words)
             serve.validate(options)
             options.model = getattr(options, "model_tag", None) or options.model
-            return AsyncEngineArgs.from_cli_args(options).create_engine_config(UsageContext.OPENAI_API_SERVER)
+            made = AsyncEngineArgs.from_cli_args(options).create_engine_config(UsageContext.OPENAI_API_SERVER)
     except SystemExit:
-        raise Refused((said.getvalue().strip().splitlines() or [""])[-1]) from None
-    except Exception as error:  # noqa: BLE001 - every refusal counts, whatever its type
-        raise Refused(f"{type(error).__name__}: {error}") from None
+        return {"refused": (said.getvalue().strip().splitlines() or [""])[-1]}
+    except BaseException as error:  # noqa: BLE001 - every refusal counts, whatever its type
+        return {"refused": f"{type(error).__name__}: {error}"}
+    transfer = made.kv_transfer_config
+    return {} if transfer is None else {"kv_connector": transfer.kv_connector, "kv_role": transfer.kv_role}
