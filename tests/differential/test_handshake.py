@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import metadata
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,7 +37,12 @@ def _hash(folder: Path, dtype: str, cache: str, manager: str) -> str:
         speculative_config=None,
         scheduler_config=SimpleNamespace(disable_hybrid_kv_cache_manager=manager == MANAGERS[0]),
     )
-    return str(compute_nixl_compatibility_hash(whole, "FLASH_ATTN"))
+    also = (
+        ["cross_layers_blocks"]
+        if "cross_layers_blocks" in signature(compute_nixl_compatibility_hash).parameters
+        else []
+    )
+    return str(compute_nixl_compatibility_hash(whole, "FLASH_ATTN", **dict.fromkeys(also, False)))
 
 
 def _version() -> str:
