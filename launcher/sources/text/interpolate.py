@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.templates import filled
-from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.launcher.sources.text.weave import Stretch, Weaver, with_holes
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Lookup = Callable[[str], str | None]
@@ -84,15 +84,7 @@ def filled_before(words: Words) -> Words:
 
 
 def _without(word: Text, pattern: re.Pattern[str]) -> Text:
-    weaver, at = Weaver(word), 0
-    for match in pattern.finditer(word.value):
-        weaver.take(at, match.start(), None)
-        weaver.put(HOLE, *match.span(), None)
-        at = match.end()
-    if not at:
-        return word
-    weaver.take(at, len(word.value), None)
-    return weaver.text(len(word.value))
+    return with_holes(word, (match.span() for match in pattern.finditer(word.value)))
 
 
 def expand(texts: Iterable[Text], syntax: Syntax, lookup: Lookup = nothing) -> Words:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.chart import Bodies, left_out
-from pd_launch.launcher.sources.text.weave import Weaver
+from pd_launch.launcher.sources.text.weave import Weaver, with_holes
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 MAX_VARIANTS = 12
@@ -191,7 +191,8 @@ def woven(text: Text, variant: Variant) -> Text:
             weaver.put(HOLE, start, end, None)
         at = end
     weaver.take(at, len(value), None)
-    return _calculated(weaver.text(len(value)))
+    made = weaver.text(len(value))
+    return with_holes(made, _calculations(made.value))
 
 
 def _calculations(text: str) -> Iterator[tuple[int, int]]:
@@ -207,20 +208,6 @@ def _calculations(text: str) -> Iterator[tuple[int, int]]:
                     yield start, end + 1
                     at = end + 1
                 break
-
-
-def _calculated(text: Text) -> Text:
-    """Return a text with one unknown sign for each calculation of a shell that takes in an unknown value."""
-    found = list(_calculations(text.value))
-    if not found:
-        return text
-    weaver, at = Weaver(text), 0
-    for start, end in found:
-        weaver.take(at, start, None)
-        weaver.put(HOLE, start, end, None)
-        at = end
-    weaver.take(at, len(text.value), None)
-    return weaver.text(len(text.value))
 
 
 def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
@@ -248,13 +235,7 @@ def _one_hole_each(text: Text) -> Text:
     """Return a text of a filled file with one unknown sign for each value, of which the file has many."""
     if not isinstance(text.source, FilledFile) or HOLE * 3 not in text.value:
         return text
-    weaver, at = Weaver(text), 0
-    for run in _HOLES.finditer(text.value):
-        weaver.take(at, run.start(), None)
-        weaver.put(HOLE, *run.span(), None)
-        at = run.end()
-    weaver.take(at, len(text.value), None)
-    return weaver.text(len(text.value))
+    return with_holes(text, (run.span() for run in _HOLES.finditer(text.value)))
 
 
 def as_written(source: SourceFile) -> str:

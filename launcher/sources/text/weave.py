@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pd_launch.schemas.core.quoting import NOWHERE, Quoting
-from pd_launch.schemas.core.values import SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 MAX_TEXT = 200_000
 _ASIDE = re.compile(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
@@ -126,3 +126,16 @@ def _ends(text: Text) -> Sequence[int]:
     if text.ends is None and isinstance(text.spots, range):
         return text.spots[1:]
     return [spot + 1 for spot in text.spots[: len(text.value)]] if text.ends is None else text.ends
+
+
+def with_holes(text: Text, spans: Iterable[tuple[int, int]]) -> Text:
+    """Return a text with one unknown sign in place of each span of its characters, which come in order."""
+    weaver, at = Weaver(text), 0
+    for start, end in spans:
+        weaver.take(at, start, None)
+        weaver.put(HOLE, start, end, None)
+        at = end
+    if not at:
+        return text
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
