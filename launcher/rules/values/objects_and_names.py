@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.launcher.rules.values.flag_domains import OBJECT, is_json
+from pd_launch.launcher.rules.values.table_values import wrong
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS
 
 OBJECTS = ("hf-overrides", "override-generation-config", "mm-processor-kwargs", "additional-config")
 """Flags whose parser takes any JSON, or any text, and whose config class then takes an object only."""
-LEVELS = {"optimization-level": range(4), "compilation-config.mode": range(4)}
-"""Whole numbers that stand for a level; of the mode, names are taken too."""
+LEVELS = range(4)
+"""Whole numbers that stand for a level, of optimization and of compilation; of the latter, names are taken too."""
 
 
 def objects(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
@@ -29,34 +29,25 @@ def objects(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             continue
         if isinstance(text, str) and not is_json(text) and "{" in text:
             continue  # rules PD001 and PD003 say what keeps it from being JSON
-        yield _wrong(value, f"--{name}", OBJECT, text)
-
-
-def _wrong(value: Node, shown: str, wanted: Msg, text: object) -> Hit:
-    said = str(text)
-    said = said if len(said) <= 60 else f"{said[:57]}…"
-    return Hit(
-        value.origin,
-        Msg(f"{shown} needs {wanted.en}, not {said!r}", f"{shown} 需要{wanted.zh}，不能是 {said!r}"),
-        Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
-    )
+        yield wrong(value, f"--{name}", OBJECT, text)
 
 
 def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     """Yield a level that no release has, and a longest request that holds no token."""
-    for name, allowed in LEVELS.items():
-        flag, _dot, field = name.partition(".")
-        value = node.value(name) or (node.value("O") if name == "optimization-level" else None)
-        whole = node.value(flag) if field else None
-        value = value or (whole.get(field) if whole is not None else None)
+    config = node.value("compilation-config")
+    found = (
+        (node.value("optimization-level") or node.value("O"), "--optimization-level"),
+        (config.get("mode") if config is not None else None, "mode"),
+    )
+    for value, shown in found:
         number = value.integer() if value is not None else None
-        if value is not None and number is not None and number not in allowed:
-            wanted = Msg(f"a level from {allowed.start} to {allowed[-1]}", f"{allowed.start} 到 {allowed[-1]} 的级别")
-            yield _wrong(value, field or f"--{flag}", wanted, number)
+        if value is not None and number is not None and number not in LEVELS:
+            wanted = Msg(f"a level from {LEVELS.start} to {LEVELS[-1]}", f"{LEVELS.start} 到 {LEVELS[-1]} 的级别")
+            yield wrong(value, shown, wanted, number)
     length = node.value("max-model-len")
     tokens = length.integer() if length is not None else None
     if length is not None and tokens is not None and (tokens == 0 or tokens < -1):
-        yield _wrong(length, "--max-model-len", Msg("a number from 1, or auto", "从 1 起的数字或 auto"), tokens)
+        yield wrong(length, "--max-model-len", Msg("a number from 1, or auto", "从 1 起的数字或 auto"), tokens)
 
 
 def connector_name(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
@@ -65,8 +56,7 @@ def connector_name(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     if config is None or not isinstance(config.value, dict) or node.arg("kv-transfer-config") is None:
         return
     written = config.get("kv_connector")
-    dotted = any(arg.name == "kv-transfer-config.kv_connector" for arg in node.args)
-    if dotted or node.arg("kv-offloading-size") is not None or not set(config.value) <= TOP_LEVEL_FIELDS:
+    if node.arg("kv-offloading-size") is not None or not set(config.value) <= TOP_LEVEL_FIELDS:
         return
     if written is None or written.value is None:
         yield Hit(

@@ -84,7 +84,7 @@ def _words(arg: Arg, spec: Spec, negated: bool) -> Iterator[Hit]:
         text = _text(value)
         wanted = None if text is None or "." in arg.name else refused_word(text, spec)
         if wanted is not None:
-            yield _wrong(value, shown, wanted)
+            yield wrong(value, shown, wanted)
 
 
 def _text(value: Node) -> str | None:
@@ -101,11 +101,12 @@ def _python(arg: Arg, spec: Spec) -> Iterator[Hit]:
         return
     wanted = refused_word(value.value, spec)
     if wanted is not None:
-        yield _wrong(value, arg.written, wanted)
+        yield wrong(value, arg.written, wanted)
 
 
-def _wrong(value: Node, shown: str, wanted: Msg) -> Hit:
-    text = str(value.plain())
+def wrong(value: Node, shown: str, wanted: Msg, said: object = None) -> Hit:
+    """Return the hit on a value that is not what is wanted; ``said``: how it is written, where that is not plain."""
+    text = str(value.plain() if said is None else said)
     text = text if len(text) <= 60 else f"{text[:57]}…"
     return Hit(
         value.origin,
@@ -125,9 +126,9 @@ def _object(arg: Arg, name: str, spec: Spec, table: Table, deployment: Deploymen
         if name != KV:
             yield from _fields(tree, config, f"--{name}", table, deployment)
     elif not (_is_none(value, spec) or _said_elsewhere(value, name, table)):
-        yield _wrong(value, f"--{name}", OBJECT)
+        yield wrong(value, f"--{name}", OBJECT)
     if name in JSON_ARGS and value.text and needs_suffixes(value.text.value) and not expands_suffixes(table):
-        yield _wrong(value, f"--{name}", PLAIN_JSON)
+        yield wrong(value, f"--{name}", PLAIN_JSON)
 
 
 def _is_none(value: Node, spec: Spec) -> bool:
@@ -154,7 +155,7 @@ def _fields(tree: Node, config: str, shown: str, table: Table, deployment: Deplo
         if f"{config}.{path}" in _CHECKED_ELSEWHERE:
             continue
         if wanted is not None:
-            yield _wrong(entry, path, wanted)
+            yield wrong(entry, path, wanted)
         elif config != "KVTransferConfig":  # rule PD006 speaks of those
             yield _no_field(entry, path, config, shown, table, deployment)
 
