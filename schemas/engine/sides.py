@@ -139,17 +139,17 @@ def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
 
 def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
     """Iterate over pairs of launches that run together on one machine."""
+    parts = [deployment.part_of(node) for node in deployment.nodes]
     for index, one in enumerate(deployment.nodes):
-        for other in deployment.nodes[index + 1 :]:
+        for place, other in enumerate(deployment.nodes[index + 1 :], index + 1):
             together = one.host is not None and one.host == other.host and not in_turn(one, other)
-            if together and not exclusive(one, other) and not _alternatives(deployment, one, other):
+            apart = parts[index] != parts[place]
+            if together and not exclusive(one, other) and not (apart and _at_one_port(one, other)):
                 yield one, other
 
 
-def _alternatives(deployment: Deployment, one: NodeLaunch, other: NodeLaunch) -> bool:
-    """Whether two commands of a text for people are ways to start the same: in parts of their own, at one port."""
-    if not deployment.guessed or deployment.part_of(one) == deployment.part_of(other):
-        return False
+def _at_one_port(one: NodeLaunch, other: NodeLaunch) -> bool:
+    """Whether two commands in different parts of a text for people are two ways to start the same."""
     mine, theirs = http_port(one), http_port(other)
     return mine is None or theirs is None or bool(set(mine.ports) & set(theirs.ports))
 
