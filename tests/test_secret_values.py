@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from pd_launch.launcher.cli import cli
 from pd_launch.launcher.secrets.masking import mask_lines
 from pd_launch.launcher.secrets.written import written_spans
+from tests.command import run
 
 SECRET = "hunter2S3cretZq"
 BAD = "; vllm serve m --kv-transfer-config '{,}'\n"
@@ -103,18 +101,6 @@ def test_only_the_secret_is_masked(text: str, shown: str) -> None:
 )
 def test_what_only_refers_to_a_secret_is_shown(text: str) -> None:
     assert mask_lines(text) == text
-
-
-def run(folder: Path, *args: str) -> str:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        done = CliRunner().invoke(cli, list(args), env={"PD_LAUNCH_LANG": "en"})
-    finally:
-        os.chdir(before)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert done.output
-    return done.output
 
 
 @pytest.mark.parametrize("text", [text for text in WRITTEN if text.startswith(("PASS", "HF_", "API_K", "A=", "PRIV"))])

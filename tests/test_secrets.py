@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from pd_launch.launcher.secrets.masking import all_secrets, hide, is_ordinary, m
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.written import written_spans
 from pd_launch.launcher.sources.read import read_texts
+from tests.command import run
 
 SECRET = "hunter2S3cretZq"
 BAD = "--kv-transfer-config '{,}'"
@@ -134,18 +134,6 @@ FILES: dict[str, tuple[str, str]] = {
     ),
 }
 FORMS = ("text", "concise", "json", "sarif", "github", "junit")
-
-
-def run(folder: Path, *args: str) -> str:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        done = CliRunner().invoke(cli, list(args), env={"PD_LAUNCH_LANG": "en"})
-    finally:
-        os.chdir(before)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert done.output
-    return done.output
 
 
 @pytest.mark.parametrize(("name", "text"), FILES.values(), ids=FILES)
