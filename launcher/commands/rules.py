@@ -42,10 +42,17 @@ def schema_text(name: str) -> str:
     from pd_launch.launcher.check.schema_docs import described_schema
     from pd_launch.schemas.finding import Report
     from pd_launch.schemas.logs import LogsReport
+    from pd_launch.schemas.status import StatusReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
 
-    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan, "logs": LogsReport}
+    models: dict[str, type[BaseModel]] = {
+        "profile": Profile,
+        "report": Report,
+        "plan": LaunchPlan,
+        "logs": LogsReport,
+        "status": StatusReport,
+    }
     model = models[name]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,154 @@
+"""Reading a page of an engine over HTTP: so many bytes, so many seconds, no redirects, whoever answers."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote, urlsplit
+
+MAX_PAGE = 8 << 20
+"""Bytes of /metrics that are read. An engine's page takes about 80 KB for each data-parallel rank."""
+MAX_SMALL = 64 << 10
+"""Bytes of the other pages."""
+_CHUNK = 64 << 10
+PATHS = ("/metrics", "/version", "/health")
+
+
+class BadAddress(ValueError):
+    """What was given is no address of an engine; the text says what one looks like."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an engine answers. ``shown`` has no name or password in it."""
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str = ""
+    login: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The address as it is printed."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.prefix}"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What came back: a status of HTTP and a body, or why none did."""
+
+    status: int = 0
+    body: bytes = b""
+    fault: str = ""
+
+
+def parse_address(text: str) -> Address:
+    """Return the address that a word of the command line means; ``http://`` and the page's own path may be left out.
+
+    Raises:
+        BadAddress: it is none.
+    """
+    wanted = "an engine's address looks like http://127.0.0.1:8000"
+    word = text if "://" in text else f"http://{text}"
+    try:
+        parts = urlsplit(word)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise BadAddress(f"{error}: {wanted}") from None
+    if parts.scheme not in ("http", "https"):
+        raise BadAddress(f"{parts.scheme} is not http or https: {wanted}")
+    if not host or any(c.isspace() or not c.isprintable() for c in word):
+        raise BadAddress(f"it names no host: {wanted}")
+    path = parts.path.rstrip("/")
+    for page in PATHS:
+        path = path.removesuffix(page)
+    return Address(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path, _login(parts))
+
+
+def _login(parts: SplitResult) -> str:
+    if parts.username is None:
+        return ""
+    return f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+
+
+def fetch(address: Address, path: str, seconds: float, most: int) -> Page:
+    """Read a page: what takes more than ``seconds``, or has more than ``most`` bytes, is a fault, and costs no more."""
+    try:
+        with _connected(address, seconds) as (connection, deadline):
+            headers = {"Accept": "text/plain", "Accept-Encoding": "identity", "User-Agent": "pd-launch"}
+            if address.login:
+                headers["Authorization"] = f"Basic {base64.b64encode(address.login.encode()).decode()}"
+            connection.request("GET", address.prefix + path, headers=headers)
+            answer = connection.getresponse()
+            return _read(answer, deadline, most)
+    except TimeoutError:
+        return Page(fault=f"no answer within {seconds:g} s")
+    except http.client.HTTPException:
+        return Page(fault="it does not answer in HTTP")
+    except (OSError, ValueError) as error:
+        return Page(fault=_said(error, seconds))
+
+
+def _said(error: Exception, seconds: float) -> str:
+    if isinstance(error, socket.gaierror):
+        return "there is no such host"
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing listens there"
+    if isinstance(error, (ConnectionResetError, BrokenPipeError)):
+        return "it closed the connection"
+    if isinstance(error, OSError) and error.strerror:
+        return str(error.strerror)
+    return f"it could not be read within {seconds:g} s"
+
+
+@contextlib.contextmanager
+def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.HTTPConnection, float]]:
+    """Connect, and cut the connection at the deadline: one who answers a byte a second would else hold us for ever."""
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    connection = kind(address.host, address.port, timeout=seconds)
+    deadline = time.monotonic() + seconds
+    connection.connect()
+    cut = threading.Event()
+
+    def end() -> None:
+        cut.set()
+        with contextlib.suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield connection, deadline
+    except (OSError, http.client.HTTPException, ValueError):
+        if cut.is_set():
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def _read(answer: http.client.HTTPResponse, deadline: float, most: int) -> Page:
+    if 300 <= answer.status < 400:
+        return Page(answer.status, fault="its redirect is not followed: give the engine's own address")
+    if answer.getheader("Content-Encoding", "identity") not in ("identity", ""):
+        return Page(answer.status, fault="its answer is compressed, which was not asked for")
+    parts: list[bytes] = []
+    size = 0
+    while chunk := answer.read1(_CHUNK):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > most:
+            return Page(answer.status, fault=f"its page is larger than {most >> 10} KiB, which no engine's is")
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return Page(answer.status, b"".join(parts))
