@@ -82,13 +82,15 @@ def _login(parts: SplitResult) -> str:
 def fetch(address: Address, path: str, seconds: float, most: int) -> Page:
     """Read a page: what takes more than ``seconds``, or has more than ``most`` bytes, is a fault, and costs no more."""
     try:
-        with _connected(address, seconds) as (connection, deadline):
+        with _connected(address, seconds) as (connection, cut):
             headers = {"Accept": "text/plain", "Accept-Encoding": "identity", "User-Agent": "pd-launch"}
             if address.login:
                 headers["Authorization"] = f"Basic {base64.b64encode(address.login.encode()).decode()}"
             connection.request("GET", address.prefix + path, headers=headers)
-            answer = connection.getresponse()
-            return _read(answer, deadline, most)
+            page = _read(connection.getresponse(), cut, most)
+            if cut.is_set():
+                raise TimeoutError  # what was cut off may look like a whole answer
+            return page
     except TimeoutError:
         return Page(fault=f"no answer within {seconds:g} s")
     except http.client.HTTPException:
@@ -110,24 +112,28 @@ def _said(error: Exception, seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.HTTPConnection, float]]:
-    """Connect, and cut the connection at the deadline: one who answers a byte a second would else hold us for ever."""
+def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.HTTPConnection, threading.Event]]:
+    """Connect, and cut the connection at the deadline: one who answers a byte a second would else hold us for ever.
+
+    The event says whether it was cut.
+    """
     kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
     connection = kind(address.host, address.port, timeout=seconds)
     deadline = time.monotonic() + seconds
     connection.connect()
+    line = connection.sock  # the connection forgets it when it hands it to an answer
     cut = threading.Event()
 
     def end() -> None:
         cut.set()
         with contextlib.suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+            line.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), end)
     timer.daemon = True
     timer.start()
     try:
-        yield connection, deadline
+        yield connection, cut
     except (OSError, http.client.HTTPException, ValueError):
         if cut.is_set():
             raise TimeoutError from None
@@ -137,7 +143,7 @@ def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.H
         connection.close()
 
 
-def _read(answer: http.client.HTTPResponse, deadline: float, most: int) -> Page:
+def _read(answer: http.client.HTTPResponse, cut: threading.Event, most: int) -> Page:
     if 300 <= answer.status < 400:
         return Page(answer.status, fault="its redirect is not followed: give the engine's own address")
     if answer.getheader("Content-Encoding", "identity") not in ("identity", ""):
@@ -149,6 +155,8 @@ def _read(answer: http.client.HTTPResponse, deadline: float, most: int) -> Page:
         size += len(chunk)
         if size > most:
             return Page(answer.status, fault=f"its page is larger than {most >> 10} KiB, which no engine's is")
-        if time.monotonic() > deadline:
+        if cut.is_set():
             raise TimeoutError
+    if answer.length:
+        return Page(fault="it closed the connection before its page was whole")
     return Page(answer.status, b"".join(parts))

@@ -42,6 +42,7 @@ def counts(numbers: Numbers) -> Counts:
 
 def now(numbers: Numbers, clock: float) -> Now:
     """Return what holds at the reading; ``clock`` is its Unix time."""
+    blocks = _count(numbers, "pool_total") or None  # 0 until the first step tells it
     age, since = numbers.get("oldest_parked"), numbers.get("oldest_since")
     if since and age:
         age = max(age, min(clock - since, 1e9))  # the page of several API servers tells the age of the last step
@@ -49,8 +50,8 @@ def now(numbers: Numbers, clock: float) -> Now:
         running=_count(numbers, "running"),
         waiting=_count(numbers, "waiting"),
         kv_usage=numbers.get("kv_usage"),
-        pool_used=_count(numbers, "pool_used"),
-        pool_total=_count(numbers, "pool_total"),
+        pool_used=_count(numbers, "pool_used") if blocks else None,
+        pool_total=blocks,
         oldest_parked_seconds=None if age is None else round(age, 3),
         parked=_still_parked(numbers),
     )

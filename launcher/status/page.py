@@ -141,12 +141,14 @@ def read_page(body: bytes) -> Reading:
 
 
 def known_lines(body: bytes) -> str:
-    """Return the lines of a page that are samples of known kinds; comments, and other programs' series, go."""
+    """Return the lines of a page that are samples of series which the tables know."""
     return "\n".join(line for line in body.decode("utf-8", "replace").split("\n") if _wanted(line))
 
 
 def _wanted(line: str) -> bool:
-    return line.startswith(PREFIXES) and len(line) <= MAX_LINE
+    if not line.startswith(PREFIXES) or len(line) > MAX_LINE:
+        return False
+    return line.partition("{")[0].partition(" ")[0] in by_sample()
 
 
 def _samples(lines: list[str], reading: Reading) -> Iterator[tuple[str, dict[str, str], float]]:

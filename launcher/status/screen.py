@@ -62,7 +62,7 @@ class Screen:
         if len(rows) > lines:
             left = len(rows) - lines + 1
             rows = [*rows[: lines - 1], cut(f"… {left} more", columns)]
-        body = "\r\n".join(f"{row}{_CLEAR_LINE}" for row in rows)
+        body = "\n".join(f"{row}{_CLEAR_LINE}" for row in rows)
         self._write(f"{_HOME}{body}{_CLEAR_BELOW}")
 
     def _write(self, text: str) -> None:
