@@ -42,9 +42,9 @@ def schema_text(name: str) -> str:
     from pd_launch.launcher.check.schema_docs import described_schema
     from pd_launch.schemas.finding import Report
     from pd_launch.schemas.logs import LogsReport
-    from pd_launch.schemas.status import StatusReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
+    from pd_launch.schemas.status import StatusReport
 
     models: dict[str, type[BaseModel]] = {
         "profile": Profile,

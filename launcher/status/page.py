@@ -38,7 +38,8 @@ class Histogram:
     def quantile(self, share: float) -> float | None:
         """Return the value below which a share of the observations lies, interpolated within its bucket.
 
-        None without observations; beyond the last bound that bound, as nobody knows more.
+        Its bucket ends at the latest where one observation alone can be: the last ones of latencies are minutes wide.
+        None without observations; beyond the last bound, what the sum allows.
         """
         bounds = sorted(self.buckets)
         if not bounds or self.count <= 0 or not math.isinf(bounds[-1]):
@@ -47,11 +48,18 @@ class Histogram:
         for bound in bounds:
             here = self.buckets[bound]
             if here >= wanted and here > before:
-                if math.isinf(bound):
-                    return below if len(bounds) > 1 else None
-                return below + (bound - below) * max(0.0, wanted - before) / (here - before)
+                end = min(bound, max(below, self._most(below)))
+                return below + (end - below) * max(0.0, wanted - before) / (here - before)
             below, before = (0.0 if math.isinf(bound) else bound), max(before, here)
         return None
+
+    def _most(self, low: float) -> float:
+        """Return how large one observation, of those above ``low``, can be: all others are at least at their bounds."""
+        rest, below, before = self.total + low, 0.0, 0.0
+        for bound in sorted(self.buckets):
+            rest -= below * max(0.0, self.buckets[bound] - before)
+            below, before = bound, max(before, self.buckets[bound])
+        return rest
 
 
 @dataclass

@@ -60,7 +60,7 @@ class StatusText:
             text = f"{head}: {leading.reason}" if leading else head
         elif report.verdict == "not_an_engine":
             text = self._paint(_NOT_AN_ENGINE.text(self.lang), "31")
-        elif len(silent) < len(report.engines):
+        elif not silent:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
                 f"{head}: no engine here shows an offload connector, so there is no verdict on it",

@@ -34,7 +34,7 @@ def report(*words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("pages", "code", "word"),
     [
-        (["after-prefill", "after-decode"], 0, "HEALTHY: preemption offload is active: 6 times parked"),
+        (["after-prefill", "after-decode"], 0, "HEALTHY: preemption offload is active: 10 times parked"),
         (["idle-decode"], 0, "ACTIVE, IDLE"),
         (["idle-decode", "after-decode"], 0, "HEALTHY"),
         (["after-decode", "small-decode"], 1, "FALLBACKS: preemption offload is active, but 2 of 5"),
@@ -54,7 +54,7 @@ def test_both_sides_stand_beside_each_other() -> None:
     head = next(line for line in lines if "prefill 127" in line)
     column = head.index("decode 127")
     rows = {line[:20].strip(): line for line in lines}
-    assert rows["parked"][column:].strip() == "6" and rows["KV transfers"][column:].startswith("NIXL 9")
+    assert rows["parked"][column:].strip() == "10" and rows["KV transfers"][column:].startswith("NIXL 8")
     assert rows["offload"][column:].strip() == "HEALTHY"
     assert all(len(line) <= 100 for line in lines)
     assert chinese.startswith("正常") and "恢复" in chinese
@@ -95,7 +95,7 @@ def test_ranks_are_shown_apart() -> None:
 
 def test_watching_gives_a_json_line_a_reading() -> None:
     with served("pressed-decode") as (engine,):
-        pages = iter(["pressed-decode", "after-decode", "idle-decode"])
+        pages = iter(["pressed-decode", "after-decode", "restarted-decode"])
 
         def next_page(handler: Any) -> None:
             if handler.path == "/metrics":
@@ -135,7 +135,7 @@ def test_a_record_is_shown_again(tmp_path: Path) -> None:
         live = report(decode.url, prefill.url, "--record", str(file))
     done = status("--replay", str(file), "--format", "json")
     first, second = (json.loads(line) for line in done.stdout.splitlines())
-    assert first["engines"][0]["totals"]["parked"] == 2
+    assert first["engines"][0]["totals"]["parked"] == 5
     assert second["engines"][0]["totals"] == live["engines"][0]["totals"]
     assert second["engines"][0]["last"]["restored"] == 6 and second["engines"][0]["version"] == "0.32.0"
     assert status("--replay", str(file)).stdout.startswith("HEALTHY")
