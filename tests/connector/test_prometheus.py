@@ -1,7 +1,7 @@
 """docs/alerts.yaml and docs/grafana.json under Prometheus' own programs: rules checked, alerts played, pages scraped.
 
-Needs ``promtool`` and ``prometheus`` on PATH or in the folder that PD_PROMETHEUS names (Debian: package prometheus,
-which ``dpkg -x`` unpacks without installing it).
+Needs ``promtool`` and ``prometheus`` on PATH or in the folder that PD_PROMETHEUS names: scripts/setup_prometheus.sh
+fetches them on Debian and Ubuntu.
 """
 
 from __future__ import annotations

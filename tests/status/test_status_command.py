@@ -14,6 +14,9 @@ from click.testing import CliRunner, Result
 
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.rules import schema_text
+from pd_launch.launcher.status.lengths import lengths_page
+from pd_launch.launcher.status.page import read_page
+from pd_launch.launcher.status.record import read_record
 from tests.status.served import page, served
 
 
@@ -243,3 +246,20 @@ def test_passwords_are_not_shown() -> None:
         done = status(engine.url.replace("http://", "http://me:s3cret@"))
     assert heard[0] is not None and heard[0].startswith("Basic ")
     assert done.exit_code == 0 and "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_record_is_a_workload(tmp_path: Path) -> None:
+    file = tmp_path / "looks.jsonl"
+    with served("pressed-decode", "after-prefill") as (decode, prefill):
+        status(decode.url, prefill.url, "--record", str(file))
+        for name in ("after-decode", "restarted-decode"):
+            decode.metrics = page(name)
+            status(decode.url, prefill.url, "--record", str(file))
+    found = read_page(lengths_page(read_record(str(file))).encode()).whole.histograms
+    before, after = (read_page(page(name)).whole.histograms for name in ("pressed-decode", "after-decode"))
+    for key in ("request_prompt", "request_output"):
+        assert found[key].count == after[key].count - before[key].count > 0
+        assert found[key].total == after[key].total - before[key].total
+    file.write_text(file.read_text().splitlines()[1] + "\n")
+    found = read_page(lengths_page(read_record(str(file))).encode()).whole.histograms
+    assert found["request_output"].count == after["request_output"].count
