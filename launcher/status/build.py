@@ -8,6 +8,7 @@ from pd_launch.launcher.status.change import change
 from pd_launch.launcher.status.compare import Expected, differences
 from pd_launch.launcher.status.judge import (
     counts,
+    counts_of,
     judge,
     now,
     role_by_series,
@@ -16,6 +17,7 @@ from pd_launch.launcher.status.judge import (
     stores,
     transfer_troubles,
     transfers,
+    waits_long,
 )
 from pd_launch.launcher.status.look import Seen
 from pd_launch.launcher.status.page import Reading
@@ -75,7 +77,7 @@ def _engine(
     if seen.reading is None:
         return _unanswered(found, seen)
     whole = seen.reading.whole
-    found.totals, found.now, found.cache = counts(whole), now(whole, clock), dict(seen.reading.cache)
+    found.totals, found.now, found.cache = counts_of(seen.reading), now(whole, clock), dict(seen.reading.cache)
     if len(seen.reading.ranks) > 1:
         ranks = sorted(seen.reading.ranks.items(), key=lambda item: (len(item[0]), item[0]))
         found.ranks = [Rank(rank=rank, totals=counts(one), now=now(one, clock)) for rank, one in ranks]
@@ -85,7 +87,7 @@ def _engine(
         found.role, found.role_from = role, "series"
     troubles = _between(found, seen.reading, before, seconds)
     verdict, reason, more = judge(found.totals, found.now, expected.offload if expected else None)
-    troubles = [*more, *transfer_troubles(found.transfers), *troubles]
+    troubles = [*more, *transfer_troubles(found.transfers), *waits_long(found.now), *troubles]
     if seen.health is False:
         reason = Msg("its /health says that it is not healthy", "其 /health 表示引擎不健康")
         verdict = "errors"
@@ -111,6 +113,9 @@ def _between(found: EngineStatus, reading: Reading, before: Reading | None, seco
         return []
     happened = change(before, reading)
     found.last, found.restarted = counts(happened.numbers), happened.restarted
+    if found.totals is not None and found.totals.preempted is not None:
+        earlier = 0 if happened.restarted else counts_of(before).preempted or 0
+        found.last.preempted = max(0, found.totals.preempted - earlier)
     found.latencies = spreads(happened.numbers.histograms, last=True) or found.latencies
     if happened.restarted:
         text = Msg("it was started anew since the reading before", "自上次读取以来引擎重新启动过")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pd_launch.launcher.status.page import Histogram, Numbers
+from pd_launch.launcher.status.page import Histogram, Numbers, Reading
 from pd_launch.launcher.verdicts.counts import IDLE, Tally, fallback_troubles, of_counts
 from pd_launch.launcher.verdicts.table import Trouble
 from pd_launch.schemas.core.msg import Msg
@@ -38,6 +38,14 @@ def counts(numbers: Numbers) -> Counts:
         generated_tokens=_count(numbers, "generation_tokens"),
         finished=_whole(numbers.labelled("finished")),
     )
+
+
+def counts_of(reading: Reading) -> Counts:
+    """Return what all ranks of an engine counted; preemptions are added up as each rank's are taken."""
+    found = counts(reading.whole)
+    each = [counts(rank).preempted for rank in reading.ranks.values()]
+    found.preempted = sum(n for n in each if n is not None) if any(n is not None for n in each) else None
+    return found
 
 
 def now(numbers: Numbers, clock: float) -> Now:
@@ -229,6 +237,19 @@ def transfer_troubles(found: list[Transfer]) -> list[Trouble]:
     return out
 
 
+def waits_long(standing: Now) -> list[Trouble]:
+    """Return whether a parked request waits longer than docs/alerts.yaml lets it."""
+    age = standing.oldest_parked_seconds or 0
+    if age <= LONG_SECONDS:
+        return []
+    text = Msg(f"a request has been parked for {age:.0f} s", f"有请求已停放 {age:.0f} 秒")
+    help_ = Msg(
+        "the engine has more requests than KV cache: lower max-num-seqs, or add decode capacity",
+        "请求超出了引擎的 KV 缓存:减小 max-num-seqs,或增加解码能力",
+    )
+    return [Trouble("", "warning", text, help_)]
+
+
 def stalled(last: Counts, standing: Now, seconds: float) -> list[Trouble]:
     """Return whether an engine with work did none between two readings."""
     if not standing.running and not standing.waiting:
@@ -247,7 +268,7 @@ def stalled(last: Counts, standing: Now, seconds: float) -> list[Trouble]:
     return [Trouble("", "warning", text, help_)]
 
 
-STALL_SECONDS = 2.0
+STALL_SECONDS, LONG_SECONDS = 2.0, 120.0
 
 
 def _count(numbers: Numbers, key: str) -> int | None:

@@ -49,7 +49,7 @@ def _add(whole: dict[str, Histogram], more: dict[str, Histogram]) -> None:
 def _lines(name: str, histogram: Histogram) -> str:
     lines = [f"# TYPE {name} histogram"]
     for bound in sorted(histogram.buckets):
-        shown = "+Inf" if math.isinf(bound) else f"{bound:g}"
-        lines.append(f'{name}_bucket{{le="{shown}"}} {histogram.buckets[bound]:g}')
-    lines += [f"{name}_count {histogram.count:g}", f"{name}_sum {histogram.total:g}"]
+        shown = "+Inf" if math.isinf(bound) else f"{bound:.12g}"
+        lines.append(f'{name}_bucket{{engine="0",le="{shown}"}} {histogram.buckets[bound]:.12g}')
+    lines += [f'{name}_count{{engine="0"}} {histogram.count:.12g}', f'{name}_sum{{engine="0"}} {histogram.total:.12g}']
     return "\n".join(lines) + "\n"

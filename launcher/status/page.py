@@ -103,6 +103,8 @@ class Reading:
         return together(list(self.ranks.values()))
 
 
+_ALWAYS = ("running", "waiting", "preempted", "generation_tokens", "parked")
+"""One of these every engine has."""
 _MEAN = ("kv_usage", "offloading.usage", "hisparse.usage")
 _LARGEST = ("oldest_parked", "sleep")
 
@@ -143,9 +145,20 @@ def read_page(body: bytes) -> Reading:
         series = by_sample().get(name)
         if series is not None:
             _take(reading, series, name, labels, value)
+    _settle(reading)
+    return reading
+
+
+def _settle(reading: Reading) -> None:
+    """Give what names no rank, as LMCache's series do, to the first one."""
+    nameless = reading.ranks.pop("", None)
+    if reading.ranks and nameless is not None:
+        first = min(reading.ranks)
+        reading.ranks[first] = together([reading.ranks[first], nameless])
+    elif nameless is not None and any(nameless.has(key) for key in _ALWAYS):
+        reading.ranks["0"] = nameless
     if not reading.ranks:
         raise NotMetrics("its /metrics has no series of an engine")
-    return reading
 
 
 def known_lines(body: bytes) -> str:
@@ -186,7 +199,7 @@ def _take(reading: Reading, series: Series, name: str, labels: dict[str, str], v
     if series.key == "started":
         reading.started = value
         return
-    rank = labels.get("engine", "0" if len(reading.ranks) < 2 else next(iter(reading.ranks)))[:64]
+    rank = labels.get("engine", "")[:64]
     if series.sort == "info":
         reading.cache = reading.cache or {k[:64]: v[:200] for k, v in list(labels.items())[:MAX_LABELS]}
         return

@@ -248,6 +248,34 @@ def test_passwords_are_not_shown() -> None:
     assert done.exit_code == 0 and "s3cret" not in done.stdout + done.stderr
 
 
+def test_a_preemption_that_vllm_counts_late_is_counted_once() -> None:
+    late = page("pressed-decode")  # the connector counts 5, vLLM 4 so far
+    told = re.sub(rb"(vllm:num_preemptions_total\{.*?\}) 4.0", rb"\1 5.0", late)
+    assert told != late
+    with served(late) as (engine,):
+        turns = iter([late, told])
+
+        def next_page(handler: Any) -> None:
+            if handler.path == "/metrics":
+                engine.metrics = next(turns)
+            engine.answer = None
+            engine.serve(handler)
+            engine.answer = next_page
+
+        engine.answer = next_page
+        done = status("--watch", "0.2", "--count", "2", engine.url)
+    first, second = (json.loads(line)["engines"][0] for line in done.stdout.splitlines())
+    assert first["totals"]["preempted"] == second["totals"]["preempted"] == 5
+    assert second["last"]["preempted"] == 0
+
+
+def test_one_that_is_parked_for_minutes_is_said() -> None:
+    text = re.sub(rb"(oldest_parked_seconds\{.*?\}) \S+", rb"\1 300.5", page("waiting-decode"))
+    with served(text) as (engine,):
+        found = report(engine.url)["engines"][0]
+    assert [re.sub(r"\d+", "N", p["message"]) for p in found["problems"]] == ["a request has been parked for N s"]
+
+
 def test_a_record_is_a_workload(tmp_path: Path) -> None:
     file = tmp_path / "looks.jsonl"
     with served("pressed-decode", "after-prefill") as (decode, prefill):

@@ -137,9 +137,10 @@ def test_a_page_as_large_as_may_be_takes_bounded_memory() -> None:
     assert len(found.ranks) <= 1024 and most < 20 << 20
 
 
-def test_too_many_samples_are_said() -> None:
-    with pytest.raises(NotMetrics, match="more than"):
-        read_page(b'vllm:num_requests_running{engine="0"} 1\n' * 110_000)
+def test_too_many_samples_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pd_launch.launcher.status.page.MAX_SAMPLES", 1000)
+    with pytest.raises(NotMetrics, match="more than 1000 samples"):
+        read_page(b'vllm:num_requests_running{engine="0"} 1\n' * 1001)
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,17 @@ def test_ranks_are_summed_and_apart() -> None:
     assert 0 <= (now(found.whole, 0).kv_usage or 0) <= 1
 
 
+def test_series_without_a_rank_belong_to_the_first() -> None:
+    lmcache = b'lmcache:num_hit_tokens_total{model_name="m"} 7\n'
+    page_of_rank_1 = b'vllm:num_requests_running{engine="1"} 2\n'
+    for text in (lmcache + page_of_rank_1, page_of_rank_1 + lmcache):
+        found = read_page(text)
+        assert list(found.ranks) == ["1"] and found.whole.values == {"running": 2, "lmcache.hit_tokens": 7}
+    with pytest.raises(NotMetrics):
+        read_page(lmcache)
+    assert list(read_page(b"vllm:num_requests_running 2\n").ranks) == ["0"]
+
+
 def test_roles_show_in_the_series() -> None:
     assert role_by_series(reading("after-decode").whole) == "decode"
     assert role_by_series(reading("after-prefill").whole) == "prefill"
