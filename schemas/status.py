@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pd_launch.schemas.logs import Problem, Verdict
 
 Role = Literal["decode", "prefill", "unknown"]
-Answer = Literal["answers", "no_answer", "not_an_engine", "partly"]
+Answer = Literal["answers", "no_answer", "not_an_engine"]
 
 
 class _Model(BaseModel):

@@ -75,7 +75,7 @@ def _engine(
     if expected:
         found.role, found.role_from = expected.role, "profile"
     if seen.reading is None:
-        return _unanswered(found, seen)
+        return _unanswered(found, seen, lang)
     whole = seen.reading.whole
     found.totals, found.now, found.cache = counts_of(seen.reading), now(whole, clock), dict(seen.reading.cache)
     if len(seen.reading.ranks) > 1:
@@ -99,11 +99,12 @@ def _engine(
     return found
 
 
-def _unanswered(found: EngineStatus, seen: Seen) -> EngineStatus:
+def _unanswered(found: EngineStatus, seen: Seen, lang: str) -> EngineStatus:
+    found.error = seen.fault.text(lang)
     if seen.answer == "not_an_engine":
-        found.answer, found.error, found.verdict, found.status = "not_an_engine", seen.fault, "not_an_engine", 2
+        found.answer, found.verdict, found.status = "not_an_engine", "not_an_engine", 2
     else:
-        found.answer, found.error, found.status = "no_answer", seen.fault, 1
+        found.answer, found.status = "no_answer", 1
     return found
 
 

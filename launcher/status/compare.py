@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from packaging.version import InvalidVersion, Version
@@ -65,6 +66,8 @@ def expected_of(profile: str, settings: Sequence[str] = ()) -> list[Expected]:
     deployment = profile_deployment(loaded, assume=True)
     target = deployment.target if deployment.target.decided_by != "assumed" else None
     found = [one for node in deployment.nodes for one in _of_node(node, target)]
+    often = Counter(one.name for one in found)
+    found = [replace(one, name=f"{one.name} {one.port}") if often[one.name] > 1 else one for one in found]
     if not found:
         raise Unrendered(f"{loaded.source.path} renders no engine that serves: pd-launch check says why")
     return found
@@ -79,7 +82,7 @@ def _of_node(node: NodeLaunch, target: Target | None) -> list[Expected]:
     offload = None if not kinds else "bundled" if any(c.is_bundled_offload for c in kinds) else "builtin"
     return [
         Expected(
-            node.label if len(ports.ports) == 1 else f"{node.label} {port}",
+            node.label,
             role,
             own_address(node),
             port,

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from pd_launch.schemas.core.msg import NOTHING, Msg
+
 MAX_PAGE = 8 << 20
 """Bytes of /metrics that are read. An engine's page takes about 80 KB for each data-parallel rank."""
 MAX_SMALL = 64 << 10
@@ -47,7 +49,7 @@ class Page:
 
     status: int = 0
     body: bytes = b""
-    fault: str = ""
+    fault: Msg = NOTHING
 
 
 def parse_address(text: str) -> Address:
@@ -92,23 +94,27 @@ def fetch(address: Address, path: str, seconds: float, most: int) -> Page:
                 raise TimeoutError  # what was cut off may look like a whole answer
             return page
     except TimeoutError:
-        return Page(fault=f"no answer within {seconds:g} s")
+        return Page(fault=late(seconds))
     except http.client.HTTPException:
-        return Page(fault="it does not answer in HTTP")
+        return Page(fault=Msg("it does not answer in HTTP", "它不是用 HTTP 应答的"))
     except (OSError, ValueError) as error:
-        return Page(fault=_said(error, seconds))
+        return Page(fault=_said(error))
 
 
-def _said(error: Exception, seconds: float) -> str:
+def late(seconds: float) -> Msg:
+    """Say that nobody answered in time."""
+    return Msg(f"no answer within {seconds:g} s", f"{seconds:g} 秒内没有应答")
+
+
+def _said(error: Exception) -> Msg:
     if isinstance(error, socket.gaierror):
-        return "there is no such host"
+        return Msg("there is no such host", "没有这个主机")
     if isinstance(error, ConnectionRefusedError):
-        return "nothing listens there"
+        return Msg("nothing listens there", "该端口没有程序监听")
     if isinstance(error, (ConnectionResetError, BrokenPipeError)):
-        return "it closed the connection"
-    if isinstance(error, OSError) and error.strerror:
-        return str(error.strerror)
-    return f"it could not be read within {seconds:g} s"
+        return Msg("it closed the connection", "对方关闭了连接")
+    told = error.strerror if isinstance(error, OSError) else None
+    return Msg(f"it could not be read: {told}", f"无法读取:{told}") if told else Msg("it could not be read", "无法读取")
 
 
 @contextlib.contextmanager
@@ -145,18 +151,21 @@ def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.H
 
 def _read(answer: http.client.HTTPResponse, cut: threading.Event, most: int) -> Page:
     if 300 <= answer.status < 400:
-        return Page(answer.status, fault="its redirect is not followed: give the engine's own address")
+        told = Msg("its redirect is not followed: give the engine's own address", "不跟随重定向:请给出引擎自己的地址")
+        return Page(answer.status, fault=told)
     if answer.getheader("Content-Encoding", "identity") not in ("identity", ""):
-        return Page(answer.status, fault="its answer is compressed, which was not asked for")
+        return Page(answer.status, fault=Msg("its answer is compressed, unasked", "应答是压缩的,而并没有要求压缩"))
     parts: list[bytes] = []
     size = 0
     while chunk := answer.read1(_CHUNK):
         parts.append(chunk)
         size += len(chunk)
         if size > most:
-            return Page(answer.status, fault=f"its page is larger than {most >> 10} KiB, which no engine's is")
+            en = f"its page is larger than {most >> 10} KiB, which no engine's is"
+            return Page(answer.status, fault=Msg(en, f"页面超过 {most >> 10} KiB,引擎的页面不会这么大"))
         if cut.is_set():
             raise TimeoutError
     if answer.length:
-        return Page(fault="it closed the connection before its page was whole")
+        told = Msg("it closed the connection before its page was whole", "页面没有传完,对方就关闭了连接")
+        return Page(fault=told)
     return Page(answer.status, b"".join(parts))

@@ -9,8 +9,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pd_launch.launcher.status.fetch import MAX_PAGE, MAX_SMALL, Address, Page, fetch
+from pd_launch.launcher.status.fetch import MAX_PAGE, MAX_SMALL, Address, Page, fetch, late
 from pd_launch.launcher.status.page import NotMetrics, Reading, read_page
+from pd_launch.schemas.core.msg import NOTHING, Msg
 
 MAX_ENGINES = 256
 _AT_ONCE = 16
@@ -23,7 +24,7 @@ class Seen:
 
     address: Address
     answer: str
-    fault: str = ""
+    fault: Msg = NOTHING
     reading: Reading | None = None
     version: str | None = None
     health: bool | None = None
@@ -53,14 +54,13 @@ def look(addresses: Sequence[Address], seconds: float) -> list[Seen]:
         except queue.Empty:
             break
         found[place] = seen
-    late = f"no answer within {seconds:g} s"
-    return [found.get(i, Seen(address, "no_answer", late)) for i, address in enumerate(addresses)]
+    return [found.get(i, Seen(address, "no_answer", late(seconds))) for i, address in enumerate(addresses)]
 
 
 def see(address: Address, seconds: float) -> Seen:
     """Read one engine's three pages."""
     page = fetch(address, "/metrics", seconds, MAX_PAGE)
-    if page.fault and not page.status:
+    if page.fault != NOTHING and not page.status:
         return Seen(address, "no_answer", page.fault)
     rest = min(seconds, 2.0)
     return seen_of(
@@ -72,17 +72,17 @@ def seen_of(address: Address, page: Page, version: Page, health: Page) -> Seen:
     """Make of three pages what they say."""
     told = _version(version)
     healthy = health.status == 200 if health.status else None
-    if page.fault:
+    if page.fault != NOTHING:
         return Seen(address, "not_an_engine", page.fault, version=told, health=healthy)
-    if page.status >= 500:
-        return Seen(address, "no_answer", f"its /metrics answers with HTTP {page.status}", version=told, health=healthy)
     if page.status != 200:
-        return Seen(address, "not_an_engine", f"its /metrics answers with HTTP {page.status}", version=told)
+        kind = "no_answer" if page.status >= 500 else "not_an_engine"
+        fault = Msg(f"its /metrics answers with HTTP {page.status}", f"其 /metrics 返回 HTTP {page.status}")
+        return Seen(address, kind, fault, version=told, health=healthy)
     try:
         reading = read_page(page.body)
     except NotMetrics as error:
-        return Seen(address, "not_an_engine", str(error), version=told, health=healthy)
-    return Seen(address, "answers", "", reading, told, healthy, page.body)
+        return Seen(address, "not_an_engine", error.said, version=told, health=healthy)
+    return Seen(address, "answers", NOTHING, reading, told, healthy, page.body)
 
 
 def _version(page: Page) -> str | None:

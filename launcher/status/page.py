@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.releases.series import PREFIXES, Series, by_sample
 
 MAX_LINE = 16 << 10
@@ -18,7 +19,11 @@ _MOST = 1e18
 
 
 class NotMetrics(ValueError):
-    """The text is no page of metrics."""
+    """The text is no page of metrics; ``said`` is why, in both languages."""
+
+    def __init__(self, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.said = Msg(en, zh)
 
 
 @dataclass
@@ -136,12 +141,13 @@ def read_page(body: bytes) -> Reading:
         NotMetrics: it is none: binary, or without a single series of an engine.
     """
     if b"\0" in body:
-        raise NotMetrics("its /metrics is not text")
+        raise NotMetrics("its /metrics is not text", "其 /metrics 不是文本")
     lines = known_lines(body).split("\n")
     reading = Reading()
     for taken, (name, labels, value) in enumerate(_samples(lines, reading)):
         if taken >= MAX_SAMPLES:
-            raise NotMetrics(f"its /metrics has more than {MAX_SAMPLES} samples, which no engine's has")
+            en = f"its /metrics has more than {MAX_SAMPLES} samples, which no engine's has"
+            raise NotMetrics(en, f"其 /metrics 超过 {MAX_SAMPLES} 个样本,引擎不会有这么多")
         series = by_sample().get(name)
         if series is not None:
             _take(reading, series, name, labels, value)
@@ -158,7 +164,7 @@ def _settle(reading: Reading) -> None:
     elif nameless is not None and any(nameless.has(key) for key in _ALWAYS):
         reading.ranks["0"] = nameless
     if not reading.ranks:
-        raise NotMetrics("its /metrics has no series of an engine")
+        raise NotMetrics("its /metrics has no series of an engine", "其 /metrics 中没有引擎的指标")
 
 
 def known_lines(body: bytes) -> str:

@@ -15,6 +15,7 @@ from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.status.fetch import BadAddress, Page, parse_address
 from pd_launch.launcher.status.look import MAX_ENGINES, Seen, seen_of
 from pd_launch.launcher.status.page import known_lines
+from pd_launch.schemas.core.msg import Msg
 
 VERSION = 1
 MAX_LINE = 64 << 20
@@ -32,7 +33,7 @@ def line_of(seen: Sequence[Seen], clock: float) -> str:
         {
             "url": one.address.shown,
             "answer": one.answer,
-            "fault": one.fault,
+            "fault": one.fault.en,
             "version": one.version,
             "health": one.health,
             "page": known_lines(one.body),
@@ -105,7 +106,8 @@ def _seen(engine: Any, wrong: BadRecord) -> Seen:
     if answer != "answers":
         fault = engine.get("fault")
         kind = "not_an_engine" if answer == "not_an_engine" else "no_answer"
-        return Seen(address, kind, fault[:300] if isinstance(fault, str) else "")
+        words = fault[:300] if isinstance(fault, str) else ""
+        return Seen(address, kind, Msg(words, words))
     if not isinstance(page, str):
         raise wrong
     version = json.dumps({"version": engine.get("version")}).encode()

@@ -57,7 +57,7 @@ class StatusText:
         if report.verdict is not None and report.verdict != "not_an_engine":
             row = VERDICTS[report.verdict]
             head = self._paint(row.title.text(self.lang), row.colour)
-            text = f"{head}: {leading.reason}" if leading else head
+            text = self._say(f"{head}: {leading.reason}", f"{head}：{leading.reason}") if leading else head
         elif report.verdict == "not_an_engine":
             text = self._paint(_NOT_AN_ENGINE.text(self.lang), "31")
         elif not silent:
@@ -73,7 +73,12 @@ class StatusText:
                 f"{len(silent)} of {len(report.engines)} engines do not answer",
                 f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有应答",
             )
-            text = f"{text}; {count}" if text else f"{self._paint(_NO_ANSWER.text(self.lang), '31')}: {count}"
+            gone = self._paint(_NO_ANSWER.text(self.lang), "31")
+            text = (
+                self._say(f"{text}; {count}", f"{text}；{count}")
+                if text
+                else self._say(f"{gone}: {count}", f"{gone}：{count}")
+            )
         return text
 
     # The table
@@ -122,7 +127,7 @@ class StatusText:
             (self._say("restored", "恢复"), counted("restored")),
             (self._say("fell back", "回退"), self._fallbacks),
             (self._say("not needed", "不再需要"), lambda e: self._by_reason(e, "unneeded")),
-            (self._say("recomputed", "重新计算"), self._recomputed),
+            (self._say("recomputed, handed back", "重新计算、交还"), self._recomputed),
             (self._say("parked now", "目前停放"), self._parked_now),
             (self._say("host pool", "主机池"), self._pool),
             (self._say("to host, back", "保存、取回"), self._bytes),
@@ -177,7 +182,8 @@ class StatusText:
         totals = engine.totals
         if totals is None or not totals.preempted:
             return NOTHING
-        return self._say("not told", "未导出") if totals.recomputed_tokens is None else f"{totals.recomputed_tokens:,}"
+        told = (totals.recomputed_tokens, totals.handed_back)
+        return self._say("not told", "未导出") if told == (None, None) else ", ".join(map(_number, told))
 
     def _parked_now(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -281,7 +287,7 @@ class StatusText:
         code = f"[{problem.code}]" if problem.code else ""
         lines = [f"{name}{self._paint(problem.severity + code, COLOURS[problem.severity])} {clean(problem.message)}"]
         if problem.help:
-            lines.append(f"    {self._say('help', '建议')}: {clean(problem.help)}")
+            lines.append("    " + self._say(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}"))
         return lines
 
     def _say(self, en: str, zh: str) -> str:
