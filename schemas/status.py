@@ -114,6 +114,9 @@ class EngineStatus(_Model):
     restarted: bool = False
     totals: Counts | None = None
     last: Counts | None = None
+    seconds: float | None = Field(
+        default=None, description="Over which last was counted: since the reading before of this engine"
+    )
     now: Now | None = None
     transfers: list[Transfer] = Field(default_factory=list)
     stores: list[Store] = Field(default_factory=list)

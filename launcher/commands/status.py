@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,11 +17,10 @@ import click
 from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, terminal_columns, use_colour, write
 from pd_launch.launcher.inputs import as_text
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
-from pd_launch.launcher.status.build import report
+from pd_launch.launcher.status.build import Before, report
 from pd_launch.launcher.status.compare import Expected, Unrendered, expected_of, matched
 from pd_launch.launcher.status.fetch import Address, BadAddress, parse_address
 from pd_launch.launcher.status.look import MAX_ENGINES, Seen, look
-from pd_launch.launcher.status.page import Reading
 from pd_launch.launcher.status.record import BadRecord, line_of, open_record, read_record
 from pd_launch.launcher.status.screen import Screen
 from pd_launch.launcher.status.text import StatusText
@@ -49,17 +49,11 @@ class StatusOptions:
     lang: str | None
 
 
-@dataclass
-class _Memory:
-    """The look before: when, and each engine's numbers."""
-
-    time: float | None = None
-    readings: dict[str, Reading] = field(default_factory=dict)
-
-
 def status_command(options: StatusOptions) -> int:
     """Look at engines, print what they do, and return the status that goes with it."""
     _check(options)
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise click.ClickException("status reads metrics with a library that is missing: pip install prometheus-client")
     expected = _expected(options)
     addresses = _addresses(options, expected)
     names = matched(expected, addresses)
@@ -154,7 +148,7 @@ class _Shown:
         self._options = options
         self._lang = options.lang or locale_language()
         self._expected, self._names = expected, names
-        self._memory = _Memory()
+        self._before = Before()
         self._colour = options.output is None and use_colour(options.color, sys.stdout)
 
     def run(self, addresses: Sequence[Address], record: IO[str] | None) -> int:
@@ -192,12 +186,8 @@ class _Shown:
 
     def _report(self, clock: float, seen: Sequence[Seen]) -> StatusReport:
         names = self._names or matched(self._expected, [one.address for one in seen])
-        before = self._memory
-        seconds = None if before.time is None or clock <= before.time else round(clock - before.time, 3)
-        found = report(seen, clock, before.readings, seconds, names, self._options.profile, self._lang)
-        # An engine that does not answer now may do so again: what it said last is kept for that.
-        readings = before.readings | {one.address.shown: one.reading for one in seen if one.reading is not None}
-        self._memory = _Memory(clock, readings)
+        found = report(seen, clock, self._before, names, self._options.profile, self._lang)
+        self._before.take(seen, clock, found)
         return found
 
     def _print(self, found: StatusReport) -> None:

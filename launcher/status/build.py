@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pd_launch.launcher.status.change import change
 from pd_launch.launcher.status.compare import Expected, differences
@@ -29,11 +30,35 @@ from pd_launch.schemas.status import EngineStatus, Rank, StatusReport
 _GRAVE: tuple[Severity, ...] = ("error", "warning", "info")
 
 
+@dataclass
+class Before:
+    """What is known of earlier looks, by address."""
+
+    time: float | None = None
+    readings: dict[str, Reading] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    """The last one of each engine, also of one that does not answer now."""
+    moved: dict[str, float] = field(default_factory=dict)
+    """When each engine was last seen to have made a token, or to have nothing to do."""
+
+    def take(self, seen: Sequence[Seen], clock: float, found: StatusReport) -> None:
+        """Take in a look that was reported."""
+        self.time = clock
+        for one, engine in zip(seen, found.engines, strict=True):
+            if one.reading is None:
+                continue
+            last, standing = engine.last, engine.now
+            busy = standing is not None and (standing.running or standing.waiting)
+            made = last is None or engine.restarted or last.generated_tokens or last.prompt_tokens
+            if made or not busy:
+                self.moved[engine.url] = clock
+            self.readings[engine.url], self.times[engine.url] = one.reading, clock
+
+
 def report(
     seen: Sequence[Seen],
     clock: float,
-    before: Mapping[str, Reading],
-    seconds: float | None,
+    before: Before,
     expected: Mapping[str, Expected],
     profile: str | None,
     lang: str,
@@ -43,16 +68,13 @@ def report(
     Args:
         seen: the engines.
         clock: Unix time of the look.
-        before: the readings of the look before, by address.
-        seconds: since that look; None where there was none.
+        before: earlier looks.
         expected: what the profile says, by address.
         profile: its name.
         lang: the language of texts.
     """
-    engines = [
-        _engine(one, clock, before.get(one.address.shown), seconds, expected.get(one.address.shown), lang)
-        for one in seen
-    ]
+    seconds = None if before.time is None or clock <= before.time else round(clock - before.time, 3)
+    engines = [_engine(one, clock, before, seconds, expected.get(one.address.shown), lang) for one in seen]
     verdicts: set[Verdict] = {engine.verdict for engine in engines if engine.verdict is not None}
     verdict = "not_an_engine" if "not_an_engine" in verdicts else over_all(verdicts) if verdicts else None
     statuses = [engine.status for engine in engines]
@@ -65,7 +87,7 @@ def report(
 def _engine(
     seen: Seen,
     clock: float,
-    before: Reading | None,
+    before: Before,
     seconds: float | None,
     expected: Expected | None,
     lang: str,
@@ -85,7 +107,7 @@ def _engine(
     found.latencies = spreads(whole.histograms, last=False)
     if not expected and (role := role_by_series(whole)) != "unknown":
         found.role, found.role_from = role, "series"
-    troubles = _between(found, seen.reading, before, seconds)
+    troubles = _between(found, seen.reading, before, clock) if seconds is not None else []
     verdict, reason, more = judge(found.totals, found.now, expected.offload if expected else None)
     troubles = [*more, *transfer_troubles(found.transfers), *waits_long(found.now), *troubles]
     if seen.health is False:
@@ -108,15 +130,17 @@ def _unanswered(found: EngineStatus, seen: Seen, lang: str) -> EngineStatus:
     return found
 
 
-def _between(found: EngineStatus, reading: Reading, before: Reading | None, seconds: float | None) -> list[Trouble]:
+def _between(found: EngineStatus, reading: Reading, earlier: Before, clock: float) -> list[Trouble]:
     """Take in what happened since the look before, where there was one."""
-    if before is None or seconds is None or found.now is None:
+    before = earlier.readings.get(found.url)
+    if before is None or found.now is None:
         return []
     happened = change(before, reading)
     found.last, found.restarted = counts(happened.numbers), happened.restarted
+    found.seconds = round(clock - earlier.times[found.url], 3)
     if found.totals is not None and found.totals.preempted is not None:
-        earlier = 0 if happened.restarted else counts_of(before).preempted or 0
-        found.last.preempted = max(0, found.totals.preempted - earlier)
+        counted = 0 if happened.restarted else counts_of(before).preempted or 0
+        found.last.preempted = max(0, found.totals.preempted - counted)
     found.latencies = spreads(happened.numbers.histograms, last=True) or found.latencies
     if happened.restarted:
         text = Msg("it was started anew since the reading before", "自上次读取以来引擎重新启动过")
@@ -125,7 +149,8 @@ def _between(found: EngineStatus, reading: Reading, before: Reading | None, seco
                 "", "warning", text, Msg("its log says why it ended: pd-launch logs", "原因见其日志:pd-launch logs")
             )
         ]
-    return stalled(found.last, found.now, seconds)
+    made = found.last.generated_tokens or found.last.prompt_tokens
+    return [] if made else stalled(found.now, clock - earlier.moved.get(found.url, clock))
 
 
 def _problem(trouble: Trouble, lang: str) -> Problem:

@@ -250,16 +250,14 @@ def waits_long(standing: Now) -> list[Trouble]:
     return [Trouble("", "warning", text, help_)]
 
 
-def stalled(last: Counts, standing: Now, seconds: float) -> list[Trouble]:
-    """Return whether an engine with work did none between two readings."""
-    if not standing.running and not standing.waiting:
+def stalled(standing: Now, still: float) -> list[Trouble]:
+    """Return whether an engine with work has done none for ``still`` seconds; a long prompt takes a while, too."""
+    if not (standing.running or standing.waiting) or still < STALL_SECONDS:
         return []
-    if last.generated_tokens != 0 or last.prompt_tokens != 0 or seconds < STALL_SECONDS:
-        return []
+    running, waiting = standing.running or 0, standing.waiting or 0
     text = Msg(
-        f"{standing.running or 0} running and {standing.waiting or 0} waiting requests, and not one token in "
-        f"{seconds:.0f} s",
-        f"有 {standing.running or 0} 个运行中、{standing.waiting or 0} 个等待的请求,{seconds:.0f} 秒内没有产生 token",
+        f"{running} running and {waiting} waiting requests, and not one token in {still:.0f} s",
+        f"有 {running} 个运行中、{waiting} 个等待的请求,{still:.0f} 秒内没有产生 token",
     )
     help_ = Msg(
         "it is paused, or hangs: see the end of its log, and what its processes wait for",
@@ -268,7 +266,7 @@ def stalled(last: Counts, standing: Now, seconds: float) -> list[Trouble]:
     return [Trouble("", "warning", text, help_)]
 
 
-STALL_SECONDS, LONG_SECONDS = 2.0, 120.0
+STALL_SECONDS, LONG_SECONDS = 20.0, 120.0
 
 
 def _count(numbers: Numbers, key: str) -> int | None:

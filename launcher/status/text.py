@@ -36,7 +36,7 @@ class StatusText:
         """Return a whole look."""
         blocks = [self._head(report)]
         for some in self._groups(report.engines):
-            blocks.append("\n".join(self._table(some, report.seconds)))
+            blocks.append("\n".join(self._table(some)))
         ranks = [line for engine in report.engines for line in self._ranks(engine)]
         if ranks:
             blocks.append("\n".join(ranks))
@@ -85,14 +85,14 @@ class StatusText:
 
     def _groups(self, engines: Sequence[EngineStatus]) -> list[list[EngineStatus]]:
         """Split engines so that each group's columns fit side by side."""
-        label = max(width(name) for name, _ in self._rows(None))
+        label = max(width(name) for name, _ in self._rows())
         each = max(_LEAST, *(min(30, width(self._title(e))) for e in engines)) if engines else _LEAST
         most = max(1, (self.columns - label - 2) // (each + _GAP))
         return [list(engines[i : i + most]) for i in range(0, len(engines), most)]
 
-    def _table(self, engines: Sequence[EngineStatus], seconds: float | None) -> list[str]:
+    def _table(self, engines: Sequence[EngineStatus]) -> list[str]:
         rows = [("", [self._title(engine) for engine in engines])]
-        for name, cell in self._rows(seconds):
+        for name, cell in self._rows():
             cells = [cell(engine) for engine in engines]
             if any(text not in ("", NOTHING) for text in cells):
                 rows.append((name, cells))
@@ -111,11 +111,11 @@ class StatusText:
         name = clean(engine.name)
         return name if engine.role_from == "profile" else f"{role}{name}"
 
-    def _rows(self, seconds: float | None) -> list[tuple[str, Callable[[EngineStatus], str]]]:
+    def _rows(self) -> list[tuple[str, Callable[[EngineStatus], str]]]:
         """Return name and cell of every line; those without anything to say are left out."""
 
         def counted(key: str) -> Callable[[EngineStatus], str]:
-            return lambda e: self._counted(e, lambda counts: getattr(counts, key), seconds)
+            return lambda e: self._counted(e, lambda counts: getattr(counts, key))
 
         return [
             (self._say("offload", "卸载"), self._verdict),
@@ -150,14 +150,14 @@ class StatusText:
         title = _NOT_AN_ENGINE if engine.verdict == "not_an_engine" else VERDICTS[engine.verdict].title
         return title.text(self.lang)
 
-    def _counted(self, engine: EngineStatus, pick: Callable[[Counts], int | None], seconds: float | None) -> str:
+    def _counted(self, engine: EngineStatus, pick: Callable[[Counts], int | None]) -> str:
         total = pick(engine.totals) if engine.totals else None
         if total is None:
             return NOTHING
         more = pick(engine.last) if engine.last else None
-        if not more or not seconds:
+        if not more or not engine.seconds:
             return f"{total:,}"
-        return f"{total:,} (+{more:,}, {_rate(more / seconds)}/s)"
+        return f"{total:,} (+{more:,}, {_rate(more / engine.seconds)}/s)"
 
     def _requests(self, engine: EngineStatus) -> str:
         now = engine.now

@@ -123,11 +123,21 @@ def test_watch_takes_no_address_for_its_seconds() -> None:
     assert json.loads(done.stdout)["verdict"] == "idle"
 
 
-def test_an_engine_with_work_that_does_none_is_said() -> None:
+def test_an_engine_with_work_that_does_none_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "looks.jsonl"
     with served("pressed-decode") as (engine,):
-        done = status(engine.url, "--watch", "2.1", "--count", "2")
-    told = json.loads(done.stdout.splitlines()[1])["engines"][0]["problems"]
-    assert any("not one token" in problem["message"] for problem in told)
+        status(engine.url, "--record", str(file))
+    look = json.loads(file.read_text())
+    times = (0, 8, 16, 24, 32)
+    file.write_text("".join(json.dumps({**look, "time": look["time"] + more}) + "\n" for more in times))
+    done = status("--replay", str(file), "--format", "json")
+    told = [
+        [p["message"] for p in json.loads(line)["engines"][0]["problems"] if "not one token" in p["message"]]
+        for line in done.stdout.splitlines()
+    ]
+    assert told[:3] == [[], [], []]  # a long prompt takes as long
+    assert told[3] == ["3 running and 2 waiting requests, and not one token in 24 s"]
+    assert told[4] == ["3 running and 2 waiting requests, and not one token in 32 s"]
 
 
 def test_a_record_is_shown_again(tmp_path: Path) -> None:

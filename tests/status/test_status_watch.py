@@ -133,13 +133,13 @@ def test_more_rows_than_lines_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_engines_are_in_blocks_that_fit() -> None:
-    from pd_launch.launcher.status.build import report
+    from pd_launch.launcher.status.build import Before, report
     from pd_launch.launcher.status.fetch import parse_address
     from pd_launch.launcher.status.look import look
 
     with served(*["after-decode"] * 9) as engines:
         seen = look([parse_address(engine.url) for engine in engines], 10)
-    found = report(seen, 2e9, {}, None, {}, None, "en")
+    found = report(seen, 2e9, Before(), {}, None, "en")
     for columns in (40, 80, 120):
         text = StatusText("en", False, columns).render(found)
         table = [row for row in text.splitlines() if not row.startswith("HEALTHY")]
