@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.engine.fillers import with_input
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
@@ -149,7 +150,7 @@ def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) ->
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
     rest, inline = unwrap(command.words)
-    words = command.words.having(rest)
+    words = _of_pod(command.words.having(with_input(rest, command.body) or rest))
     env = {**_given(command), **_inline(inline)}
     env_open = command.origin if _given_more(command.words, rest) else command.env_open
 
@@ -170,6 +171,17 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     if add_engine(words, form, label, command.origin, found, complete):
         return True
     return _other(words, found)
+
+
+def _of_pod(words: Words) -> Words:
+    """Return the command of the container that ``kubectl run --image=X -- ARGUMENTS`` starts; others as they are."""
+    values = [word.value for word in words]
+    if values[:2] not in (["kubectl", "run"], ["oc", "run"]) or "--" not in values or "--command" in values:
+        return words
+    end = values.index("--")
+    images = _given_as("--image", words[:end])
+    given = image_engine(words.having(words[end + 1 :]), images[-1].node(), False) if images else words
+    return given if engine_words(given) is not None else words
 
 
 def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:

@@ -179,6 +179,11 @@ class Expansions(Spelling):
                 value = None  # nothing is one of the values that it may have
             elif value is None or empty:
                 return self._default(default, scope, quoted, start)
+        elif operator in ("+", ":+") and value is not None:
+            given = self._alternative(node, value, operator == ":+", default, scope, quoted)
+            if given is not None:
+                return given
+            value = None
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
         if value is None:
@@ -221,7 +226,32 @@ class Expansions(Spelling):
     def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[Piece]:
         if node is None:
             return [Piece(self.spread("", start, start), quoted)]
-        return self.pieces(node, scope, quoted)
+        found: list[Piece] = []
+        at = self.span(node)[0]
+        for part in node.children if node.type == "concatenation" else [node]:
+            begin, finish = self.span(part)
+            plain = finish if part.type == "word" else begin  # blanks between two parts are in neither
+            if plain > at:
+                stretch = Stretch("word", self.base.spots[at])
+                found.append(Piece(self._unescape(at, plain, _WORD_ESCAPE, stretch), quoted))
+            found += [] if part.type == "word" else self.pieces(part, scope, quoted)
+            at = finish
+        return found
+
+    def _alternative(
+        self, node: Any, value: Text | list[Text], filled: bool, word: Any, scope: Scope, quoted: bool
+    ) -> list[Piece] | None:
+        """Return what ``${A+word}`` is for a variable that is set; None where it is not known whether it counts as set.
+
+        With ``filled``, for ``${A:+word}``, an empty one counts as not set; an array without elements is not set.
+        """
+        start = self.span(node)[0]
+        first = value if isinstance(value, Text) else next(iter(value), None)
+        if first is not None and first.value.startswith(HOLE) and (filled or first.value == HOLE * 2):
+            return None
+        if first is None or (filled and not first.value):
+            return [Piece(self.spread("", start, start), quoted, [] if isinstance(value, list) else None)]
+        return self._default(word, scope, quoted, start)
 
     def _local(self, value: Text, start: int, end: int) -> Text:
         return value if value.source is self.source else self.spread(value.value, start, end)
@@ -242,6 +272,8 @@ class Expansions(Spelling):
                 continue
             elif not operator and not child.is_named:
                 operator = child.type
+            elif operator == "[]" and not child.is_named and child.type != "!":
+                operator = f"[]{child.type}"  # ``${A[0]+x}``: not followed
             elif default is None:
                 default = child
         return name, operator, default
