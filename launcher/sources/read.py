@@ -350,7 +350,14 @@ class _Call:
                 whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
+                held = len(found.nodes) + len(found.nested) + len(found.offered) + len(found.faults)
                 read_manifest(tree, source.path, found)
+                if starts_vllm and held == len(found.nodes) + len(found.nested) + len(found.offered) + len(
+                    found.faults
+                ):
+                    from pd_launch.launcher.sources.forms.loose import read_texts_of
+
+                    read_texts_of(tree, source.path, found)
             elif starts_vllm:
                 from pd_launch.launcher.sources.forms.loose import read_loose
 

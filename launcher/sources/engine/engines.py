@@ -102,6 +102,10 @@ class Found:
     """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
     said: set[Fault] = field(default_factory=set)
 
+    def size(self) -> int:
+        """Return how much was found so far: engines, scripts and faults."""
+        return len(self.nodes) + len(self.nested) + len(self.offered) + len(self.faults)
+
     def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
         """Add a part of a text for people: what it starts runs beside nothing else of the text."""
         number = len(self.guessed)
