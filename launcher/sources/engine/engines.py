@@ -270,12 +270,14 @@ def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
     return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)
 
 
-def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+def nest_scripts(
+    words: Words, origin: Origin, found: Found, finish: Finish, around: Around, body: Text | None = None
+) -> None:
     """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
 
-    A script is written in the words, or is a file that the container finds.
+    A script is written in the words, or is a file that the container finds, or ``body``, what the program reads.
     """
-    command = Command(words, {}, origin)
+    command = Command(words, {}, origin, body)
     run = around.run_by(words)
     if run is not None:
         found.run.add(place_of(run.script))

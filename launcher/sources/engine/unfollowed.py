@@ -16,7 +16,7 @@ from pd_launch.launcher.sources.engine.written_files import is_edited_script
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Text
+from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 _CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
 _COMMAND_END = re.compile(r"(?<!\\)[\n;&|#]")
@@ -135,8 +135,13 @@ def _runs_unknown(command: Command) -> bool:
 
 
 def _fault(place: Text) -> Fault:
+    return unseen(place.origin())
+
+
+def unseen(place: Origin) -> Fault:
+    """Return the fault of an engine that is started in a way that is not followed."""
     return not_followed(
-        place.origin(),
+        place,
         "this engine is started in a way that is not followed",
         "这个引擎的启动方式无法跟踪",
         "it is not checked",
