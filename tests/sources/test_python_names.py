@@ -35,7 +35,7 @@ FOLLOWED = (
     "cmd = 'vllm serve X'\ncmd += ' --tensor-parallel-sizee 8'\nsubprocess.run(cmd, shell=True)\n",
     "cmd = 'vllm serve X'\ncmd = f'{cmd} --tensor-parallel-sizee 8'\nsubprocess.run(cmd, shell=True)\n",
     BASE + "subprocess.run(['sleep', '1'])\ncmd = " + LIST + "\nsubprocess.run(cmd)\n",
-    "def p():\n    c = ['vllm', 'serve', 'X']\n    c.extend(['--tensor-parallel-sizee', '8'])\n    os.execvp(c[0], c)\n",
+    "def p():\n    c = ['vllm', 'serve', 'X']\n    c.extend(['--tensor-parallel-sizee', '8'])\n    os.execv('v', c)\n",
     f"def p():\n    c = ['vllm', 'serve', 'ok2']\n    run(c)\ndef d():\n    c = {LIST}\n    run(c)\n",
     f"def build():\n    return {LIST}\nsubprocess.run(build())\n",
     f"def build(a):\n    cmd = {LIST}\n    return cmd\nc = build(1)\nsubprocess.run(c)\n",
