@@ -7,7 +7,7 @@ from typing import Any
 
 from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
 from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
-from pd_launch.launcher.sources.shell.pieces import Piece, join_pieces
+from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
 from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
@@ -27,6 +27,7 @@ _EXPANDED = ("expansion", "simple_expansion", "command_substitution", "arithmeti
 _LONGEST_EXPRESSION = 200
 _MOST_INSIDE = 3
 """Variables whose values are expressions of further ones."""
+_MOST_SIGNS = 20
 _KEYED = re.compile(r"\[[^]]*\]=")
 
 
@@ -40,9 +41,17 @@ class Expansions(Spelling):
             return [self._lost(node)]
         braced = self._braced(node, scope) if has_braces(self.raw(node)) else None
         if braced is not None:
-            return [word for pieces in braced for word in join_pieces(pieces, self.source, place)]
+            between = self._between_words(scope)
+            return [word for pieces in braced for word in join_pieces(pieces, self.source, place, between)]
         pieces = self.pieces(node, scope, quoted=False)
-        return join_pieces(pieces, self.source, place) if self._affords(node, pieces) else [self._lost(node)]
+        if not self._affords(node, pieces):
+            return [self._lost(node)]
+        return join_pieces(pieces, self.source, place, self._between_words(scope))
+
+    def _between_words(self, scope: Scope) -> str:
+        """Return the signs at which words are split: those of ``IFS``, blanks where that is not known."""
+        own = scope.variables.get("IFS")
+        return own.value if isinstance(own, Text) and HOLE not in own.value and len(own.value) < _MOST_SIGNS else BLANKS
 
     def _affords(self, node: Any, pieces: list[Piece], times: int = 1) -> bool:
         """Count what is put together to a word; return whether it may be."""

@@ -69,11 +69,18 @@ class Feeds(Commands):
         text = None
         for stage in stages:
             mark = len(self.script.commands)
-            self.statement(stage, scope)
+            self._stage(stage, scope)
             if before is not None:
                 text = text if _HANDS_ON.fullmatch(self.words.raw(before)) else self._printed(before, scope)
                 self._feed(self.script.commands[mark:], text, start, self.words.span(before)[1])
             before = stage
+
+    def _stage(self, stage: Any, scope: Scope) -> None:
+        """Follow one stage of a pipeline, which is a shell of its own: what it sets ends with it."""
+        variables, exported = scope.variables.mark(), scope.exported.mark()
+        self.statement(stage, scope)
+        scope.variables.back(variables)
+        scope.exported.back(exported)
 
     def _feed(self, commands: list[Command], text: Text | None, start: int, end: int) -> None:
         """Give a command what the stages before it, at ``[start, end)``, print."""

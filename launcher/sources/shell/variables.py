@@ -205,7 +205,8 @@ class Variables(Flow):
         if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
             return None
         text = self.words.single(given.children[-1], scope)
-        between = inline["IFS"][0].value if "IFS" in inline else " "
+        own = scope.variables.get("IFS")
+        between = inline["IFS"][0].value if "IFS" in inline else own.value if isinstance(own, Text) else " "
         if HOLE in text.value or len(between) != 1 or "\n" in text.value:
             return None
         pattern = r"\S+" if between.isspace() else f"[^{re.escape(between)}]+"
