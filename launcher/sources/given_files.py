@@ -8,7 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 from pd_launch.launcher.sources.engine.engines import Found
-from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, runs_python, target_of
+from pd_launch.launcher.sources.engine.scripts_given import (
+    INTERPRETERS,
+    program_of,
+    reads_scripts,
+    runs_python,
+    target_of,
+)
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import unwrap
 from pd_launch.launcher.sources.forms.relocate import read_inside
@@ -16,7 +22,7 @@ from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.launcher.sources.text.kinds import opens_like_yaml
+from pd_launch.launcher.sources.text.kinds import may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
@@ -40,7 +46,8 @@ def read_given(command: Command, found: Found, documents: Read) -> bool:
     body = command.body
     if body is None or not word_matters(body.value):
         return False
-    if opens_like_yaml(body.value):
+    target = target_of(command)
+    if opens_like_yaml(body.value) or (_is_yaml(target, body) and not (target == "" and reads_scripts(words))):
         _written_yaml(body, found, documents)
         return True
     if is_unit(SourceFile("", body.value)):
@@ -49,7 +56,14 @@ def read_given(command: Command, found: Found, documents: Read) -> bool:
         return True
     if runs_python(command):
         return _python(body, found)
-    return _form(_name_of(words, target_of(command)), body, found)
+    return _form(_name_of(words, target), body, found)
+
+
+def _is_yaml(target: str, body: Text) -> bool:
+    """Whether what a command is given, or writes into a file, is YAML of no known form: values of a chart, plays."""
+    if target:
+        return target.endswith((".yaml", ".yml", ".json"))
+    return body.value.startswith("- ") or may_be_yaml(body.value)
 
 
 def _name_of(words: Sequence[Text], target: str) -> str:

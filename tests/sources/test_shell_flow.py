@@ -366,3 +366,20 @@ def test_a_condition_is_asked_anew_where_what_it_asks_for_was_changed() -> None:
     engine = 'vllm serve d --kv-transfer-config "{\\"kv_role\\": \\"$K\\"}"'
     nodes = deployment({"a.sh": f'R=$1\n{first}if [ "$R" = p ]; then\n{engine}\nfi\n'}).nodes
     assert {node.role for node in nodes} == {"kv_producer", "kv_consumer"}
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('A[0]=x\nA[1]="y z"\nvllm serve "${A[@]}"', ["x", "y z"]),
+        ('A=(a b)\nA[1]=c\nvllm serve "${A[@]}"', ["a", "c"]),
+        ('A=(a)\nA[${#A[@]}]=b\nvllm serve "${A[@]}"', ["a", "b"]),
+        ('A=x\nA[1]=y\nvllm serve "${A[@]}"', ["x", "y"]),
+        ('A=(a b)\nfor i in 0 1; do A[$i]=$i; done\nvllm serve "${A[@]}"', ["0", "1"]),
+        ('A=(a)\nA[$U]=b\nvllm serve "${A[@]}"', [HOLE * 2]),
+        ('A=(a b)\nA[0]+=q\nvllm serve "${A[@]}"', [HOLE * 2]),
+        ('declare -A M\nM[a]=1\nvllm serve "${M[a]}"', [HOLE]),
+    ],
+)
+def test_an_element_of_an_array_is_set(script: str, words: list[str]) -> None:
+    assert words_of(script) == words

@@ -14,7 +14,7 @@ from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.fillers import with_input
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
-from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.engine.scripts_given import is_remote, parameters_of, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
 from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
@@ -406,7 +406,7 @@ def surroundings(command: Command) -> Scope | None:
     if is_remote([word.value for word in words]):
         return None
     env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
-    return Scope(Journal(env), Journal(dict.fromkeys(env, True)))
+    return Scope(Journal(env), Journal(dict.fromkeys(env, True)), positional=parameters_of(words))
 
 
 def inside(command: Command, finish: Finish) -> Finish:

@@ -16,7 +16,7 @@ from pd_launch.launcher.sources.engine.written_files import (
 )
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.weave import concat
-from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.core.values import HOLE, Text
 
 _RUNS = re.compile(r"-\w{0,20}c\w{0,20}")
 _WITH_VALUE = re.compile(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
@@ -65,6 +65,16 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         return []
     at, runs = _behind_options(rest)
     return rest[at : at + 1] if runs else []
+
+
+def parameters_of(words: Sequence[Text]) -> dict[int, Text]:
+    """Return the positional parameters of ``bash -c SCRIPT NAME ARGUMENT…``; none where any number of words is one."""
+    rest, _ = unwrap(words)
+    if program_of(rest) not in SHELLS:
+        return {}
+    at, runs = _behind_options(rest)
+    given = rest[at + 1 :] if runs else []
+    return dict(enumerate(given)) if HOLE * 2 not in [word.value for word in given] else {}
 
 
 def shell_operands(words: Sequence[Text]) -> list[Text]:

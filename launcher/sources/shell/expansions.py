@@ -213,7 +213,7 @@ class Expansions(Spelling):
             return None
         sure = next((at for at, value in enumerate(values) if value.value.startswith(HOLE)), len(values))
         if operator == "[]":
-            index = self._index(subscript, scope)
+            index = self.index(subscript, scope)
             return values[index] if index is not None and index < sure else None
         if not self._is_array(node) or sure < len(values):
             return None  # one of them may be any number of words
@@ -221,7 +221,8 @@ class Expansions(Spelling):
             return self.spread(str(len(values)), start, end)
         return [self.spread(str(number), start, end) for number in range(len(values))]
 
-    def _index(self, subscript: Any, scope: Scope) -> int | None:
+    def index(self, subscript: Any, scope: Scope) -> int | None:
+        """Return the number of an array's element, or None where it is not known."""
         inner = [child for child in subscript.children[1:] if child.is_named]
         if len(inner) != 1:
             return None
