@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.sides import exclusive, in_turn
 
 DAVINCI = re.compile(r"/dev/davinci(\d+)")
 NPU_RESOURCE = re.compile(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)
 GPU_RESOURCE = "nvidia.com/gpu"
 _ELSEWHERE = ("ray", "external_launcher")
+_MOST_COMPARED = 100
+"""Engines of one container among which those are looked for that never run together."""
 
 
 def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
-    """Return the ranks that run in one container; None where they are unknown or spread over several containers."""
+    """Return the ranks that run in one container; None where they are unknown or spread over several containers.
+
+    Of engines of which one or the other runs, each alone says how many there are: None where they do not agree.
+    """
+    if any(exclusive(one, other) or in_turn(one, other) for one, other in combinations(nodes[:_MOST_COMPARED], 2)):
+        each = {ranks_inside([node]) for node in nodes}
+        return each.pop() if len(each) == 1 else None
     total = 0
     for node in nodes:
         engines, world = node.local_engines, node.world_size

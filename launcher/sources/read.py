@@ -25,6 +25,7 @@ from pd_launch.launcher.sources.engine.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.engine.machines import name_machines, same_host
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
@@ -77,12 +78,11 @@ from pd_launch.launcher.sources.text.kinds import (
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, parse_target
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
-from pd_launch.schemas.engine.sides import is_unreachable
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
@@ -234,7 +234,7 @@ class _Call:
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
             self.script(whole, group.found)
-            _same_host(group.found.nodes[before:], source.path)
+            same_host(group.found.nodes[before:], source.path)
             if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
                 group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
@@ -546,7 +546,7 @@ class _Call:
         for options in found.online_dp:
             before = len(found.nodes)
             found.add_faults(list(read_online_dp(options, template, self.rank)))
-            _same_host(found.nodes[before:], options[0].source.path if options else template.path)
+            same_host(found.nodes[before:], options[0].source.path if options else template.path)
 
     def rank(self, text: Text, scope: Scope) -> None:
         """Read a template for one rank."""
@@ -568,6 +568,7 @@ class _Call:
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
         into_containers(found)
+        name_machines(found.nodes)
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
@@ -628,12 +629,4 @@ def _extend(found: Found, more: Found) -> None:
     found.add_faults(more.faults)
     found.forms |= more.forms
     found.guessed += more.guessed
-
-
-def _same_host(nodes: list[NodeLaunch], path: str) -> None:
-    """Engines that one script starts run on one host; HCCL_IF_IP names it where it is known."""
-    for node in nodes:
-        form: Form = node.form
-        if form == "shell" and node.host is None:
-            address = node.variable("HCCL_IF_IP")
-            node.host = address if address and not is_unreachable(address) else f"host of {path}"
+    found.apart += more.apart

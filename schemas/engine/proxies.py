@@ -10,8 +10,11 @@ from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
 from pd_launch.schemas.engine.pairs import PROXY_LISTS
 from pd_launch.schemas.engine.sides import PairSide
 
-_ONE = re.compile(r"\"?\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?\"?", re.IGNORECASE)
-"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many."""
+_ONE = re.compile(
+    r"(?:\\{0,3}\")?\\{0,3}\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?(?:\\{0,3}\")?", re.IGNORECASE
+)
+"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
+escaped, as in a here-document."""
 
 
 @dataclass

@@ -99,6 +99,8 @@ class Found:
     """Forms that were recognised, with or without an engine."""
     guessed: list[Origin] = field(default_factory=list)
     """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    apart: list[Origin] = field(default_factory=list)
+    """Where texts stand, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
 
     def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
@@ -347,9 +349,11 @@ def into_containers(found: Found) -> None:
     """
     bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
     for started in found.idle:
-        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        text = next((text for text in found.apart if text.holds(started.container.origin)), None)
+        near = bare if text is None else [node for node in bare if text.holds(node.origin)]
+        inside = [node for node in near if node.origin.file.rpartition("/")[2] in started.named]
         if len(found.idle) == 1 and not started.named:
-            inside = bare
+            inside = near
         for node in inside:
             node.container = started.container
             node.env = {**started.env, **node.env}
