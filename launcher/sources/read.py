@@ -31,6 +31,7 @@ from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
 from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import (
@@ -157,11 +158,15 @@ class _Call:
         # Files of their own know each other by their places alone: another folder may have one of the same name.
         self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
+        self.sourced = SourcedFiles(self.templates, self.is_large, inputs.max_size)
+
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
         for source in files if part is None else files[part.start : part.stop]:
             self.within_budget(source)
         self.together.found.offered += self.elsewhere.left()
+        elsewhere = self.sourced.counted_elsewhere()
+        self.together.found.nodes = [node for node in self.together.found.nodes if id(node) not in elsewhere]
         self.nested(self.together.found)
         if self.inputs.command:
             self.given_command(self.inputs.command)
@@ -233,7 +238,7 @@ class _Call:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
-            self.script(whole, group.found)
+            self.top_script(whole, group)
             same_host(group.found.nodes[before:], source.path)
             if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
                 group.found.faults.append(carriage_returns(whole))
@@ -384,6 +389,17 @@ class _Call:
             found.add_faults([too_deep(nested.text.origin(0, 1))])
         found.nested = []
 
+    def top_script(self, text: Text, group: _Group) -> None:
+        """Read a file that is a script, with the files that it reads itself."""
+        before, others = len(group.found.nodes), set(self.sourced.opened)
+        if text.source.path in self.sourced.within and not self.inputs.separate:
+            return  # another script of the call has read it
+        self.effort.opens, self.sourced.top = self.sourced, text.source.path
+        self.script(text, group.found)
+        self.sourced.alone[text.source.path] = group.found.nodes[before:]
+        read = {path: file for path, file in self.sourced.opened.items() if path not in others or self.inputs.separate}
+        group.sources.update(read)
+
     def script(
         self,
         text: Text,
@@ -397,6 +413,7 @@ class _Call:
             found.add_faults([read_often(text.origin(0, 1))])
             return
         script = read_shell(text, scope, self.effort)
+        self.effort.opens = None  # a container, or another machine, has other files
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)

@@ -19,7 +19,7 @@ def same_host(nodes: Iterable[NodeLaunch], path: str) -> None:
 def name_machines(nodes: Iterable[NodeLaunch]) -> None:
     """Name the machine of each engine by its HCCL_IF_IP, which is an address of it.
 
-    In a container that is so where it uses its machine's network. A machine that the input names otherwise keeps its name.
+    In a container that is so where it uses its machine's network. A machine that the input names keeps its name.
     """
     for node in nodes:
         address = node.variable("HCCL_IF_IP")
