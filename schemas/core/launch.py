@@ -143,7 +143,7 @@ class NodeLaunch:
     Each form says it of what it reads; rules never look for it themselves.
     """
     model: Node | None = None
-    program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
+    program: Literal["serve", "api_server", "python", "dynamo", "omni"] = "serve"
     side: Side | None = None
     """What the input says of the side (a section's or group's name), not the kv_role."""
     container: Container | None = None

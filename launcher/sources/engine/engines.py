@@ -226,6 +226,8 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
+    elif node.arg("omni") is not None:  # vLLM-Omni takes the command over, with options of its own
+        node.program, node.partial = "omni", True
     finish(node)
     for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
         node.env_open = node.env_open or node.env[name].value.origin
