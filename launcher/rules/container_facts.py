@@ -31,10 +31,18 @@ def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
         engines, world = node.local_engines, node.world_size
         backends = (node.value("distributed-executor-backend"), node.value("data-parallel-backend"))
         spread = any(b is not None and b.value != "mp" for b in backends) or (node.number("nnodes", 1) or 2) > 1
-        if engines is None or world is None or spread or (node.container is not None and node.container.spread):
+        if engines is None or world is None or spread or _reaches_out(node):
             return None
         total += engines * world
     return total
+
+
+def _reaches_out(node: NodeLaunch) -> bool:
+    """Whether an engine may have ranks in other containers: over Ray, or in a group of pods with a part in each."""
+    container = node.container
+    if container is None:
+        return False
+    return container.spread or (container.grouped and node.arg("data-parallel-size-local") is None)
 
 
 def for_ascend(container: Container, deployment: Deployment) -> bool:

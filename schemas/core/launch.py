@@ -97,6 +97,8 @@ class Container:
     """Whether an unknown word may stand for further options: what is not said may still be there."""
     spread: bool = False
     """Whether it joins a Ray cluster: its engines may reach over several containers."""
+    grouped: bool = False
+    """Whether it is one of several that are started together: an engine that says nothing else may reach over them."""
 
 
 @dataclass(frozen=True)
