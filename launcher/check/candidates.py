@@ -183,7 +183,13 @@ class _Asked:
             yield from self.confirmed(self.led())
             return
         (only,) = self.choice.rows
-        yield from (replace(hit, releases=(str(only),)) if self.depends else hit for hit in self.run(only))
+        for hit in self.run(only):
+            if self.depends:
+                own = hit.severity or self.rule.severity
+                known = not only.is_before_rows or str(only.asked) in hit.message.en  # what names it knows of it
+                severity = own if known else _at_most(own, "warning")  # it may well be right there
+                hit = replace(hit, severity=severity, releases=(str(only),))
+            yield hit
 
     def led(self) -> dict[Target, dict[Origin, list[Hit]]]:
         """Return what is found for the releases that findings are looked for in."""
