@@ -20,6 +20,8 @@ from pd_launch.schemas.core.target import Choice, Target, ranges
 from pd_launch.schemas.core.values import Origin
 
 _OF_THE_RELEASE = ("target", "ascend")
+KNOW_OLDER = frozenset({"PD213", "PD605"})
+"""Rules that know what releases before the first row do."""
 _RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
 """What messages of one fault differ in, where they are of several releases."""
 
@@ -186,7 +188,7 @@ class _Asked:
         for hit in self.run(only):
             if self.depends:
                 own = hit.severity or self.rule.severity
-                known = not only.is_before_rows or str(only.asked) in hit.message.en  # what names it knows of it
+                known = not only.is_before_rows or self.rule.code in KNOW_OLDER
                 severity = own if known else _at_most(own, "warning")  # it may well be right there
                 hit = replace(hit, severity=severity, releases=(str(only),))
             yield hit
