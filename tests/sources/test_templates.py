@@ -271,7 +271,7 @@ def test_a_calculation_with_a_value_that_is_filled_in_is_unknown(run: str, value
 
 def test_a_name_with_a_dot_is_filled_in_and_may_be_several_words() -> None:
     command = (
-        "vllm serve m --kv-transfer-config '{\"kv_role\": \"kv_both\"${device.json}}' \\\n"
+        'vllm serve m --kv-transfer-config \'{"kv_role": "kv_both"${device.json}}\' \\\n'
         "  --port 1 \\\n  ${device.more} \\\n  ${run.args} \\\n  --seed 3\n"
     )
     for files in ({"a.sh": command}, {"a.yaml": "x: |\n" + "".join(f"  {line}\n" for line in command.splitlines())}):

@@ -413,3 +413,31 @@ vllm-stack:
     assert node.number("pipeline-parallel-size", 1) == 2 and value(node, "distributed-executor-backend") == "ray"
     assert str(found.target) == "vLLM 0.32.0"
     assert not [f for f in check([found]) if f.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["dynamo.vllm", "dynamo.vllm.unified_main", '"$WORKER"'],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("run.sh", "{}"),
+        ("run.sh", "docker run --gpus all nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0 {}"),
+        (
+            "c.yaml",
+            "services:\n  p:\n    image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0\n    command: >-\n      {}",
+        ),
+    ],
+)
+def test_a_worker_of_dynamo_is_read_in_every_form(module: str, form: tuple[str, str]) -> None:
+    command = f"python3 -m {module} --model m --disaggregation-mode prefill --kv-transfer-config '{JSON}'"
+    name, around = form
+    node, found = launch(around.format(command) + "\n", name)
+    assert node.program == "dynamo" and node.side == "prefill" and not node.unread
+    assert node.model is not None and node.model.value == "m" and node.role == "kv_consumer"
+    assert not found.faults
+
+
+def test_an_unknown_module_without_a_connector_is_no_engine() -> None:
+    assert not deployment({"a.sh": 'python3 -m "$TOOL" --model m --port 8000  # vllm\n'}).nodes
