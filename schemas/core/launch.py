@@ -163,6 +163,8 @@ class NodeLaunch:
     proxies: bool = False
     partial: bool = False
     """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    unread: bool = False
+    """Whether an unknown word stands for further arguments of a program that completes what is not written anyway."""
     branches: tuple[tuple[int, int], ...] = ()
     """The branches of conditions in its file that lead to it: place of the condition, number of the branch.
 

@@ -294,7 +294,7 @@ def nest_scripts(
 
 def own_worker(node: NodeLaunch) -> None:
     """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
-    node.partial = True
+    node.unread, node.partial = node.partial, True
     mode = node.value("disaggregation-mode")
     prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
     decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
