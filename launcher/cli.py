@@ -420,10 +420,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "status"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of a report, a plan or a log report.
+    """Print the JSON Schema of a profile, or of a report, a plan, a log report or a status.
 
     \b
     Example:
@@ -465,6 +465,74 @@ def logs(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.logs import LogsOptions, logs_command
 
     context.exit(logs_command(LogsOptions(**options)))
+
+
+class _Watching(click.Command):
+    """A command whose --watch takes the next word for its seconds only where that is a number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        for place, word in enumerate(words):
+            if word == "--":
+                break
+            if word == "--watch" and not _is_number("".join(words[place + 1 : place + 2])):
+                words[place] = "--watch=5"
+        return super().parse_args(ctx, words)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
+
+
+@cli.command(cls=_Watching, short_help="Say what running engines do with preempted requests.")
+@click.argument("urls", nargs=-1, metavar="[URL]...", type=click.UNPROCESSED)
+@_option("--profile", metavar="FILE|NAME", help="Name and compare the engines by this.", shell_complete=_profile_names)
+@_option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@_option(
+    "--watch",
+    metavar="[SECONDS]",
+    is_flag=False,
+    flag_value=5.0,
+    type=click.FloatRange(0.2, 86400),
+    help="Look again and again: in place on a terminal, else a JSON line each (default: every 5 s).",
+)
+@_option("--count", metavar="N", type=click.IntRange(1), help="End --watch after so many looks.")
+@_option("--record", metavar="FILE", help="Write every look there, for --replay and for simulate.")
+@_option("--replay", metavar="FILE", help="Show the looks that --record wrote.")
+@_option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1, 300),
+    default=5.0,
+    show_default=True,
+    help="How long an engine may take to answer.",
+)
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the last look there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def status(context: click.Context, /, **options: Any) -> None:
+    """Say what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
+
+    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
+    where an engine does not answer.
+
+    \b
+    Examples:
+      pd-launch status http://127.0.0.1:8100 http://127.0.0.1:8200
+      pd-launch status --profile cpu-tiny --watch
+    """
+    from pd_launch.launcher.commands.status import StatusOptions, status_command
+
+    context.exit(status_command(StatusOptions(**options)))
 
 
 @cli.command(short_help="Make a profile from existing launches.")

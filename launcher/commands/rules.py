@@ -44,8 +44,15 @@ def schema_text(name: str) -> str:
     from pd_launch.schemas.logs import LogsReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
+    from pd_launch.schemas.status import StatusReport
 
-    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan, "logs": LogsReport}
+    models: dict[str, type[BaseModel]] = {
+        "profile": Profile,
+        "report": Report,
+        "plan": LaunchPlan,
+        "logs": LogsReport,
+        "status": StatusReport,
+    }
     model = models[name]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
