@@ -16,8 +16,8 @@ from pd_launch.launcher.rules.edits import (
 )
 from pd_launch.launcher.rules.values.flag_names import Meaning, meaning
 from pd_launch.launcher.upgrade.entries import Entry, How, Maker
-from pd_launch.launcher.upgrade.gone import Gone, gone, older_name
-from pd_launch.launcher.upgrade.step import Step, came_back, fate_of, not_yet, why_gone
+from pd_launch.launcher.upgrade.gone import Gone, gone, lost_value, older_name
+from pd_launch.launcher.upgrade.step import Step, came_back, fate_of, lost_value_entry, not_yet, why_gone
 from pd_launch.launcher.upgrade.words import remove_argument
 from pd_launch.schemas.core.launch import Arg, NodeLaunch
 from pd_launch.schemas.core.values import Node, knowable
@@ -39,6 +39,11 @@ def argument_entries(node: NodeLaunch, step: Step) -> Iterator[Entry]:
         else:
             there = meaning(arg, new)
         if there.spec is not None:
+            value = arg.value
+            row = lost_value(f"flags.{there.name}", value.value, step.b) if value is not None else None
+            if row is not None and value is not None:
+                name = f"--{there.name}"
+                yield lost_value_entry(name, value, row, step, frozenset({f"--{arg.name}"}))
             yield from _fields(arg, there.spec, old, new, step)
         elif not there.candidates:
             entry = _argument(arg, node, old, new, step)
@@ -72,6 +77,7 @@ def _argument(arg: Arg, node: NodeLaunch, old: Table, new: Table, step: Step) ->
     edits, after, how = _argument_edits(arg, node, row, new, how)
     names = {f"--{arg.name}", f"--{base}", "a word"}
     if row.to is not None:
+        names |= {"--max-cudagraph-capture-size"} if base == "cuda-graph-sizes" else set()
         names |= {f"--{row.to[1]}", f"--{row.to[1].partition('.')[0]}", row.to[1].rpartition(".")[2]}
     return Entry(kind, subject, arg.origin, subject, after, why_gone(row, step), row.source, how, group,
                  edits, frozenset(names), row.do)  # fmt: skip
@@ -83,6 +89,8 @@ def _argument_edits(arg: Arg, node: NodeLaunch, row: Gone, new: Table, how: How)
             return (lambda: remove_argument(arg)), "", how
         return None, row.do.en, "by-hand"
     section, name = row.to
+    if name == "cudagraph-capture-sizes" and not arg.more:
+        name = "max-cudagraph-capture-size"  # one size meant all sizes up to it
     if section != "flags" or name.partition(".")[0] not in new.flags:
         return None, row.do.en, "by-hand"
     if arg.written.startswith("--no-") and row.fate == "replaced":
@@ -143,6 +151,9 @@ def _tree(tree: Node, config: str, where: str, old: Table, new: Table, step: Ste
             inner = [kind[7:] for kind in known[key].kind.split("|") if kind.startswith("config:")]
             if inner:
                 yield from _tree(entry, inner[0], f"{where}.{key}", old, new, step)
+            lost = lost_value(f"fields.{name}", entry.value, step.b)
+            if lost is not None:
+                yield lost_value_entry(f"{where} {key}", entry, lost, step, frozenset({key}))
             continue
         row = gone("fields", name)
         if row is None and old.entry("fields", name) is None:

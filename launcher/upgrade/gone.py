@@ -7,7 +7,10 @@ and those that were gone before the first. ``fate`` is
 * ``replaced``: ``to`` says where it is written now, with ``values`` that are spelled otherwise;
 * ``idle``: it did nothing, or what it asked for is so anyway;
 * ``dropped``: what it asked for is not there any more, or is decided elsewhere;
-* ``kept``: it is read although the tables do not show it.
+* ``kept``: it is read although the tables do not show it;
+* ``deprecated``: so too, with a warning, and the project's own guides leave it out.
+
+The section ``values`` has values that a name no longer takes: ``flags.all2all-backend=mori``.
 
 ``last`` is the last release that has it, ``source`` where that can be read: release, file and line, or an address.
 """
@@ -23,8 +26,9 @@ from typing import Any, Literal
 
 from pd_launch.schemas import releases
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target, release
 
-Fate = Literal["renamed", "replaced", "idle", "dropped", "kept"]
+Fate = Literal["renamed", "replaced", "idle", "dropped", "kept", "deprecated"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,15 @@ def _row(row: Mapping[str, Any]) -> Gone:
 def gone(section: str, name: str) -> Gone | None:
     """Return the row of a name; None where no release lost it."""
     return gone_names().get((section, name))
+
+
+def lost_value(scope: str, value: object, target: Target) -> Gone | None:
+    """Return the row of a value that ``target`` no longer takes; ``scope`` is section and name, with a dot."""
+    row = gone("values", f"{scope}={value}")
+    if row is None:
+        return None
+    own = target.vllm_ascend if row.project == "vllm-ascend" else target.vllm
+    return row if own is not None and release(own) > release(row.last) else None
 
 
 @cache

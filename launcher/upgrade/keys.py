@@ -12,8 +12,8 @@ from pd_launch.launcher.rules.edits import (
     set_value,
 )
 from pd_launch.launcher.upgrade.entries import Entry, How, Maker
-from pd_launch.launcher.upgrade.gone import Gone, gone
-from pd_launch.launcher.upgrade.step import Step, fate_of, not_yet, why_gone
+from pd_launch.launcher.upgrade.gone import Gone, gone, lost_value
+from pd_launch.launcher.upgrade.step import Step, fate_of, lost_value_entry, not_yet, why_gone
 from pd_launch.launcher.upgrade.words import add_argument
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.values import Node, knowable
@@ -31,6 +31,9 @@ def key_entries(node: NodeLaunch, step: Step) -> Iterator[Entry]:
     for key, entry in tree.items():
         if not knowable(key):
             continue
+        lost = lost_value(f"additional.{key}", entry.value, step.b)
+        if lost is not None:
+            yield lost_value_entry(f"additional_config.{key}", entry, lost, step, frozenset({key}))
         if new.entry("additional", key) is None:
             row = gone("additional", key)
             known = old is not None and old.entry("additional", key) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pd_launch.launcher.rules.edits import set_value
 from pd_launch.launcher.upgrade.entries import Entry, Group, How, Kind
 from pd_launch.launcher.upgrade.gone import Gone
 from pd_launch.schemas.core.launch import Arg
@@ -36,9 +37,22 @@ def fate_of(row: Gone, stops: bool) -> tuple[Kind, How, Group]:
         return "renamed", "certain", "stops" if stops else "differs"
     if row.fate == "replaced":
         return "moved", "certain" if row.to else "by-hand", "stops" if stops else "differs"
+    if row.fate == "deprecated":
+        return "behaviour", "plausible", "cleans"
     if row.fate == "idle":
         return "removed", "certain", "stops" if stops else "cleans"
     return "removed", "plausible" if stops else "certain", "stops" if stops else "differs"
+
+
+def lost_value_entry(subject: str, node: Node, row: Gone, step: Step, touches: frozenset[str]) -> Entry:
+    """Return the entry of a value that the new release does not take."""
+    new = row.to[1] if row.to is not None else ""
+    old = row.name.rpartition("=")[2]
+    how: How = "certain" if row.fate == "renamed" else "plausible"
+    return Entry(
+        "renamed", subject, node.origin, f"{subject} {old}", f"{subject} {new}", why_gone(row, step), row.source, how,
+        "stops", lambda: [set_value(node, new)], touches, row.do,
+    )  # fmt: skip
 
 
 def why_gone(row: Gone, step: Step) -> Msg:

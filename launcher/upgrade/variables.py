@@ -70,7 +70,7 @@ def _variable_edits(
     variable: EnvVar, row: Gone, sharing: Sequence[NodeLaunch], step: Step, how: How
 ) -> tuple[Maker | None, str, set[str], How]:
     if row.to is None:
-        if row.fate in ("idle", "dropped"):
+        if row.fate in ("idle", "dropped", "deprecated"):
             return (lambda: remove_variable(variable)), "", set(), how
         return None, row.do.en, set(), "by-hand"
     section, name = row.to
