@@ -420,10 +420,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "status"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "status", "upgrade"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of a report, a plan, a log report or a status.
+    """Print the JSON Schema of a profile, or of a report, a plan, a log report, a status or an upgrade.
 
     \b
     Example:
@@ -432,6 +432,85 @@ def schema(context: click.Context, /, name: str) -> None:
     from pd_launch.launcher.commands.rules import schema_command
 
     context.exit(schema_command(name))
+
+
+@cli.command(short_help="Say what changes for files between two releases.")
+@click.argument("files", nargs=-1, metavar="FILE|FOLDER...", type=click.UNPROCESSED)
+@_option("--from", "a", metavar="RELEASE", help="Release that the files are for (default: the one that they name).")
+@_option("--to", "b", metavar="RELEASE|PATH", required=True, help="Release, or build, that they are to be for.")
+@_option("--diff", is_flag=True, help="Show what writing would change, and change nothing.")
+@_option("--write", is_flag=True, help="Write the changes that are certain into the files.")
+@_option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
+@_option("--only", type=click.Choice(["decode", "prefill"]), help="Upgrade this side; the other stays as it is.")
+@_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the report there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def upgrade(context: click.Context, /, **options: Any) -> None:
+    """Say what changes for files between two releases, in either direction, and write it.
+
+    Exits 1 while something is left to change.
+
+    \b
+    Examples:
+      pd-launch upgrade decode.sh --from vllm-ascend==0.23.0 --to vllm-ascend==0.30.0rc2
+      pd-launch upgrade *.sh --to vllm==0.33.0 --write
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from pd_launch.launcher.commands.upgrade import UpgradeOptions, upgrade_command
+
+    context.exit(upgrade_command(UpgradeOptions(**options)))
+
+
+@cli.group(invoke_without_command=True, short_help="List the releases known; say what changed.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_lang_option
+@click.pass_context
+def releases(context: click.Context, form: str, lang: str | None) -> None:
+    """List the releases that the tables know, oldest first.
+
+    \b
+    Examples:
+      pd-launch releases
+      pd-launch releases diff vllm==0.23.0 vllm==0.33.0
+    """
+    if context.invoked_subcommand is None:
+        from pd_launch.launcher.commands.releases import releases_command
+
+        context.exit(releases_command(form, lang))
+
+
+@releases.command("diff", short_help="Say what changed between two releases.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@_compare_options
+@click.pass_context
+def releases_diff(context: click.Context, /, first: str, second: str, form: str, lang: str | None) -> None:
+    """Say what changed between two releases of one family; each may also be the path of a build.
+
+    \b
+    Example:
+      pd-launch releases diff vllm-ascend==0.23.0 vllm-ascend==0.30.0rc2
+    """
+    from pd_launch.launcher.commands.releases import diff_command
+
+    context.exit(diff_command(first, second, form, lang))
 
 
 @cli.command(short_help="Say from engines' logs whether the offload works.")
