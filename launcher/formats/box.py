@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, grace_of, stop_seconds, together
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Word, command_words, environment, launch_devices
 from pd_launch.launcher.secrets.masking import Held
@@ -29,24 +30,6 @@ SMALLEST_SHM = GIB
 
 class FormatError(Exception):
     """A deployment that a form cannot express; the message says why and what to do."""
-
-
-TOGETHER = (  # "jobs", since a signal may come before the last engine's number is in $engines
-    "engines=",
-    "trap 'kill $(jobs -p) 2> /dev/null || :; wait' EXIT",
-    "trap 'exit 143' TERM",
-    "trap 'exit 130' INT",
-)
-"""The head of a script of several engines: none outlives it."""
-ADD = 'engines="$engines $!"'
-UNTIL_ONE_ENDS = (  # bash's "wait -n" can miss an engine that ends at once, and then waits for the others
-    "while sleep 1; do",
-    "  for engine in $engines; do",
-    "    kill -0 $engine 2> /dev/null || { wait $engine; exit; }",
-    "  done",
-    "done",
-)
-"""Its end: the status is that of the first engine that ends."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +71,10 @@ class Box:
     section: ContainerSection
     hardware: str
     ascend: bool
+    grace: int
+    """Seconds between TERM and KILL."""
+    stop: int
+    """Seconds that whoever stops the container waits before it kills."""
     asked_words: dict[str, Ask] = field(default_factory=dict)
     address: str | None = None
 
@@ -110,18 +97,24 @@ class Box:
 
 def slug(name: str) -> str:
     """Return ``name`` as Kubernetes, Docker and systemd all accept it."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].rstrip("-") or "pd"
+    made = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return (f"pd-{made}" if made[:1].isdigit() else made)[:40].rstrip("-") or "pd"
 
 
-def make_boxes(deployment: Deployment, profile: Profile, launches: Sequence[NodeLaunch]) -> list[Box]:
-    """Return a box for each node of each side in ``launches``, in their order."""
+def make_boxes(
+    deployment: Deployment, profile: Profile, launches: Sequence[NodeLaunch], grace: float | None = None
+) -> list[Box]:
+    """Return a box for each node of each side in ``launches``, in their order.
+
+    ``grace`` is the grace period that was asked for, in seconds; None: what the engines themselves need.
+    """
     grouped: dict[tuple[str, int], list[NodeLaunch]] = {}
     for launch in launches:
         grouped.setdefault((launch.side or "", launch.node_rank), []).append(launch)
-    return [_box(deployment, profile, group) for group in grouped.values()]
+    return [_box(deployment, profile, group, grace) for group in grouped.values()]
 
 
-def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -> Box:
+def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch], grace: float | None) -> Box:
     first, target = launches[0], deployment.target
     section = profile.container or ContainerSection()
     side, number, nodes = first.side or "engine", first.node_rank, first.nodes or 1
@@ -149,6 +142,8 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -
         section,
         first.hardware.kind if first.hardware else "",
         target.is_ascend,
+        grace_of(launches, grace),
+        stop_seconds(launches, grace),
         asked,
         hosts[number].address if number < len(hosts) else None,
     )
@@ -232,13 +227,18 @@ def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], be
 
     One launch replaces the shell. Of several, the first that ends ends the container, and with it the others.
     """
+    return "\n".join(["set -eu", *before, *script_body(box, quote, changes)]) + "\n"
+
+
+def script_body(box: Box, quote: Callable[[str], str], changes: Sequence[Changes]) -> list[str]:
+    """Return the lines of the script that start the launches."""
     many = len(box.launches) > 1
-    lines = ["set -eu", *(TOGETHER if many else ()), *before]
+    lines = together(box.grace) if many else []
     for launch, own, change in zip(box.launches, box.own, changes, strict=True):
         command = _lines([(p.text, p.text if p.raw else quote(p.text)) for p in pieces(launch, change)])
         exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
         lines.append(f"( {exports}exec vllm {command} ) & {ADD}" if many else f"{exports}exec vllm {command}")
-    return "\n".join([*lines, *(UNTIL_ONE_ENDS if many else ())]) + "\n"
+    return [*lines, *(UNTIL_ONE_ENDS if many else ())]
 
 
 def _lines(words: Sequence[tuple[str, str]]) -> str:

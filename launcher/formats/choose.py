@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
 from pd_launch.launcher.formats.box import make_boxes, slug
 from pd_launch.launcher.formats.compose import compose_file
 from pd_launch.launcher.formats.docker import docker_script
+from pd_launch.launcher.formats.ending import stop_seconds
 from pd_launch.launcher.formats.k8s import k8s_manifest
 from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.formats.unit_words import Given, UnitWord
 from pd_launch.launcher.launch.prepare import Launch
 from pd_launch.launcher.launch.program import own_command
-from pd_launch.launcher.launch.start import default_grace
 from pd_launch.launcher.sources.profiles.load import SHIPPED
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.profile import Profile
-
-STOP_MARGIN = 10
 
 
 def _profile(launch: Launch) -> Profile:
@@ -30,21 +27,21 @@ def _profile(launch: Launch) -> Profile:
 
 
 def _shell(launch: Launch) -> str:
-    return shell_script(launch.launches)
+    return shell_script(launch.launches, launch.options.grace)
 
 
 def _docker(launch: Launch) -> str:
-    return docker_script(make_boxes(launch.deployment, _profile(launch), launch.launches))
+    return docker_script(make_boxes(launch.deployment, _profile(launch), launch.launches, launch.options.grace))
 
 
 def _compose(launch: Launch) -> str:
     whole, profile = launch.whole or launch.deployment, _profile(launch)
-    return compose_file(make_boxes(whole, profile, whole.nodes), profile.name)
+    return compose_file(make_boxes(whole, profile, whole.nodes, launch.options.grace), profile.name)
 
 
 def _k8s(launch: Launch) -> str:
     whole, profile = launch.whole or launch.deployment, _profile(launch)
-    return k8s_manifest(make_boxes(whole, profile, whole.nodes), profile.name)
+    return k8s_manifest(make_boxes(whole, profile, whole.nodes, launch.options.grace), profile.name)
 
 
 def _systemd(launch: Launch) -> str:
@@ -63,8 +60,7 @@ def _systemd(launch: Launch) -> str:
     words += ["--no-host"] if options.host is False else []
     words += ["--", *given.extra(options.extra)] if options.extra else []
     named = given.asked | {part.asked for word in words if not isinstance(word, str) for part in word if part.asked}
-    grace = default_grace(launch.launches) if options.grace is None else options.grace
-    stop = math.ceil(grace) + STOP_MARGIN
+    stop = stop_seconds(launch.launches, options.grace)
     return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))
 
 

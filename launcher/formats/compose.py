@@ -55,7 +55,9 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
         "network_mode": "host",
         "shm_size": gib(box.shm),
         "ulimits": {"memlock": -1},
-        "restart": "on-failure",
+        "restart": "unless-stopped",
+        "stop_grace_period": f"{box.stop}s",
+        "init": True,
     }
     if box.limit is not None:
         service["mem_limit"] = gib(box.limit)

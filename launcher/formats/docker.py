@@ -41,6 +41,8 @@ def _options(box: Box) -> list[str]:
     section = box.section
     options = [
         f"--name {shell_word(section.name or box.name)}",
+        "--init",
+        f"--stop-timeout={box.stop}",
         "--net=host",
         f"--shm-size={gib(box.shm)}",
         "--ulimit memlock=-1",

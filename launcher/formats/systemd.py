@@ -25,7 +25,11 @@ class Unit:
 
 
 def systemd_unit(unit: Unit) -> str:
-    """Return the unit. A launch that was refused is not started again: it would be refused again."""
+    """Return the unit. It is started again however it ended, for a broken engine ends with status 0 too.
+
+    What an operator stops stays stopped, and a launch that was refused would be refused again. Tries get rarer, to one
+    in five minutes; a systemd older than 254 does not know that and tries every ten seconds.
+    """
     words = [quoted(word) if isinstance(word, str) else composed(word) for word in unit.words]
     lines = [
         "[Unit]",
@@ -36,8 +40,10 @@ def systemd_unit(unit: Unit) -> str:
         "[Service]",
         "Type=exec",
         f"ExecStart={' '.join(words)}",
-        "Restart=on-failure",
+        "Restart=always",
         "RestartSec=10",
+        "RestartSteps=6",
+        "RestartMaxDelaySec=300",
         f"RestartPreventExitStatus={REFUSED}",
         "KillMode=mixed",
         f"TimeoutStopSec={unit.stop_seconds}",

@@ -88,8 +88,20 @@ def health_address(node: NodeLaunch) -> str | None:
     port = http_port(node)
     if port is None or node.arg("uds") is not None:
         return None
+    return _health(node, port.first)
+
+
+def health_addresses(node: NodeLaunch) -> list[str]:
+    """Return where each server that the command starts answers /health: one, or one for each rank of its own."""
+    port = http_port(node)
+    if port is None or node.arg("uds") is not None:
+        return []
+    return [_health(node, number) for number in port.ports]
+
+
+def _health(node: NodeLaunch, port: int) -> str:
     written = node.value("host")
     host = str(written.value) if written else ""
     host = _ANY_ADDRESS.get(host, host)
     scheme = "https" if node.arg("ssl-certfile") is not None else "http"
-    return f"{scheme}://[{host}]:{port.first}/health" if ":" in host else f"{scheme}://{host}:{port.first}/health"
+    return f"{scheme}://[{host}]:{port}/health" if ":" in host else f"{scheme}://{host}:{port}/health"
