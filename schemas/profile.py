@@ -11,7 +11,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -74,6 +76,18 @@ def _line(text: str) -> str:
     return text
 
 
+def _path_list(text: str) -> str:
+    """Refuse an empty part: the loader would take it for the folder that it is started in."""
+    if text and not all(text.split(":")):
+        raise ValueFault(
+            "has an empty part between its colons",
+            "冒号之间有空的部分",
+            "leave the colon at the beginning or end out: it is put there by itself",
+            "去掉开头或结尾的冒号:会自动加上",
+        )
+    return text
+
+
 def _container_name(name: str) -> str:
     if not re.fullmatch(CONTAINER_NAME, name):
         raise ValueFault(
@@ -85,12 +99,41 @@ def _container_name(name: str) -> str:
     return name
 
 
+class JoinSection(BaseModel):
+    """A list of paths, with ``:`` between, around what the variable holds where the engine starts."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    prepend: Annotated[str, AfterValidator(_path_list)] = ""
+    """Text before it, such as a folder before LD_LIBRARY_PATH."""
+    append: Annotated[str, AfterValidator(_path_list)] = ""
+    """Text behind it."""
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> JoinSection:
+        if not self.prepend and not self.append:
+            raise ValueFault(
+                "give prepend or append",
+                "请写 prepend 或 append",
+                "write for example {prepend: /usr/local/lib}",
+                "例如写 {prepend: /usr/local/lib}",
+            )
+        return self
+
+
 Line = Annotated[str, AfterValidator(_line), Field(json_schema_extra={"pattern": _LINE_PATTERN})]
 ContainerName = Annotated[
     str, AfterValidator(_container_name), Field(json_schema_extra={"pattern": f"^{CONTAINER_NAME}$"})
 ]
-Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue | None]
-"""Variables by name; null leaves one unset that would be set otherwise."""
+
+
+def _arm(value: Any) -> str:
+    return "join" if isinstance(value, (dict, JoinSection)) else "text"
+
+
+_Value = Annotated[Annotated[JoinSection, Tag("join")] | Annotated[EnvValue | None, Tag("text")], Discriminator(_arm)]
+Environment = dict[Annotated[str, AfterValidator(_variable)], _Value]
+"""Variables by name; null leaves one unset that would be set otherwise, prepend and append keep what it holds."""
 FlagValue = Any
 
 

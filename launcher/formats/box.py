@@ -12,7 +12,8 @@ from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Word, command_words, environment, launch_devices
 from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.render import argument_words
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.joins import Join
+from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -22,7 +23,7 @@ from pd_launch.schemas.memory.host_memory import engine_memory
 from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 from pd_launch.schemas.profile import ContainerSection, Profile
 
-Ask = Literal["", "secret", "auto"]
+Ask = Literal["", "secret", "auto", "join"]
 ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 """Variables that name the node's own address."""
 SMALLEST_SHM = GIB
@@ -34,10 +35,24 @@ class FormatError(Exception):
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs."""
+    """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs.
+
+    That of a ``join`` is put around what the variable holds there.
+    """
 
     value: str
     ask: Ask = ""
+    join: Join | None = None
+
+    def word(self, name: str, quote: Callable[[str], str]) -> str:
+        """Return the value as a word of a shell script."""
+        if self.join is None or self.ask == "secret":
+            return quote(self.value)
+        before = quote(self.join.before) if self.join.before else ""
+        after = quote(self.join.after) if self.join.after else ""
+        if before and after:
+            return f'{before}"${{{name}:+:${name}}}":{after}'
+        return f'{before}"${{{name}:+:${name}}}"' if before else f'"${{{name}:+${name}:}}"{after}'
 
 
 @dataclass(frozen=True)
@@ -79,15 +94,24 @@ class Box:
     address: str | None = None
 
     @property
-    def own(self) -> list[dict[str, str]]:
+    def own(self) -> list[dict[str, Variable]]:
         """For each launch, the variables that are not the same for all of them."""
-        every = [renumbered(launch, self.devices) for launch in self.launches]
-        return [{name: value for name, value in one.items() if name not in self.variables} for one in every]
+        every = [(launch, renumbered(launch, self.devices)) for launch in self.launches]
+        return [
+            {n: Variable(value, join=launch.env[n].joins) for n, value in one.items() if n not in self.variables}
+            for launch, one in every
+        ]
+
+    @property
+    def joins(self) -> dict[str, Variable]:
+        """The variables that are put around what the image says, which only a shell inside can do."""
+        return {name: v for name, v in self.variables.items() if v.ask == "join"}
 
     @property
     def asked(self) -> dict[str, Ask]:
         """The variables that whoever runs the container must give."""
-        return {name: v.ask for name, v in self.variables.items() if v.ask} | self.asked_words
+        own = {name: v.ask for name, v in self.variables.items() if v.ask in ("secret", "auto")}
+        return own | self.asked_words
 
     @property
     def secrets(self) -> list[str]:
@@ -198,9 +222,15 @@ def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None, held:
     shared = {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
     known = launches[0].env
     return {
-        name: Variable(value, "secret" if held.variable(name, value) else "" if known[name].value.known else "auto")
+        name: Variable(value, "secret" if held.variable(name, value) else _means(known[name]), known[name].joins)
         for name, value in shared.items()
     }
+
+
+def _means(variable: EnvVar) -> Ask:
+    if variable.joins is not None:
+        return "join"
+    return "" if variable.value.known else "auto"
 
 
 def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
@@ -233,10 +263,11 @@ def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], be
 def script_body(box: Box, quote: Callable[[str], str], changes: Sequence[Changes]) -> list[str]:
     """Return the lines of the script that start the launches."""
     many = len(box.launches) > 1
-    lines = together(box.grace) if many else []
+    lines = [f"export {name}={v.word(name, quote)}" for name, v in box.joins.items()]
+    lines += together(box.grace) if many else []
     for launch, own, change in zip(box.launches, box.own, changes, strict=True):
         command = _lines([(p.text, p.text if p.raw else quote(p.text)) for p in pieces(launch, change)])
-        exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
+        exports = "".join(f"export {name}={value.word(name, quote)}; " for name, value in own.items())
         lines.append(f"( {exports}exec vllm {command} ) & {ADD}" if many else f"{exports}exec vllm {command}")
     return [*lines, *(UNTIL_ONE_ENDS if many else ())]
 
@@ -255,6 +286,11 @@ def _lines(words: Sequence[tuple[str, str]]) -> str:
 def bound(box: Box, use: str) -> list[int]:
     """Return the ports of one use that the box's launches open."""
     return [port for node in box.launches for p in all_ports(node) if p.use == use and p.binds for port in p.ports]
+
+
+def needs_shell(box: Box) -> bool:
+    """Whether the command is a script: several engines, or a word that only the container's environment knows."""
+    return len(box.launches) > 1 or bool(box.asked_words or box.joins)
 
 
 def has_connector(box: Box, name: str) -> bool:

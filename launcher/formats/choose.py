@@ -61,7 +61,9 @@ def _systemd(launch: Launch) -> str:
     words += ["--", *given.extra(options.extra)] if options.extra else []
     named = given.asked | {part.asked for word in words if not isinstance(word, str) for part in word if part.asked}
     stop = stop_seconds(launch.launches, options.grace)
-    return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))
+    return systemd_unit(
+        Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop, launch.deployment.target.is_ascend)
+    )
 
 
 def _profile_word(launch: Launch) -> str:

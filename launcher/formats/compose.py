@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pd_launch.launcher.formats.box import Box, pieces, script
-from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, needs_shell
+from pd_launch.launcher.formats.box import Box, needs_shell, pieces, script
+from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, program
 from pd_launch.launcher.formats.text import head, yaml_text
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.engine.ports import http_port
@@ -73,12 +73,11 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
         service["environment"] = environment
     if box.secrets:
         service["env_file"] = [f"{box.name}.env"]
+    words = [piece.text for piece in pieces(box.launches[0], {})]
     if needs_shell(box):
-        text = script(box, shell_word, [{}] * len(box.launches))
-        service |= {"entrypoint": ["bash", "-c"], "command": [_escaped(text)]}
-    else:
-        words = [_escaped(piece.text) for piece in pieces(box.launches[0], {})]
-        service |= {"entrypoint": ["vllm"], "command": words}
+        words = ["-c", script(box, shell_word, [{}] * len(box.launches))]
+    own = {"command": [program(box), *words]} if box.ascend else {"entrypoint": [program(box)], "command": words}
+    service |= {key: [_escaped(word) for word in value] for key, value in own.items()}
     check = _health(box)
     if check:
         service["healthcheck"] = check

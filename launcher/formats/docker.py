@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.formats.box import Box, pieces, script
+from pd_launch.launcher.formats.box import Box, needs_shell, pieces, script
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.core.units import GIB
 
@@ -59,18 +59,22 @@ def _options(box: Box) -> list[str]:
     options += [f"-e {shell_word(f'{n}={v.value}')}" for n, v in box.variables.items() if not v.ask]
     if section.runtime == RUNTIME and box.devices is not None:
         options.append(f"-e ASCEND_VISIBLE_DEVICES={','.join(map(str, box.devices))}")
-    return [*options, f"--entrypoint {'bash' if needs_shell(box) else 'vllm'}"]
+    return options if box.ascend else [*options, f"--entrypoint {program(box)}"]
 
 
-def needs_shell(box: Box) -> bool:
-    """Whether the command is a script: several engines, or a word that only the container's environment knows."""
-    return len(box.launches) > 1 or bool(box.asked_words)
+def program(box: Box) -> str:
+    """Return what the container runs.
+
+    On Ascend it stands behind the image's own entrypoint, which sources CANN; on others in its place.
+    """
+    return "bash" if needs_shell(box) else "vllm"
 
 
 def _command(box: Box) -> list[str]:
+    own = [program(box)] if box.ascend else []
     if needs_shell(box):
-        return [f"-c {shell_word(script(box, shell_word, [{}] * len(box.launches)))}"]
-    lines: list[str] = []
+        return [*own, f"-c {shell_word(script(box, shell_word, [{}] * len(box.launches)))}"]
+    lines = own
     for piece in pieces(box.launches[0], {}):
         if piece.text.startswith("--") or not lines:
             lines.append(shell_word(piece.text))

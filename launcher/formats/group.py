@@ -69,8 +69,8 @@ def _workers(workers: Sequence[Box], name: str) -> tuple[dict[str, Any], list[En
         [pieces(*pair) for pair in zip(box.launches, change, strict=True)]
         for box, change in zip(workers, changes, strict=True)
     ]
-    alike = zip(environments, words, (box.own for box in workers), strict=True)
-    if all(one == (environments[0], words[0], workers[0].own) for one in alike):
+    own = [(box.joins, box.own) for box in workers]
+    if all(one == (environments[0], words[0], own[0]) for one in zip(environments, words, own, strict=True)):
         return pod_command(workers[0], changes[0]), environments[0]
     shared = _shared(environments)
     lines = ["set -eu", *interface_lines(workers[0]), f"case ${INDEX} in"]
@@ -78,7 +78,7 @@ def _workers(workers: Sequence[Box], name: str) -> tuple[dict[str, Any], list[En
         body = [*_differences(shared, entries), *script_body(box, shell_word, change)]
         lines += [f"{box.number})", *body, ";;"]
     lines += ["*)", f'echo "no node of the profile has the number ${INDEX}" >&2', "exit 78", ";;", "esac"]
-    return script_command("\n".join(lines) + "\n"), list(shared.values())
+    return script_command(workers[0], "\n".join(lines) + "\n"), list(shared.values())
 
 
 def _shared(environments: Sequence[Sequence[Entry]]) -> dict[str, Entry]:

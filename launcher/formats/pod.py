@@ -71,14 +71,20 @@ def pod_command(box: Box, changes: Sequence[Changes]) -> dict[str, Any]:
     """Return the container's command: plain words where nothing in it is known only inside, else a script."""
     found = [pieces(launch, change) for launch, change in zip(box.launches, changes, strict=True)]
     before = interface_lines(box)
-    if len(found) == 1 and not before and not any(piece.raw for piece in found[0]):
-        return {"command": ["vllm"], "args": [_escaped(piece.text) for piece in found[0]]}
-    return script_command(script(box, shell_word, changes, before))
+    if len(found) == 1 and not before and not box.joins and not any(piece.raw for piece in found[0]):
+        return _behind(box, "vllm", [piece.text for piece in found[0]])
+    return script_command(box, script(box, shell_word, changes, before))
 
 
-def script_command(text: str) -> dict[str, Any]:
+def script_command(box: Box, text: str) -> dict[str, Any]:
     """Return the command of a container that runs a script."""
-    return {"command": ["bash", "-c"], "args": [_escaped(text)]}
+    return _behind(box, "bash", ["-c", text])
+
+
+def _behind(box: Box, program: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return what the container runs: on Ascend behind the image's own entrypoint, which sources CANN."""
+    escaped = [_escaped(word) for word in words]
+    return {"args": [program, *escaped]} if box.ascend else {"command": [program], "args": escaped}
 
 
 def interface_lines(box: Box) -> list[str]:

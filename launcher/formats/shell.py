@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pd_launch.launcher.formats.box import Variable
 from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, grace_of, together
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import command_words, environment
@@ -37,8 +38,10 @@ def shell_script(launches: Sequence[NodeLaunch], grace: float | None = None) -> 
 
 
 def _value(launch: NodeLaunch, name: str, value: str, held: Held) -> str:
-    asked = held.variable(name, value) or not launch.env[name].value.known
-    return f'"${{{name}:?}}"' if asked else shell_word(value)
+    join = launch.env[name].joins
+    if held.variable(name, value) or (join is None and not launch.env[name].value.known):
+        return f'"${{{name}:?}}"'
+    return Variable(value, join=join).word(name, shell_word)
 
 
 def _command(launch: NodeLaunch, held: Held) -> str:

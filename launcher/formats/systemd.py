@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Part
 from pd_launch.launcher.launch.program import REFUSED
 from pd_launch.launcher.wording.width import shows_all
+
+CANN = (
+    "/usr/local/Ascend/ascend-toolkit/set_env.sh",
+    "/usr/local/Ascend/ascendnpu-ir/bin/set_env.sh",
+    "/usr/local/Ascend/nnal/atb/set_env.sh",
+)
+"""The scripts that the entrypoint of Ascend's images sources; one that is not installed is passed over."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,8 @@ class Unit:
     words: Sequence[str | Sequence[Part]]
     secrets: Sequence[str]
     stop_seconds: int
+    ascend: bool = False
+    """Whether CANN's own scripts are sourced first, as the images do."""
 
 
 def systemd_unit(unit: Unit) -> str:
@@ -30,7 +40,10 @@ def systemd_unit(unit: Unit) -> str:
     What an operator stops stays stopped, and a launch that was refused would be refused again. Tries get rarer, to one
     in five minutes; a systemd older than 254 does not know that and tries every ten seconds.
     """
-    words = [quoted(word) if isinstance(word, str) else composed(word) for word in unit.words]
+    if unit.ascend:
+        command = f"/bin/bash -c {quoted(_sourcing(unit.words))}"
+    else:
+        command = " ".join(quoted(word) if isinstance(word, str) else composed(word) for word in unit.words)
     lines = [
         "[Unit]",
         f"Description=vLLM {unit.side} engines of {unit.name}",
@@ -39,7 +52,7 @@ def systemd_unit(unit: Unit) -> str:
         "",
         "[Service]",
         "Type=exec",
-        f"ExecStart={' '.join(words)}",
+        f"ExecStart={command}",
         "Restart=always",
         "RestartSec=10",
         "RestartSteps=6",
@@ -50,9 +63,18 @@ def systemd_unit(unit: Unit) -> str:
         "LimitMEMLOCK=infinity",
         "LimitNOFILE=1048576",
     ]
-    if unit.secrets:
-        lines += [f"# {', '.join(unit.secrets)}", f"EnvironmentFile=/etc/pd-launch/{unit.name}.env"]
+    lines += [f"# {', '.join(unit.secrets)}"] if unit.secrets else []
+    lines.append(f"EnvironmentFile={'' if unit.secrets else '-'}/etc/pd-launch/{unit.name}.env")
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
+
+
+def _sourcing(words: Sequence[str | Sequence[Part]]) -> str:
+    """Return the shell text that sources CANN and becomes the command; what is asked for is a variable there too."""
+    found = []
+    for word in words:
+        parts = [Part(word)] if isinstance(word, str) else word
+        found.append("".join(f'"${{{part.asked}}}"' if part.asked else shell_word(part.text) for part in parts) or "''")
+    return f"for i in {' '.join(CANN)}; do [ ! -r $i ] || . $i; done; exec {' '.join(found)}"
 
 
 def composed(parts: Sequence[Part]) -> str:

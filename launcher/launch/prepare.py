@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -215,7 +216,9 @@ def _resolve(deployment: Deployment) -> None:
     address = next((a for a, name in host_module.addresses().items() if name == interface), None)
     for node in deployment.nodes:
         for name, variable in node.env.items():
-            if _is_auto(variable.value):
+            if variable.joins is not None:
+                variable.value.value = variable.joins.around(os.environ.get(name))
+            elif _is_auto(variable.value):
                 found = address if name == "HCCL_IF_IP" else interface
                 if found is None:
                     raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")

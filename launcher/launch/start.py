@@ -65,7 +65,10 @@ def _model(launch: Launch) -> None:
 
 def _report_changed(nodes: Sequence[NodeLaunch]) -> None:
     """Say which variables of the present environment the profile overrides; values may be secrets and are not shown."""
-    names = {name: None for node in nodes for name in changed_variables(environment(node), os.environ)}
+    names: dict[str, None] = {}
+    for node in nodes:
+        replaced = {name: value for name, value in environment(node).items() if node.env[name].joins is None}
+        names |= dict.fromkeys(changed_variables(replaced, os.environ))
     for name in names:
         click.echo(f"pd-launch: {clean(name)} is already set otherwise; the profile's value is used", err=True)
 

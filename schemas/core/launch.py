@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
+from pd_launch.schemas.core.joins import Join, read_join
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.units import human_integer
@@ -64,6 +65,15 @@ class EnvVar:
     name: str
     value: Node
     how: Means = "export"
+    joins: Join | None = None
+    """What is put around the value that it has before, of a profile; ``value`` is unknown then."""
+
+    @property
+    def join(self) -> Join | None:
+        """What is put around the value that the variable has before, or None where it is replaced."""
+        if self.joins is not None or self.how not in ("export", "inline"):
+            return self.joins
+        return read_join(self.name, self.value.text)
 
     @classmethod
     def of(cls, name: str, value: Text, how: Means, written: Text | None = None) -> EnvVar:

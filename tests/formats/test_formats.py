@@ -311,12 +311,13 @@ def test_unit_does_not_repeat_a_refused_start() -> None:
     text = text_of("a3-moe-external", "systemd", "decode", 1, settings=("decode.port=8300",), extra=("--seed", "50%"))
     assert "RestartPreventExitStatus=78\n" in text and "Restart=always\n" in text
     line = next(line for line in text.splitlines() if line.startswith("ExecStart="))
-    assert line.endswith("decode --profile a3-moe-external --node-rank 1 --set decode.port=8300 -- --seed 50%%")
+    assert line.endswith('decode --profile a3-moe-external --node-rank 1 --set decode.port=8300 -- --seed 50%%"')
 
 
 def exec_start(**options: Any) -> list[str]:
     text = text_of("a3-dp2tp8", "systemd", **options)
-    return next(line for line in text.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart=").split()
+    line = next(line for line in text.splitlines() if line.startswith("ExecStart="))
+    return shlex.split(line)[2].partition("; exec ")[2].split()
 
 
 def own(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
+from pd_launch.launcher.sources.profiles.variables import as_written, layered_variables
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
@@ -409,10 +410,10 @@ class _Side:
         return Node(max(1, total // ranks), place.origin, related=related)
 
     def _environment(self, launch: NodeLaunch, number: int, index: int | None) -> None:
-        written = self._layered("env", number)
-        unset = {name for name, node in written.items() if node.value is None}
-        for name, node in written.items():
-            launch.env[name] = EnvVar(name, _text_node(node), "profile")
+        tree = self.loaded.tree
+        sections = (tree.get("env"), tree.get(self.side, "env"), tree.get("nodes", self.side, number, "env"))
+        launch.env |= layered_variables([section for section in sections if section is not None])
+        unset = {name for name, variable in launch.env.items() if variable.value.value is None}
         self._network(launch, number)
         variable = launch.hardware.device_variable if launch.hardware else None
         if index is not None and variable and variable not in unset:
@@ -479,15 +480,6 @@ def _division_help(key: str, total: int, ranks: int) -> tuple[str, str]:
 
 def _auto(value: str, origin: Origin) -> Node:
     return Node(Unknown("auto") if value == "auto" else value, origin)
-
-
-def _text_node(node: Node) -> Node:
-    """Return an environment value as text, exactly as it is written."""
-    return replace(node, value=_as_written(node), shadowed=[])
-
-
-def _as_written(node: Node) -> str:
-    return node.text.value if node.text is not None else str(node.value)
 
 
 def _overlay(tree: Node, written: Node | None) -> Node:
@@ -570,7 +562,7 @@ def _word(node: Node) -> Node:
     """Return a scalar as the word that the command line gets, as it is written where it is written."""
     if isinstance(node.value, (dict, list)):
         return node
-    value: Any = node.value if isinstance(node.value, (str, Unknown)) else _as_written(node)
+    value: Any = node.value if isinstance(node.value, (str, Unknown)) else as_written(node)
     return replace(node, value=value, shadowed=[])
 
 
