@@ -315,6 +315,8 @@ class SideSection(_Section):
     """HTTP port of the first engine."""
     rpc_port: Port = 13389
     """Port of the data-parallel master."""
+    master_port: Port = 29501
+    """Port at which the nodes of an engine meet that spans several."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=dict)

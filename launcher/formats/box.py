@@ -144,7 +144,7 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch], g
     side, number, nodes = first.side or "engine", first.node_rank, first.nodes or 1
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed()).total
     budget = sum(offload_bytes(launch, deployment) or 0 for launch in launches)
-    ranks = sum((launch.world_size or 1) * (launch.local_engines or 1) for launch in launches)
+    ranks = sum((launch.local_world or 1) * (launch.local_engines or 1) for launch in launches)
     devices = _devices(launches)
     held = Held.of(launches)
     words = [word for launch in launches for word in command_words(launch, held)]

@@ -25,7 +25,8 @@ from pd_launch.schemas.engine.port_range import first_rank
 
 INDEX = "LWS_WORKER_INDEX"
 LEADER = "LWS_LEADER_ADDRESS"
-MASTER = "data-parallel-address"
+MASTERS = ("data-parallel-address", "master-addr")
+_NODE = "node-rank"
 _START = "data-parallel-start-rank"
 _RANK = "data-parallel-rank"
 _ADDRESS = Piece(f'"${LEADER}"', True)
@@ -40,7 +41,7 @@ def group_template(boxes: Sequence[Box], labels: dict[str, str], name: str) -> d
     """
     leader, workers = boxes[0], boxes[1:]
     _equal_pods(workers)
-    changes: list[Changes] = [reachable(leader, launch, {MASTER: _ADDRESS}) for launch in leader.launches]
+    changes: list[Changes] = [reachable(leader, launch, dict.fromkeys(MASTERS, _ADDRESS)) for launch in leader.launches]
     first = pod_template(leader, labels, name, pod_command(leader, changes), pod_environment(leader, name))
     command, environment = _workers(workers, name)
     return {
@@ -64,7 +65,7 @@ def _equal_pods(workers: Sequence[Box]) -> None:
 def _workers(workers: Sequence[Box], name: str) -> tuple[dict[str, Any], list[Entry]]:
     """Return the command and the variables of all workers: one command where they differ in their ranks only."""
     environments = [pod_environment(box, name) for box in workers]
-    changes = [[_change(box, launch, workers) for launch in box.launches] for box in workers]
+    changes = [[_change(box, launch) for launch in box.launches] for box in workers]
     words = [
         [pieces(*pair) for pair in zip(box.launches, change, strict=True)]
         for box, change in zip(workers, changes, strict=True)
@@ -106,17 +107,20 @@ def _differences(shared: dict[str, Entry], entries: Sequence[Entry]) -> list[str
     return lines
 
 
-def _change(box: Box, launch: NodeLaunch, workers: Sequence[Box]) -> Changes:
-    return reachable(box, launch, {MASTER: _ADDRESS, **_rank(box, launch, workers)})
+def _change(box: Box, launch: NodeLaunch) -> Changes:
+    return reachable(box, launch, {**dict.fromkeys(MASTERS, _ADDRESS), **_rank(box, launch)})
 
 
-def _rank(box: Box, launch: NodeLaunch, workers: Sequence[Box]) -> dict[str, Piece]:
+def _rank(box: Box, launch: NodeLaunch) -> dict[str, Piece]:
     """Return the launch's rank as it follows from the worker's index, the same words on every worker."""
+    node = {} if launch.arg(_NODE) is None else {_NODE: Piece(f'"${INDEX}"', True)}
+    if (launch.machines or 1) > 1 and (launch.data or 1) > 1:
+        return node  # several nodes have the same engine: no line leads from index to rank
     first = first_rank(launch)
     name = _RANK if launch.external_dp else _START
     if not first or launch.arg(name) is None:
-        return {}
+        return node
     local = len(box.launches) if launch.external_dp else launch.local_engines or 1
     behind = first - box.number * local
     term = f" + {behind}" if behind > 0 else f" - {-behind}" if behind else ""
-    return {name: Piece(f'"$(({INDEX} * {local}{term}))"', True)}
+    return {**node, name: Piece(f'"$(({INDEX} * {local}{term}))"', True)}

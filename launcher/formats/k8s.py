@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.box import Box, Changes, bound, slug
-from pd_launch.launcher.formats.group import MASTER, group_template
+from pd_launch.launcher.formats.group import MASTERS, group_template
 from pd_launch.launcher.formats.pod import pod_command, pod_environment, pod_template, reachable
 from pd_launch.launcher.formats.text import head, yaml_text
 
@@ -60,7 +60,7 @@ def _service(name: str, labels: dict[str, str], selector: dict[str, str], box: B
 
 
 def _stateful_set(box: Box, full: str, labels: dict[str, str], name: str) -> dict[str, Any]:
-    changes: list[Changes] = [reachable(box, launch, {MASTER: None}) for launch in box.launches]
+    changes: list[Changes] = [reachable(box, launch, dict.fromkeys(MASTERS)) for launch in box.launches]
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",

@@ -223,8 +223,9 @@ def _resolve(deployment: Deployment) -> None:
                 if found is None:
                     raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
                 variable.value.value = found
-        master = node.value("data-parallel-address")
-        if master is not None and _is_auto(master):
+        for master in filter(None, (node.value("data-parallel-address"), node.value("master-addr"))):
+            if not _is_auto(master):
+                continue
             if address is None or node.node_rank:
                 raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
             master.value = address

@@ -90,7 +90,7 @@ def offload_bytes(node: NodeLaunch, deployment: Deployment) -> int | None:
     total = 0
     for connector in served(node, deployment.target):
         budget, engines = budget_of(node, connector, deployment.target), node.local_engines
-        size = None if budget is None or engines is None else budget.per_node_bytes(engines)
+        size = None if budget is None or engines is None else budget.per_node_bytes(engines, node.local_world)
         if size is None:
             return None
         total += size

@@ -130,7 +130,7 @@ class Cluster:
                 environment[entry["name"]] = f"address of {pod.name}"
             else:
                 environment[entry["name"]] = "secret"
-        words = [_expanded(word, environment) for word in (*pod.container["command"], *pod.container["args"])]
+        words = [_expanded(word, environment) for word in (*pod.container.get("command", ()), *pod.container["args"])]
         run = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
         found = [_engine(path.read_text()) for path in sorted(out.iterdir())]
         assert found, (pod.name, words, run.stdout, run.stderr)

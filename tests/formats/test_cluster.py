@@ -35,6 +35,12 @@ PROFILES = {
     "external": CUDA.format(name="wide", more=", launch: external", second="", third=""),
     "ascend-external": ASCEND.format(name="wide", more=", launch: external", second="", third=""),
     "long-name": CUDA.format(name="3 " + "x" * 80, more="", second="", third=""),
+    "one-engine": CUDA.format(name="one", more="", second="", third="")
+    .replace("tensor: 8, data: 6, expert: true", "tensor: 24")
+    .replace("tensor: 8, data: 2, expert: true", "tensor: 16"),
+    "engines-over-nodes": CUDA.format(
+        name="big", more="", second="", third="}, {{address: 192.0.2.14".replace("{{", "{")
+    ).replace("tensor: 8, data: 6", "tensor: 16, data: 2"),
     "differing": ASCEND.format(
         name="nt",
         more="",
@@ -99,6 +105,12 @@ def every_rank_is_there_once(cluster: Cluster) -> None:
             option = {word: after for word, after in zip(words, [*words[1:], ""], strict=True) if word.startswith("--")}
             size = int(option.get("--data-parallel-size", 1))
             first = int(option.get("--data-parallel-rank") or option.get("--data-parallel-start-rank") or 0)
+            if "--nnodes" in option:
+                at = groups.setdefault(pod.group, [])
+                assert int(option["--node-rank"]) == pod.index and int(option["--nnodes"]) == pod.size
+                assert first == pod.index * size // pod.size
+                at += [] if first in at else [first]
+                continue
             count = 1 if "--data-parallel-rank" in option else int(option.get("--data-parallel-size-local", size))
             groups.setdefault(pod.group, []).extend(range(first, first + count))
             assert first + count <= size
