@@ -227,6 +227,23 @@ def _launch_options(function: Any) -> Any:
         _option(
             "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
         ),
+        _option(
+            "--ready-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="Stop everything where not all engines are ready by then.",
+        ),
+        _option(
+            "--health",
+            type=click.FloatRange(0),
+            metavar="SECONDS",
+            help="How often engines that were ready are asked again; 0: never.  [default: 10, in a pod 0]",
+        ),
+        _option("--restart", type=click.IntRange(0), metavar="N", help="Start all anew after a failure, N times."),
+        _option("--log-dir", metavar="FOLDER", help="Write a log file for each rank as well."),
+        _option("--log-size", metavar="SIZE", help="Begin the next log file there.  [default: 64MiB]"),
+        _option("--log-files", type=click.IntRange(1), metavar="N", help="Log files of a rank.  [default: 5]"),
+        _option("--notify", is_flag=True, help="Tell systemd when all are ready, and that they are well."),
         _option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
         _option("--host/--no-host", default=None, help="Whether to check against this machine."),
         _option(

@@ -13,7 +13,7 @@ from pd_launch.launcher.formats.k8s import k8s_manifest
 from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.formats.unit_words import Given, UnitWord
-from pd_launch.launcher.launch.prepare import Launch
+from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import own_command
 from pd_launch.launcher.sources.profiles.load import SHIPPED
 from pd_launch.launcher.sources.release.release_words import target_comment
@@ -58,12 +58,32 @@ def _systemd(launch: Launch) -> str:
     words += [word for code in options.force for word in ("--force", code)]
     words += [] if options.grace is None else ["--grace", f"{options.grace:g}"]
     words += ["--no-host"] if options.host is False else []
+    words += _watched(options)
     words += ["--", *given.extra(options.extra)] if options.extra else []
     named = given.asked | {part.asked for word in words if not isinstance(word, str) for part in word if part.asked}
     stop = stop_seconds(launch.launches, options.grace)
-    return systemd_unit(
-        Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop, launch.deployment.target.is_ascend)
-    )
+    ascend = launch.deployment.target.is_ascend
+    name = slug(_profile(launch).name)
+    unit = Unit(name, options.side, words, sorted(named), stop, ascend, options.notify, options.ready_timeout)
+    return systemd_unit(unit)
+
+
+def _watched(options: LaunchOptions) -> list[str]:
+    """Return the options of the keeper, as they were given."""
+    given = {
+        "--ready-timeout": options.ready_timeout,
+        "--health": options.health,
+        "--restart": options.restart,
+        "--log-dir": options.log_dir and str(Path(options.log_dir).absolute()),
+        "--log-size": options.log_size,
+        "--log-files": options.log_files,
+    }
+    words = [word for name, value in given.items() if value is not None for word in (name, _number(value))]
+    return [*words, "--notify"] if options.notify else words
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _profile_word(launch: Launch) -> str:

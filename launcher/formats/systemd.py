@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from pd_launch.launcher.launch.plan import Part
 from pd_launch.launcher.launch.program import REFUSED
 from pd_launch.launcher.wording.width import shows_all
 
+WATCHDOG_SECONDS = 120
+"""More than three looks at the engines' health take."""
 CANN = (
     "/usr/local/Ascend/ascend-toolkit/set_env.sh",
     "/usr/local/Ascend/ascendnpu-ir/bin/set_env.sh",
@@ -32,6 +35,9 @@ class Unit:
     stop_seconds: int
     ascend: bool = False
     """Whether CANN's own scripts are sourced first, as the images do."""
+    notify: bool = False
+    """Whether pd-launch says itself when all engines are ready, and that they are well."""
+    ready_timeout: float | None = None
 
 
 def systemd_unit(unit: Unit) -> str:
@@ -51,7 +57,7 @@ def systemd_unit(unit: Unit) -> str:
         "After=network-online.target",
         "",
         "[Service]",
-        "Type=exec",
+        *_kind(unit),
         f"ExecStart={command}",
         "Restart=always",
         "RestartSec=10",
@@ -66,6 +72,15 @@ def systemd_unit(unit: Unit) -> str:
     lines += [f"# {', '.join(unit.secrets)}"] if unit.secrets else []
     lines.append(f"EnvironmentFile={'' if unit.secrets else '-'}/etc/pd-launch/{unit.name}.env")
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
+
+
+def _kind(unit: Unit) -> list[str]:
+    """Return when the unit counts as started, and how it says that it is well."""
+    if not unit.notify:
+        return ["Type=exec"]
+    start = "infinity" if unit.ready_timeout is None else str(math.ceil(unit.ready_timeout) + unit.stop_seconds)
+    # A process below the one that systemd starts speaks to it.
+    return ["Type=notify", "NotifyAccess=all", f"TimeoutStartSec={start}", f"WatchdogSec={WATCHDOG_SECONDS}"]
 
 
 def _sourcing(words: Sequence[str | Sequence[Part]]) -> str:

@@ -50,8 +50,22 @@ class LaunchOptions:
     lang: str = "en"
     grace: float | None = None
     show_origin: bool = False
+    ready_timeout: float | None = None
+    health: float | None = None
+    """Seconds between looks at engines that were ready; 0: never; None: as often as the place wants."""
+    restart: int | None = None
+    log_dir: str | None = None
+    log_size: int | None = None
+    """Bytes of a log file before the next one begins."""
+    log_files: int | None = None
+    notify: bool = False
     whole: bool = False
     """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether something is asked for that only a supervisor can do, also of one engine alone."""
+        return bool(self.ready_timeout or self.health or self.restart or self.log_dir or self.notify)
 
 
 @dataclass
