@@ -33,7 +33,7 @@ vllm/config/parallel.py(world_size);vllm-ascend 的 P/D 教程:本机 DP × TP �
 """
 
 
-@rule("PD401", "device-count", "error", zh=ZH, needs="C H")
+@rule("PD401", "device-count", "error", zh=ZH, needs="C P H R")
 def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
     """The engines need more devices than they see, or than the node has.
 

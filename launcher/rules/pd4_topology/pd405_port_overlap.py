@@ -40,7 +40,7 @@ kv_offload/tiering/p2p/manager.py:vLLM 0.18.0 到 0.33.0。
 """
 
 
-@rule("PD405", "port-overlap", "error", zh=ZH, needs="P H")
+@rule("PD405", "port-overlap", "error", zh=ZH, needs="P")
 def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     """Two engines on one machine bind the same port.
 

@@ -44,7 +44,7 @@ vLLM 的 moriio_connector.py(0.32.0)与 p2p_nccl_engine.py(0.23.0)。
 """
 
 
-@rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P")
+@rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P R")
 def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     r"""The proxy's kind or lists do not fit the connector or the ranks.
 

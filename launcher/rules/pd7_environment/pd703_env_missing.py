@@ -41,7 +41,7 @@ vllm/envs.py;vllm_ascend 的 ascend_store/backend(mooncake、memcache、yuanrong
 """
 
 
-@rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C")
+@rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C R")
 def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Environment variables that this layout needs are absent.
 
