@@ -125,12 +125,9 @@ def test_a_reader_that_does_not_read_stalls_no_engine(bench: Bench, external: st
     bench.until_ready(2)
     engines = [psutil.Process(bench.given(rank)["pid"]) for rank in (0, 1)]
     for _ in range(3):
-        before = [engine.io_counters().write_chars for engine in engines]
+        goals = [engine.io_counters().write_chars + 2 * WAITING for engine in engines]
         wait_for(
-            lambda before=before: all(
-                engine.io_counters().write_chars > start + 2 * WAITING
-                for engine, start in zip(engines, before, strict=True)
-            ),
+            lambda goals=goals: all(e.io_counters().write_chars > goal for e, goal in zip(engines, goals, strict=True)),
             "both go on",
         )
     got = b""
