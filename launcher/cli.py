@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import click
 
 from pd_launch import __version__
-from pd_launch.launcher import internal
+from pd_launch.launcher import early, internal
 
 USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
@@ -645,6 +645,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who called: there is nobody to write to
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+    early.interrupts_are_exceptions()
     try:
         sys.exit(_run())
     except BrokenPipeError:

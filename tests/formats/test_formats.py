@@ -197,7 +197,7 @@ def test_pod_of_the_guides_deployment() -> None:
 def test_ranks_come_from_the_controller() -> None:
     found = pods("a3-moe-external")
     worker = found["a3-moe-external-decode workerTemplate"]["containers"][0]
-    script = worker["args"][0].replace("$$", "$")
+    script = worker["args"][-1].replace("$$", "$")
     ranks = re.findall(r"--data-parallel-rank (.+?) \\\n", script)
     for index in (1, 2):
         values = [
@@ -205,7 +205,7 @@ def test_ranks_come_from_the_controller() -> None:
         ]
         assert list(map(int, values)) == list(range(16 * index, 16 * (index + 1)))
     assert script.count('--data-parallel-address "$LWS_LEADER_ADDRESS"') == 16
-    leader = found["a3-moe-external-decode leaderTemplate"]["containers"][0]["args"][0]
+    leader = found["a3-moe-external-decode leaderTemplate"]["containers"][0]["args"][-1]
     assert re.findall(r"--data-parallel-rank (\d+)", leader) == [str(rank) for rank in range(16)]
 
 
@@ -219,7 +219,7 @@ def test_start_rank_of_internal_workers(tmp_path: Path) -> None:
     path = tmp_path / "wide.yaml"
     path.write_text(text)
     worker = pods(str(path))["a3-dp2tp8-decode workerTemplate"]["containers"][0]
-    script = worker["args"][0].replace("$$", "$")
+    script = worker["args"][-1].replace("$$", "$")
     rank = re.findall(r"--data-parallel-start-rank (.+?) \\", script)[0]
     value = subprocess.check_output(["bash", "-c", f"LWS_WORKER_INDEX=2; echo {rank}"], text=True)
     assert int(value) == 4 and "--headless" in script and "startupProbe" not in worker
@@ -296,11 +296,11 @@ def test_secrets_are_named_never_written(form: str, secret_profile: str) -> None
             if "secretKeyRef" in v.get("valueFrom", {})
         }
         assert keys == {n: {"name": "cuda-nixl", "key": n} for n in ("HF_TOKEN", "API_KEY")}
-        assert '"$${API_KEY:?}"' in container["args"][0]
+        assert '"$${API_KEY:?}"' in container["args"][-1]
     elif form == "compose":
         service = yaml.safe_load(text)["services"]["decode"]
         assert service["env_file"] == ["cuda-nixl-decode.env"] and "HF_TOKEN" not in service["environment"]
-        assert '"$${API_KEY:?}"' in service["command"][0]
+        assert '"$${API_KEY:?}"' in service["command"][-1]
     elif form == "systemd":
         assert "EnvironmentFile=/etc/pd-launch/cuda-nixl.env" in text
     else:

@@ -212,3 +212,22 @@ def test_a_sink_keeps_the_order_and_counts_what_it_drops() -> None:
     assert sum(entry == line + b"\n" for entry in written) == WAITING // 1024
     assert written[0].startswith(b"pd-launch: 7 lines of output were lost here: nobody reads")
     assert written[-1] == b"pd-launch: said all the same\n"
+
+
+def test_an_early_interrupt_shows_no_traceback(bench: Bench) -> None:
+    for code, name in (("130", "SIGINT"),):
+        text = f"import pd_launch.__main__, os, signal; os.kill(os.getpid(), signal.{name}); input()"
+        words = [bench.command()[0], "-c", text]
+        run = subprocess.run(words, env=bench.environment(), capture_output=True, text=True, check=False)
+        assert (str(run.returncode), run.stdout, run.stderr) == (code, "", "")
+
+
+def test_term_ends_process_1_from_the_first_moment_on(bench: Bench) -> None:
+    """The kernel drops a signal for which process 1 has no handler."""
+    text = "import pd_launch.__main__, os, signal, time; os.kill(1, signal.SIGTERM); time.sleep(5); print('still here')"
+    words = ["unshare", "--pid", "--fork", "--kill-child", bench.command()[0], "-c", text]
+    probe = subprocess.run(["unshare", "--pid", "--fork", "true"], check=False, capture_output=True)
+    if probe.returncode:
+        pytest.skip("no process namespaces here")
+    run = subprocess.run(words, env=bench.environment(), capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (143, "")
