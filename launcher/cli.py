@@ -18,6 +18,7 @@ from pd_launch.launcher import early, internal
 
 USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+PLANS = ("json", "shell", "docker", "compose", "k8s", "systemd", "kserve", "llm-d", "slurm", "ssh")
 SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
@@ -217,10 +218,11 @@ def _launch_options(function: Any) -> Any:
         _option(
             "--format",
             "form",
-            type=click.Choice(["json", "shell", "docker", "compose", "k8s", "systemd"]),
+            type=click.Choice(PLANS),
             default="json",
             show_default=True,
-            help="Form of the plan. compose and k8s hold all nodes of both sides.",
+            help="Form of the plan. compose, k8s, kserve, llm-d and ssh hold all nodes of both sides,"
+            " slurm those of one.",
         ),
         _option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
         _option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),

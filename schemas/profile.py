@@ -280,6 +280,36 @@ class NodeSection(_Section):
     """What differs on this node from its side's transfer section, such as engine_id."""
 
 
+class VolumeSection(_Section):
+    """A volume of the container: exactly one of host, pvc, secret and empty says what it is."""
+
+    path: Line
+    """Where it is mounted, such as /models."""
+    host: Line | None = None
+    """A folder of the node."""
+    pvc: Line | None = None
+    """Name of a PersistentVolumeClaim."""
+    secret: Line | None = None
+    """Name of a Secret, each of whose keys is a file."""
+    empty: Bytes | bool | None = None
+    """An empty folder that is gone with the pod: true, or its size."""
+    read_only: bool = False
+    """Whether nothing can be written there."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> VolumeSection:
+        given = [name for name in ("host", "pvc", "secret", "empty") if getattr(self, name) not in (None, False)]
+        if len(given) != 1:
+            found_zh = f"写了 {'、'.join(given)}" if given else "一个也没有写"
+            raise ValueFault(
+                f"give exactly one of host, pvc, secret and empty; found {' and '.join(given) or 'none'}",
+                f"host、pvc、secret、empty 必须写且只能写一个;现在{found_zh}",
+                "write for example {path: /models, pvc: models}",
+                "例如写 {path: /models, pvc: models}",
+            )
+        return self
+
+
 class ContainerSection(_Section):
     """The container that the engines run in."""
 
@@ -295,6 +325,21 @@ class ContainerSection(_Section):
     """Name of the container."""
     runtime: Line | None = None
     """Container runtime, such as ascend."""
+    volumes: list[VolumeSection] = Field(default_factory=list)
+    """Volumes: folders of the node, claims, Secrets, empty folders."""
+    devices: list[Line] = Field(default_factory=list)
+    """Further devices for docker and compose, such as /dev/infiniband."""
+    resources: dict[Line, int | Line] = Field(default_factory=dict)
+    """Further resources of a pod, such as rdma/hca: 1, or another name for the devices: huawei.com/ascend-1980: 16."""
+    node_selector: dict[Line, Line] = Field(default_factory=dict)
+    """Labels that the node of a pod must have."""
+    tolerations: list[dict[str, Any]] = Field(default_factory=list)
+    """Taints of nodes that a pod tolerates, as Kubernetes writes them."""
+    annotations: dict[Line, str] = Field(default_factory=dict)
+    """Annotations of a pod, such as the one that gives it a further network."""
+
+
+PatchForm = Literal["compose", "k8s", "kserve", "llm-d"]
 
 
 class NodesSection(_Section):
@@ -317,6 +362,8 @@ class SideSection(_Section):
     """Port of the data-parallel master."""
     master_port: Port = 29501
     """Port at which the nodes of an engine meet that spans several."""
+    replicas: Count = 1
+    """Instances of the whole side, each on nodes of its own, in a cluster."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=dict)
@@ -394,6 +441,8 @@ class Profile(_Section):
     """Container that the engines run in."""
     nodes: NodesSection = Field(default_factory=NodesSection)
     """Nodes of each side; one node each where left out."""
+    patch: dict[PatchForm, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
+    """What is merged into a rendered object, by form: an object of its kind, and name where it has one."""
 
     @field_validator("target", mode="after")
     @classmethod

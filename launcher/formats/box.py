@@ -90,6 +90,8 @@ class Box:
     """Seconds between TERM and KILL."""
     stop: int
     """Seconds that whoever stops the container waits before it kills."""
+    replicas: int = 1
+    """Instances of the whole side."""
     asked_words: dict[str, Ask] = field(default_factory=dict)
     address: str | None = None
 
@@ -168,6 +170,7 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch], g
         target.is_ascend,
         grace_of(launches, grace),
         stop_seconds(launches, grace),
+        getattr(profile, side).replicas if getattr(profile, side, None) is not None else 1,
         asked,
         hosts[number].address if number < len(hosts) else None,
     )
@@ -286,6 +289,20 @@ def _lines(words: Sequence[tuple[str, str]]) -> str:
 def bound(box: Box, use: str) -> list[int]:
     """Return the ports of one use that the box's launches open."""
     return [port for node in box.launches for p in all_ports(node) if p.use == use and p.binds for port in p.ports]
+
+
+def one_instance(boxes: Sequence[Box], form: str) -> None:
+    """Refuse several instances where a form names each node.
+
+    Raises:
+        FormatError: a side has replicas.
+    """
+    for box in boxes:
+        if box.replicas > 1:
+            raise FormatError(
+                f"{form} names each node, and nodes.{box.side} has those of one instance: print it without "
+                f"{box.side}.replicas, once for the nodes of each instance; k8s and llm-d have replicas"
+            )
 
 
 def needs_shell(box: Box) -> bool:

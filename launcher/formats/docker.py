@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.formats.box import Box, needs_shell, pieces, script
+from pd_launch.launcher.formats.box import Box, FormatError, needs_shell, pieces, script
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.profile import VolumeSection
 
 CONTROL_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 DRIVER_MOUNTS = (
@@ -89,11 +90,12 @@ def gib(size: int) -> str:
 
 
 def device_paths(box: Box) -> list[str]:
-    """Return the device files that an Ascend container is given; none where its runtime brings them."""
+    """Return the device files that a container is given: the profile's own, and NPUs that no runtime brings."""
+    own = list(box.section.devices)
     if not box.ascend or box.section.runtime == RUNTIME:
-        return []
+        return own
     numbers = box.devices if box.devices is not None else list(range(box.ranks))
-    return [*(f"/dev/davinci{number}" for number in numbers), *CONTROL_DEVICES]
+    return [*(f"/dev/davinci{number}" for number in numbers), *CONTROL_DEVICES, *own]
 
 
 def gpus(box: Box) -> str:
@@ -110,7 +112,25 @@ def mounts(box: Box) -> list[str]:
     model = model_path(box)
     if model is not None:
         found.append(f"{model}:{model}:ro")
-    return [*found, *box.section.mounts]
+    found += box.section.mounts
+    for volume in box.section.volumes:
+        found.append(_mount(volume))
+    return found
+
+
+def _mount(volume: VolumeSection) -> str:
+    """Return a volume as Docker mounts it.
+
+    Raises:
+        FormatError: only a cluster has it.
+    """
+    if volume.host is None and volume.empty is None:
+        raise FormatError(
+            f"container.volumes: {volume.path} is a {'claim' if volume.pvc else 'Secret'}, which only a cluster has; "
+            "write host: FOLDER for Docker"
+        )
+    source = volume.host if volume.host is not None else ""
+    return (f"{source}:" if source else "") + volume.path + (":ro" if volume.read_only and source else "")
 
 
 def model_path(box: Box) -> str | None:
@@ -119,4 +139,5 @@ def model_path(box: Box) -> str | None:
     if not model.startswith("/"):
         return None
     targets = [mount.split(":")[1].rstrip("/") for mount in box.section.mounts if ":" in mount]
+    targets += [volume.path.rstrip("/") for volume in box.section.volumes]
     return None if any(model == t or model.startswith(f"{t}/") for t in targets) else model

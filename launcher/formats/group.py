@@ -52,6 +52,16 @@ def group_template(boxes: Sequence[Box], labels: dict[str, str], name: str) -> d
     }
 
 
+def one_template(boxes: Sequence[Box], name: str) -> tuple[dict[str, Any], list[Entry]]:
+    """Return the command and the variables of all nodes, the first among them, where there is one template for all.
+
+    Raises:
+        FormatError: nodes differ in what one template cannot hold.
+    """
+    _equal_pods(boxes)
+    return _workers(boxes, name)
+
+
 def _equal_pods(workers: Sequence[Box]) -> None:
     """All workers come from one template: they have the same engines, devices and memory."""
     if len({tuple(launch.local_engines for launch in box.launches) for box in workers}) > 1:

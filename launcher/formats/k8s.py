@@ -7,14 +7,16 @@ from typing import Any
 
 from pd_launch.launcher.formats.box import Box, Changes, bound, slug
 from pd_launch.launcher.formats.group import MASTERS, group_template
+from pd_launch.launcher.formats.patch import patched
 from pd_launch.launcher.formats.pod import pod_command, pod_environment, pod_template, reachable
+from pd_launch.launcher.formats.proxy import proxy_command
 from pd_launch.launcher.formats.text import head, yaml_text
 
 WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 """The label by which the controller says a pod's number in its group."""
 
 
-def k8s_manifest(boxes: Sequence[Box], name: str) -> str:
+def k8s_manifest(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
     """Return the manifest of all nodes of both sides.
 
     Raises:
@@ -32,7 +34,17 @@ def k8s_manifest(boxes: Sequence[Box], name: str) -> str:
     if any(document["kind"] == "LeaderWorkerSet" for document in documents):
         notes.append("Several nodes of a side are a LeaderWorkerSet; its controller names the nodes' ranks, and makes")
         notes.append("the headless Service of the same name by which they find each other before they are ready.")
-    return head(notes) + yaml_text(*documents)
+    proxy = proxy_command(boxes, lambda box: _hosts(box, slug(name)))
+    if proxy is not None:
+        notes.append(f"A proxy in front of both sides: {proxy}")
+    return head(notes) + yaml_text(*patched(documents, patch, "k8s"))
+
+
+def _hosts(box: Box, name: str) -> list[str]:
+    """Return the names in the cluster of the pods that are this box, one for each instance."""
+    full = f"{name}-{box.side}"
+    number = f"-{box.number}" if box.number else ""
+    return [f"{full}-{instance}{number}.{full}" for instance in range(box.replicas)]
 
 
 def _side(boxes: list[Box], name: str) -> list[Any]:
@@ -67,7 +79,7 @@ def _stateful_set(box: Box, full: str, labels: dict[str, str], name: str) -> dic
         "metadata": {"name": full, "labels": labels},
         "spec": {
             "serviceName": full,
-            "replicas": 1,
+            "replicas": box.replicas,
             "selector": {"matchLabels": labels},
             "template": pod_template(box, labels, name, pod_command(box, changes), pod_environment(box, name)),
         },
@@ -80,7 +92,7 @@ def _group(boxes: list[Box], full: str, labels: dict[str, str], name: str) -> di
         "kind": "LeaderWorkerSet",
         "metadata": {"name": full, "labels": labels},
         "spec": {
-            "replicas": 1,
+            "replicas": boxes[0].replicas,
             "startupPolicy": "LeaderCreated",
             "leaderWorkerTemplate": group_template(boxes, labels, name),
         },

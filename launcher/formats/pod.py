@@ -14,6 +14,7 @@ from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.sides import is_loopback
+from pd_launch.schemas.profile import VolumeSection
 
 _PERIOD = 30
 _STARTUP_PROBES = 120
@@ -34,8 +35,13 @@ def pod_template(
     spec: dict[str, Any] = {}
     if _on_the_node(box):
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    if box.section.runtime:
-        spec["runtimeClassName"] = box.section.runtime
+    section = box.section
+    if section.runtime:
+        spec["runtimeClassName"] = section.runtime
+    if section.node_selector:
+        spec["nodeSelector"] = dict(section.node_selector)
+    if section.tolerations:
+        spec["tolerations"] = [dict(toleration) for toleration in section.tolerations]
     volumes, volume_mounts = _volumes(box)
     container = {
         "name": box.side,
@@ -51,7 +57,10 @@ def pod_template(
     spec["terminationGracePeriodSeconds"] = box.stop
     spec["containers"] = [{key: value for key, value in container.items() if value not in ([], {})}]
     spec["volumes"] = volumes
-    return {"metadata": {"labels": labels}, "spec": spec}
+    metadata: dict[str, Any] = {"labels": labels}
+    if section.annotations:
+        metadata["annotations"] = dict(section.annotations)
+    return {"metadata": metadata, "spec": spec}
 
 
 def _on_the_node(box: Box) -> bool:
@@ -130,12 +139,16 @@ def _own_address(variable: str) -> dict[str, Any]:
 def pod_resources(box: Box) -> dict[str, Any]:
     """Return what the container asks of its node."""
     kinds = HARDWARE[box.hardware].resources if box.hardware in HARDWARE else ()
-    devices = {kinds[0]: box.ranks} if kinds else {}
+    named = {name: value for name, value in box.section.resources.items() if name not in ("memory", "cpu")}
+    devices: dict[str, Any] = {kinds[0]: box.ranks} if kinds and not set(kinds) & set(named) else {}
+    devices |= named
+    asked: dict[str, Any] = {key: box.section.resources[key] for key in ("cpu",) if key in box.section.resources}
     limits: dict[str, Any] = dict(devices)
     if box.limit is not None:
         limits["memory"] = _quantity(box.limit)
     memory = box.memory if box.limit is None else min(box.memory, box.limit)
-    return {"requests": {"memory": _quantity(memory), **devices}, **({"limits": limits} if limits else {})}
+    requests = {**asked, "memory": box.section.resources.get("memory", _quantity(memory)), **devices}
+    return {"requests": requests, **({"limits": limits} if limits else {})}
 
 
 def _quantity(size: int) -> str:
@@ -170,8 +183,25 @@ def _volumes(box: Box) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         source, _, rest = mount.partition(":")
         target, _, mode = rest.partition(":")
         wanted.append((source, target or source, mode == "ro"))
+    for volume in box.section.volumes:
+        if volume.host is not None:
+            wanted.append((volume.host, volume.path, volume.read_only))
     for number, (source, target, read_only) in enumerate(wanted):
         volumes.append({"name": f"host-{number}", "hostPath": {"path": source}})
         entry: dict[str, Any] = {"name": f"host-{number}", "mountPath": target}
         mounted.append({**entry, "readOnly": True} if read_only else entry)
+    for number, volume in enumerate(v for v in box.section.volumes if v.host is None):
+        name = f"volume-{number}"
+        volumes.append({"name": name, **_source(volume)})
+        entry = {"name": name, "mountPath": volume.path}
+        mounted.append({**entry, "readOnly": True} if volume.read_only else entry)
     return volumes, mounted
+
+
+def _source(volume: VolumeSection) -> dict[str, Any]:
+    if volume.pvc is not None:
+        return {"persistentVolumeClaim": {"claimName": volume.pvc}}
+    if volume.secret is not None:
+        return {"secret": {"secretName": volume.secret}}
+    sized = isinstance(volume.empty, int) and not isinstance(volume.empty, bool)
+    return {"emptyDir": {"sizeLimit": _quantity(int(volume.empty or 0))} if sized else {}}
