@@ -14,10 +14,11 @@ from typing import Any, TextIO
 import click
 
 from pd_launch import __version__
-from pd_launch.launcher import internal
+from pd_launch.launcher import early, internal
 
 USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+PLANS = ("json", "shell", "docker", "compose", "k8s", "systemd", "kserve", "llm-d", "slurm", "ssh")
 SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
@@ -217,16 +218,34 @@ def _launch_options(function: Any) -> Any:
         _option(
             "--format",
             "form",
-            type=click.Choice(["json", "shell", "docker", "compose", "k8s", "systemd"]),
+            type=click.Choice(PLANS),
             default="json",
             show_default=True,
-            help="Form of the plan. compose and k8s hold all nodes of both sides.",
+            help="Form of the plan. compose, k8s, kserve, llm-d and ssh hold all nodes of both sides,"
+            " slurm those of one.",
         ),
         _option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
         _option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
         _option(
             "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
         ),
+        _option(
+            "--ready-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="Stop everything where not all engines are ready by then.",
+        ),
+        _option(
+            "--health",
+            type=click.FloatRange(0),
+            metavar="SECONDS",
+            help="How often engines that were ready are asked again; 0: never.  [default: 10, in a pod 0]",
+        ),
+        _option("--restart", type=click.IntRange(0), metavar="N", help="Start all anew after a failure, N times."),
+        _option("--log-dir", metavar="FOLDER", help="Write a log file for each rank as well."),
+        _option("--log-size", metavar="SIZE", help="Begin the next log file there.  [default: 64MiB]"),
+        _option("--log-files", type=click.IntRange(1), metavar="N", help="Log files of a rank.  [default: 5]"),
+        _option("--notify", is_flag=True, help="Tell systemd when all are ready, and that they are well."),
         _option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
         _option("--host/--no-host", default=None, help="Whether to check against this machine."),
         _option(
@@ -775,6 +794,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who called: there is nobody to write to
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+    early.interrupts_are_exceptions()
     try:
         sys.exit(_run())
     except BrokenPipeError:
