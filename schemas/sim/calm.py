@@ -38,6 +38,7 @@ class Calm:
             return False
         if self._asynchronous:
             under_way = request.placeholders == request.in_flight == 1
+            under_way = under_way and request.tokens > request.job.prompt  # its first token is there
             return under_way and request.computed == request.tokens and request.end - request.tokens > 2
         return request.tokens - request.computed == 1
 

@@ -82,6 +82,10 @@ class CountedBlocks:
         for g, group in enumerate(self.groups):
             request.rows[g] = -(-request.computed // group.block_size)
 
+    def is_known(self, request: Request) -> bool:
+        """Whether what others may find of the request was offered to the prefix cache."""
+        return True
+
     def remaining(self, request: Request) -> int:
         """Return the blocks that an admitted request still needs for its present length."""
         return self._wanted(request, NO_HITS, min(request.tokens, self._max_len), request.computed, True)

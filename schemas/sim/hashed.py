@@ -26,6 +26,11 @@ class HashedBlocks(CountedBlocks):
         self._known: dict[Key, list[Block]] = {}
         self._later: list[list[Block | None]] = []
 
+    def is_known(self, request: Request) -> bool:
+        """Whether what others may find of the request was offered to the prefix cache."""
+        shared = request.job.shared
+        return all(c >= shared // g.block_size for c, g in zip(request.cached, self.groups, strict=True))
+
     def lookup(self, request: Request) -> tuple[Hits, int, int]:
         """Return the blocks of the request that are cached, their tokens, and where a longer prefix of others ends."""
         known, sizes, content = self._known, [group.block_size for group in self.groups], request.content

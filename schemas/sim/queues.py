@@ -68,6 +68,12 @@ class Waiting:
     def __len__(self) -> int:
         return len(self.entered) + len(self.first)
 
+    @property
+    def head(self) -> Request | None:
+        """The request that is looked at next."""
+        line = self.select()
+        return line.peek() if line is not None else None
+
     def select(self) -> Line | None:
         """Return the queue whose head is looked at next; None where nobody waits."""
         if not len(self.first):

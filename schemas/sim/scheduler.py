@@ -56,6 +56,8 @@ class Scheduler:
         self.running: list[Request] = []
         self.calls = 0
         self.preemptions = 0
+        self.recomputed = 0  # tokens that were computed before and are again
+        self._begun: list[Request] = []  # those that have their first token since it was asked last
         self._caches = engine.prefix_caching
         self.on_finish: Callable[[Request], None] = _ignore
         self._prefilling: dict[Request, None] = {}  # admitted, and not through the prompt
@@ -85,6 +87,12 @@ class Scheduler:
     def is_idle(self) -> bool:
         """Whether nobody runs or waits."""
         return not self.running and not len(self._calm) and not len(self.waiting)
+
+    @property
+    def is_jammed(self) -> bool:
+        """Whether those who wait wait for nothing: nobody runs, and nothing is under way."""
+        busy = self.parking is not None and self.parking.is_busy
+        return not self.count and bool(len(self.waiting)) and not busy and not self._deferred
 
     # Scheduling
 
@@ -255,6 +263,7 @@ class Scheduler:
         self._free(victim)
         self._prefilling.pop(victim, None)
         victim.status = Status.WAITING
+        victim.lost = victim.computed
         victim.computed = 0
         victim.stale = victim.in_flight
         victim.placeholders = 0
@@ -294,13 +303,11 @@ class Scheduler:
             computed = request.computed + local + external
             new = 0 if beside else self._first_tokens(request, computed, budget, threshold)
             if new is None or not self._allocate(request, hits, local, external, new, beside):
-                # What prefills take from an asynchronous restore shrinks by itself.
-                self._stuck = new is not None and self.waiting.none_passed and not (beside and self._prefilling)
+                self._stuck = self._stays_stuck(beside) and new is not None
                 return
             if self.parking is not None:
                 self.parking.allocated(request, self.blocks.table(request, request.nulls), external, step.call)
-            if not request.computed and not request.preempted:
-                request.hit = computed
+            self._note(request, computed)
             request.computed = computed
             if beside:
                 request.status = Status.LOADING
@@ -311,12 +318,30 @@ class Scheduler:
             self._enter(step, request, new)
             budget -= new
 
+    def _note(self, request: Request, computed: int) -> None:
+        """Count what an admission finds, and what it computes again."""
+        if request.computed:
+            return
+        if request.preempted:
+            self.recomputed += request.lost - computed
+        else:
+            request.hit = computed
+
+    def _stays_stuck(self, beside: bool) -> bool:
+        """Whether the head, which does not fit, cannot fit before blocks are freed.
+
+        Its first tokens may fit in another step, where that has room for fewer of them; its whole length may not. What
+        prefills take from an asynchronous restore shrinks by itself.
+        """
+        return self.engine.reserve_full and self.waiting.none_passed and not (beside and self._prefilling)
+
     def _arrive(self, request: Request) -> None:
         """A restore beside the steps is over."""
         self._loaded.discard(request)
         self.blocks.commit(request, request.computed)
         if request.computed == request.tokens:
             request.computed = request.tokens - 1
+            self.recomputed += 1
         request.status = Status.WAITING
 
     def _found(self, request: Request) -> tuple[Hits, int, int | None, bool]:
@@ -410,11 +435,16 @@ class Scheduler:
             self._calm_down()
         return done + ended if ended else done
 
+    def take_begun(self) -> list[Request]:
+        """Return those that have their first token since this was asked last."""
+        begun, self._begun = self._begun, []
+        return begun
+
     def _calm_down(self) -> None:
         """Sum up those who decode undisturbed from now on: as many as stand in front."""
-        running, calm = self.running, self._calm
+        running, calm, blocks = self.running, self._calm, self.blocks
         count = 0
-        while count < len(running) and calm.fits(running[count]):
+        while count < len(running) and calm.fits(running[count]) and blocks.is_known(running[count]):
             calm.join(running[count])
             count += 1
         if count:
@@ -432,6 +462,8 @@ class Scheduler:
             if request not in sampled:
                 continue
             request.tokens += 1
+            if request.tokens == request.job.prompt + 1:
+                self._begun.append(request)
             if self.engine.asynchronous:
                 if not stale:
                     request.placeholders -= 1

@@ -61,6 +61,7 @@ class Request:
         "is_prefill",
         "job",
         "key",
+        "lost",
         "nulls",
         "number",
         "order",
@@ -85,6 +86,7 @@ class Request:
         self.computed = 0
         self.placeholders = 0  # tokens that steps under way will deliver
         self.in_flight = 0
+        self.lost = 0  # tokens that were computed when it was preempted last
         self.stale = 0
         self.status = Status.WAITING
         self.is_prefill = False

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.sim.arrivals import Timed
 from pd_launch.schemas.sim.play import Play
 from pd_launch.schemas.sim.shape import Engine, Offload, Rules
 from pd_launch.schemas.sim.work import Job
@@ -103,6 +104,7 @@ def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tu
         if random.random() < 0.6:
             prefix = tuple(range(family := random.choice([0, 100]), family + random.randint(0, 6)))
         jobs.append(Job(random.randint(0, spread), prompt, output, random.choice([0, 0, 1, 5]), prefix, chunk))
+    jobs.sort(key=lambda job: job.arrival)
     parked = None
     if offload:
         host = random.choice([10**4, random.randint(1, 2 * each), random.randint(1, each)])
@@ -117,7 +119,7 @@ def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tu
 
 def played(engine: Engine, jobs: list[Job], offload: Offload | None) -> dict[str, Any]:
     """Return what the simulator says."""
-    play = Play(engine, jobs, offload, exact=True)
+    play = Play(engine, Timed(jobs), offload, exact=True)
     free: list[int] = []
     scheduled: list[dict[int, int]] = []
     inner = play.scheduler.schedule
