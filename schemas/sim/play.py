@@ -13,6 +13,8 @@ from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
 from pd_launch.schemas.sim.work import Job, Request
 
 MANY = 1 << 40
+JAMMED = 3
+"""Steps without any work after which nobody is taken to come in any more: a restore or a report takes two."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Play:
         self._engine = engine
         self._queue: deque[Step] = deque()
         self._ends: deque[float] = deque()  # when each step of the queue is over
+        self._idle = 0
         self._depth = 2 if engine.asynchronous else 1
 
     @property
@@ -199,7 +202,9 @@ class Play:
         if len(self._queue) < self._depth and (step.total or not self.scheduler.is_idle):
             return
         self._take()
-        if not step.total and not step.preempted and not self._queue and self.scheduler.is_jammed:
+        jammed = not step.total and not step.preempted and not self._queue and self.scheduler.is_jammed
+        self._idle = self._idle + 1 if jammed else 0
+        if self._idle > JAMMED:
             self._jam()
 
     def _jam(self) -> None:

@@ -92,7 +92,7 @@ class Scheduler:
     def is_jammed(self) -> bool:
         """Whether those who wait wait for nothing: nobody runs, and nothing is under way."""
         busy = self.parking is not None and self.parking.is_busy
-        return not self.count and bool(len(self.waiting)) and not busy and not self._deferred
+        return not self.count and bool(len(self.waiting)) and not busy and not self._deferred and not self._loaded
 
     # Scheduling
 
