@@ -31,6 +31,7 @@ class Parking:
         self.fallbacks: Counter[str] = Counter()
         self.peak = 0  # host blocks in use at once
         self.peak_requests = 0
+        self.uses: list[int] = []  # host blocks in use after each save
         self.parked_tokens = 0
         self.restored_tokens = 0
         self.saved_blocks = 0
@@ -79,6 +80,7 @@ class Parking:
         self.parked += 1
         self.parked_tokens += parked.tokens
         self.saved_blocks += parked.copied
+        self.uses.append(self.ledger.host.total - self.ledger.host.free)
         if parked.tokens < parked.computed:
             self.fallbacks["partial"] += 1
 

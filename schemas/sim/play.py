@@ -120,10 +120,22 @@ class Play:
                 if watch is not None and turns % every == 0:
                     watch(self)
         except KeyboardInterrupt:
-            self.played.complete = False
+            return self.close(False)
+        return self.close(True)
+
+    def close(self, complete: bool) -> Played:
+        """Return what it came to."""
+        self.played.complete = complete
         self.played.seconds = self.clock
         self.played.recomputed = self.scheduler.recomputed
         return self.played
+
+    def wait(self, now: float) -> None:
+        """Let time pass: what follows begins at ``now`` at the earliest."""
+        if self._times is not None:
+            self.clock = max(self.clock, now)
+        elif self.scheduler.is_idle and not self._queue:
+            self.scheduler.calls = max(self.scheduler.calls, math.ceil(now))
 
     def come(self, job: Job) -> None:
         """Let a request come.
