@@ -603,7 +603,9 @@ def size(context: click.Context, /, **options: Any) -> None:
 
 @cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@_option("--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text.")
+@_option(
+    "--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text."
+)
 @_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is played.", shell_complete=_profile_names)
 @_option("--log", metavar="FILE", help="The engine's log: its size, its options, the time of its steps.")
 @_option("--blocks", type=click.IntRange(2), metavar="N", help="The engine's num_gpu_blocks.")
@@ -635,7 +637,14 @@ def size(context: click.Context, /, **options: Any) -> None:
 @_option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
 @_option("--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same.")
 @_option("--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal).")
-@_option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the output.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
 @_lang_option
 @_target_option
 @click.pass_context

@@ -270,7 +270,8 @@ def _changed(asked: _Asked, name: str, value: str) -> _Asked:
         raise click.BadParameter(f"{name} is a whole number above 0, not {value}", param_hint="--over")
     if name == "concurrency":
         return replace(asked, workload=_arranged(asked.workload, int(number), None, 0))
-    return replace(asked, given=replace(asked.given, **{name.replace("-", "_"): int(number)}))
+    changes: dict[str, Any] = {name.replace("-", "_"): int(number)}
+    return replace(asked, given=replace(asked.given, **changes))
 
 
 def _draw(path: str, simulation: Any) -> None:

@@ -329,7 +329,11 @@ _LEFT_OUT: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] = (
         "pipeline stages: steps are scheduled as for one stage",
         "流水线并行:按单级调度计算",
     ),
-    (_context, "context parallelism: a block is taken to hold its own tokens only", "上下文并行:按每块只存自身 token 计算"),
+    (
+        _context,
+        "context parallelism: a block is taken to hold its own tokens only",
+        "上下文并行:按每块只存自身 token 计算",
+    ),
     (lambda node, target: bool(node.switch("enable-lora")), "limits on LoRA adapters", "LoRA 适配器的数量限制"),
 )
 

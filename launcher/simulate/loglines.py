@@ -17,7 +17,13 @@ FEWEST = 3
 _NUMBER = r"['\"]?{0}['\"]?(?:=|: )(\d{{1,9}})\b"
 _INTEGERS = {
     name: re.compile(_NUMBER.format(name))
-    for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "block_size", "long_prefill_token_threshold")
+    for name in (
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "max_model_len",
+        "block_size",
+        "long_prefill_token_threshold",
+    )
 }
 _SWITCHES = {
     name: re.compile(rf"['\"]?{name}['\"]?(?:=|: )(True|False)\b")

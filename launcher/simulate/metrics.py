@@ -13,7 +13,9 @@ from pd_launch.schemas.sim.work import Job
 PROMPT = "vllm:request_prompt_tokens"
 OUTPUT = "vllm:request_generation_tokens"
 MOST = 1000
-_BUCKET = re.compile(r"(?P<name>vllm:request_(?:prompt|generation)_tokens)_bucket\{(?P<labels>[^}]{0,2000})\} (?P<count>\S{1,30})")
+_BUCKET = re.compile(
+    r"(?P<name>vllm:request_(?:prompt|generation)_tokens)_bucket\{(?P<labels>[^}]{0,2000})\} (?P<count>\S{1,30})"
+)
 _BOUND = re.compile(r'\ble="(?P<le>[^"]{1,30})"')
 
 

@@ -42,6 +42,7 @@ def report(
     size = sized.block_bytes
     engine = {**describe(case.engine), "block_bytes": size, "data_parallel": case.dp}
     return Simulation(
+        format_version=1,
         target=str(sized.target),
         seed=seed,
         engine=EngineReport.model_validate({**engine, "router": case.policy if case.dp > 1 else None}),
@@ -54,7 +55,7 @@ def report(
         ),
         step_time=step_time,
         without=RunReport(**_run(answer.without.played, case)),
-        with_=[_offload(outcome, case, size) for outcome in answer.with_],
+        **{"with": [_offload(outcome, case, size) for outcome in answer.with_]},
         least_budget_blocks=answer.least_blocks,
         least_budget_bytes=_bytes(answer.least_blocks, size),
         p99_budget_blocks=answer.most_blocks,

@@ -39,8 +39,8 @@ def _input(found: Simulation) -> Lines:
             f"{found.target}{many}: {engine.blocks:,} blocks of {engine.block_size} tokens, at most "
             f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
             f"{'on' if engine.prefix_caching else 'off'}",
-            f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 {engine.max_num_seqs} "
-            f"个序列、{engine.max_num_batched_tokens:,} 个 token;前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
+            f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 "
+            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
         ),
         "",
     ]
@@ -55,7 +55,8 @@ def _verdict(found: Simulation) -> Lines:
         return [
             *lines,
             Msg(
-                f"No preemption: at most {alone.peak_running} requests run at once. The offload has nothing to do here.",
+                f"No preemption: at most {alone.peak_running} requests run at once. The offload has "
+                "nothing to do here.",
                 f"不会抢占:最多 {alone.peak_running} 个请求同时运行,offload 无事可做。",
             ),
             "",
@@ -65,7 +66,8 @@ def _verdict(found: Simulation) -> Lines:
         Msg(
             f"It preempts: {alone.preempted:,} preemptions of {alone.preempted_requests:,} requests "
             f"(of {found.workload.requests:,}).",
-            f"会抢占:{alone.preempted_requests:,} 个请求(共 {found.workload.requests:,} 个)被抢占 {alone.preempted:,} 次。",
+            f"会抢占:{alone.preempted_requests:,} 个请求(共 {found.workload.requests:,} 个)"
+            f"被抢占 {alone.preempted:,} 次。",
         )
     )
     lines.append(
@@ -80,7 +82,8 @@ def _verdict(found: Simulation) -> Lines:
         again = found.with_[0].recomputed
         lines += [
             Msg(
-                f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing falls back",
+                f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
+                "falls back",
                 f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh} 时没有回退",
             ),
             Msg(
@@ -158,8 +161,7 @@ def _instead(found: Simulation) -> Lines:
 def _times(found: Simulation) -> Lines:
     runs = [(Msg("without offload", "不用 offload"), found.without)]
     runs += [
-        (_amount(run.budget_blocks, run.budget_bytes), run)
-        for run in (found.with_ if found.without.preempted else ())
+        (_amount(run.budget_blocks, run.budget_bytes), run) for run in (found.with_ if found.without.preempted else ())
     ]
     lines: Lines = []
     for name, run in runs:
@@ -178,9 +180,13 @@ def _times(found: Simulation) -> Lines:
     if not lines or found.step_time is None:
         return []
     known = found.step_time
-    fit = Msg("as given", "由参数给出") if known.missed is None else Msg(
-        f"fitted from the log, {100 * known.missed:.0f} % off in the median",
-        f"由日志拟合,中位误差 {100 * known.missed:.0f} %",
+    fit = (
+        Msg("as given", "由参数给出")
+        if known.missed is None
+        else Msg(
+            f"fitted from the log, {100 * known.missed:.0f} % off in the median",
+            f"由日志拟合,中位误差 {100 * known.missed:.0f} %",
+        )
     )
     head = Msg(
         f"Seconds, with steps of {1000 * known.base:.2f} ms + {1e6 * known.per_token:.2f} µs a token ({fit.en}):",
@@ -190,7 +196,12 @@ def _times(found: Simulation) -> Lines:
 
 
 def _over(found: Simulation, lang: str) -> Lines:
-    heads = (Msg("preempted", "抢占"), Msg("computed again", "重算 token"), Msg("steps", "步数"), Msg("least budget", "最小预算"))
+    heads = (
+        Msg("preempted", "抢占"),
+        Msg("computed again", "重算 token"),
+        Msg("steps", "步数"),
+        Msg("least budget", "最小预算"),
+    )
     rows = [(found.over or "", *(head.text(lang) for head in heads))]
     for row in found.choices:
         rows.append((row.choice, *_choice_cells(row, lang)))

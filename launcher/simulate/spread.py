@@ -31,7 +31,9 @@ def from_spread(text: str, seed: int) -> Workload:
         if name not in given:
             raise WorkloadError(f"the workload lacks {name}=: write requests=1000,prompt=500-1500,output=200,rate=4")
     if "rate" in given and "concurrency" in given:
-        raise WorkloadError("rate= and concurrency= exclude each other: requests come by time, or one for each answered")
+        raise WorkloadError(
+            "rate= and concurrency= exclude each other: requests come by time, or one for each answered"
+        )
     count = _whole("requests", given["requests"])
     random = Random(seed)
     prompt, output = _draw("prompt", given["prompt"]), _draw("output", given["output"])

@@ -191,7 +191,9 @@ def _guidellm(result: dict[str, Any], name: str) -> Workload:
     notes = [] if timed else ["the times of arrival, which the result lacks: all come at once"]
     if isinstance(benchmarks, list) and len(benchmarks) > 1:
         notes.append(f"{len(benchmarks) - 1} further benchmarks of the result: the first is played")
-    return _made(jobs if timed else [Job(0, j.prompt, j.output) for j in jobs], None, f"guidellm, {len(jobs)} requests", notes)
+    return _made(
+        jobs if timed else [Job(0, j.prompt, j.output) for j in jobs], None, f"guidellm, {len(jobs)} requests", notes
+    )
 
 
 def _first(entry: dict[str, Any], *keys: str) -> Any:
@@ -249,4 +251,6 @@ def _moment(text: str | None, where: str) -> float:
         digits = fraction[:9].split("+")[0]
         return datetime.fromisoformat(head).timestamp() + (float(f"0.{digits}") if digits.isdecimal() else 0.0)
     except ValueError:
-        raise WorkloadError(f"{where}: TIMESTAMP is {stripped[:40]!r}, not a time such as 2023-11-16 18:17:03") from None
+        raise WorkloadError(
+            f"{where}: TIMESTAMP is {stripped[:40]!r}, not a time such as 2023-11-16 18:17:03"
+        ) from None

@@ -7,7 +7,8 @@ from pd_launch.schemas.releases.facts import Code, vllm
 _SCHEDULER = "vllm/v1/core/sched/scheduler.py"
 
 HOLDING_FIRST = vllm(
-    "holders-wait-first", "0.31.0", None, "waiting requests that hold KV blocks are a queue of their own, drained first",
+    "holders-wait-first", "0.31.0", None,
+    "waiting requests that hold KV blocks are a queue of their own, drained first",
     Code(_SCHEDULER, r"self\.kv_holding_waiting = "),
 )  # fmt: skip
 VICTIMS_WAIT = vllm(
@@ -22,7 +23,10 @@ LONE_UNLIMITED = vllm(
 SELF_PREEMPTED_GOES_ON = vllm(
     "self-preempted-goes-on", "0.33.0", None,
     "under the priority policy, a request that preempts itself does not end the step for those behind it",
-    Code(_SCHEDULER, r"(?s)self\.policy == SchedulingPolicy\.PRIORITY\s+and request\.status == RequestStatus\.PREEMPTED"),
+    Code(
+        _SCHEDULER,
+        r"self\.policy == SchedulingPolicy\.PRIORITY\s{1,40}and request\.status == RequestStatus\.PREEMPTED",
+    ),
 )  # fmt: skip
 RESERVES_FULL = vllm(
     "admission-reserves-full-length", "0.19.0", None,

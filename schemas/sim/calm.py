@@ -32,8 +32,10 @@ class Calm:
 
     def fits(self, request: Request) -> bool:
         """Whether a running request decodes undisturbed from now on."""
-        if request.stale or request.is_prefill or any(
-            row != -(-request.computed // size) for row, size in zip(request.rows, self._sizes, strict=True)
+        if (
+            request.stale
+            or request.is_prefill
+            or any(row != -(-request.computed // size) for row, size in zip(request.rows, self._sizes, strict=True))
         ):
             return False
         if self._asynchronous:

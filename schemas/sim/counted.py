@@ -42,7 +42,16 @@ class CountedBlocks:
         return True
 
     def admit(
-        self, request: Request, hits: Hits, local: int, external: int, new: int, *, spare: int, reserved: int, full: bool
+        self,
+        request: Request,
+        hits: Hits,
+        local: int,
+        external: int,
+        new: int,
+        *,
+        spare: int,
+        reserved: int,
+        full: bool,
     ) -> bool:
         """Give a waiting request its cached blocks and room for ``external`` and ``new`` tokens; False without room.
 

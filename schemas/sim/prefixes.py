@@ -137,4 +137,3 @@ class Prefixes:
 def _need(group: Group) -> int:
     """Return the neighbouring blocks that the window of the next token looks at."""
     return -(-((group.window or 1) - 1) // group.block_size)
-

