@@ -439,10 +439,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "status", "upgrade"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "simulate", "status", "upgrade"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of a report, a plan, a log report, a status or an upgrade.
+    """Print the JSON Schema of a profile, or of what a command prints as JSON.
 
     \b
     Example:
@@ -765,6 +765,66 @@ def size(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.size import size_command
 
     context.exit(size_command(options))
+
+
+@cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@_option(
+    "--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text."
+)
+@_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is played.", shell_complete=_profile_names)
+@_option("--log", metavar="FILE", help="The engine's log: its size, its options, the time of its steps.")
+@_option("--blocks", type=click.IntRange(2), metavar="N", help="The engine's num_gpu_blocks.")
+@_option("--memory", metavar="SIZE", help="KV cache of one rank, in place of --blocks, such as 20GiB.")
+@_option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
+@_option("--bytes-per-block", metavar="SIZE", help="Of one rank, for a model that is not known here.")
+@_option("--max-num-seqs", type=click.IntRange(1), metavar="N", help="Requests that run at once.")
+@_option("--max-num-batched-tokens", type=click.IntRange(1), metavar="N", help="Tokens of a step.")
+@_option("--max-model-len", type=click.IntRange(2), metavar="N", help="Longest request.")
+@_option("--watermark", type=click.FloatRange(0, 1, max_open=True), metavar="X", help="Share kept free at admissions.")
+@_option("--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted.")
+@_option("--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content.")
+@_option("--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead.")
+@_option("--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks.")
+@_option("--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer.")
+@_option("--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times.")
+@_option("--requests", type=click.IntRange(1), metavar="N", help="Play the first N, or draw N from a /metrics page.")
+@_option("--step-time", metavar="BASE[,PER_TOKEN]", help="Seconds of a step, and of each token in it.")
+@_option("--dp", type=click.IntRange(1, 1024), metavar="N", help="Engines that share the requests.")
+@_option(
+    "--router",
+    type=click.Choice(["vllm", "round-robin", "least-requests"]),
+    default="vllm",
+    show_default=True,
+    help="Whom a request goes to, with --dp.",
+)
+@_option("--over", metavar="NAME=V,V,…", help="Table over choices, such as max-num-seqs=64,128,256.")
+@_option("--plot", is_flag=True, help="Show that table as bars.")
+@_option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+@_option("--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same.")
+@_option("--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal).")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_lang_option
+@_target_option
+@click.pass_context
+def simulate(context: click.Context, /, **options: Any) -> None:
+    """Play vLLM's scheduler for a workload: will it preempt, what does that cost, which budget ends it.
+
+    \b
+    Examples:
+      pd-launch simulate --blocks 4000 --workload requests=500,prompt=500-1500,output=300,concurrency=64
+      pd-launch simulate --log decode.log --workload result.json --budget 8GiB,16GiB
+    """
+    from pd_launch.launcher.commands.simulate import simulate_command
+
+    context.exit(simulate_command(options))
 
 
 @cli.command(short_help="Print a shell's completion script.")
