@@ -67,6 +67,7 @@ class Commands(Loops):
                 target = words[0].value if words else ""
         self._behind_redirections(node, self.script.commands[before:], scope)
         for command in self.script.commands[before:]:
+            command.alone = command.alone or (command.body is None and node.children[0].type == "command")
             command.body = command.body or body
             command.target = command.target or target
 

@@ -40,6 +40,8 @@ class Command:
     origin: Origin
     body: Text | None = None
     """The here-document that it is given."""
+    alone: bool = False
+    """Whether it alone is given the here-document: a loop hands one on to all that is in it."""
     target: str = ""
     """The file that its output goes to."""
     prints: Text | None = None
