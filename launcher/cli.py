@@ -770,7 +770,10 @@ def size(context: click.Context, /, **options: Any) -> None:
 @cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @_option(
-    "--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text."
+    "--workload",
+    required=True,
+    metavar="FILE|KEY=VALUE,…",
+    help="Trace, benchmark result, /metrics page, record of status, or text.",
 )
 @_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is played.", shell_complete=_profile_names)
 @_option("--log", metavar="FILE", help="The engine's log: its size, its options, the time of its steps.")

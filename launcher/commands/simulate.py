@@ -27,6 +27,8 @@ from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arrang
 from pd_launch.launcher.sources.profiles.load import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable
+from pd_launch.launcher.status.lengths import lengths_page
+from pd_launch.launcher.status.record import BadRecord, is_record, read_record
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import Target, TargetError, newest, parse_target
@@ -196,7 +198,7 @@ def _workload(options: dict[str, Any]) -> Workload:
     if SPREAD.match(text) and not Path(text).exists():
         found = from_spread(text, seed)
     else:
-        source = read_source(text, MOST_WORKLOAD).text
+        source = _recorded(text) if is_record(text) else read_source(text, MOST_WORKLOAD).text
         if metrics.is_page(source):
             found = metrics.from_page(source, text, seed, options["requests"])
         else:
@@ -204,6 +206,17 @@ def _workload(options: dict[str, Any]) -> Workload:
     if options["requests"] is not None and options["requests"] < len(found.jobs):
         found = replace(found, jobs=found.jobs[: options["requests"]])
     return _arranged(found, concurrency, rate, seed)
+
+
+def _recorded(path: str) -> str:
+    """Return the page of metrics that a record of ``status`` amounts to."""
+    try:
+        found = lengths_page(read_record(path))
+    except (BadRecord, OSError) as error:
+        raise click.ClickException(f"{clean(path)}: {error}") from None
+    if not found:
+        raise click.ClickException(f"{clean(path)}: no request of a decode engine ended in this record")
+    return found
 
 
 def _arranged(found: Workload, concurrency: int | None, rate: float | None, seed: int) -> Workload:

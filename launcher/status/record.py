@@ -43,6 +43,15 @@ def line_of(seen: Sequence[Seen], clock: float) -> str:
     return json.dumps({"kind": _KIND, "format_version": VERSION, "time": round(clock, 3), "engines": engines}) + "\n"
 
 
+def is_record(path: str) -> bool:
+    """Whether a file is a record, by its beginning; False for what cannot be read."""
+    try:
+        with open_input(path) as file:
+            return file.readline(200).startswith(f'{{"kind": "{_KIND}"'.encode())
+    except (OSError, ValueError):
+        return False
+
+
 def open_record(path: Path) -> IO[str]:
     """Open a record to write on; one that is there grows, and another file is left alone.
 
@@ -50,11 +59,8 @@ def open_record(path: Path) -> IO[str]:
         BadRecord: it is another file.
         OSError: it cannot be written.
     """
-    if path.is_file() and path.stat().st_size:
-        with path.open("rb") as file:
-            first = file.readline(200)
-        if _KIND.encode() not in first:
-            raise BadRecord("it is there and no record of this command: name another file")
+    if path.is_file() and path.stat().st_size and not is_record(str(path)):
+        raise BadRecord("it is there and no record of this command: name another file")
     return path.open("a", encoding="utf-8")
 
 

@@ -298,6 +298,9 @@ def test_a_record_is_a_workload(tmp_path: Path) -> None:
     for key in ("request_prompt", "request_output"):
         assert found[key].count == after[key].count - before[key].count > 0
         assert found[key].total == after[key].total - before[key].total
+    played = ["simulate", "--profile", "cpu-tiny", "--workload", str(file)]
+    done = CliRunner().invoke(cli, played, env={"PD_LAUNCH_LANG": "en"})
+    assert done.exit_code == 0 and f"{found['request_output'].count:.0f} requests drawn" in done.output
     file.write_text(file.read_text().splitlines()[1] + "\n")
     found = read_page(lengths_page(read_record(str(file))).encode()).whole.histograms
     assert found["request_output"].count == after["request_output"].count
