@@ -20,8 +20,8 @@ ZH = """
 报告。
 引擎还有未知的参数时不报告。
 
-Dynamo 的预填充工作进程(`--disaggregation-mode prefill`)没有 --kv-transfer-config 时也报告:镜像标签表明是 Dynamo 1.0 或更新的版本时是
-error,看不出版本时是 warning。
+Dynamo 的预填充工作进程(`--disaggregation-mode prefill`)没有 --kv-transfer-config 时也报告:
+镜像标签表明是 Dynamo 1.0 或更新的版本时是 error,看不出版本时是 warning。
 
 ## 为什么重要
 
@@ -34,7 +34,8 @@ Dynamo 从 1.0 起不再默认使用 NIXL,这样的预填充工作进程启动�
 
 ## 来源
 
-vllm/config/vllm.py:没有 kv_transfer_config 时不创建连接器。ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
+vllm/config/vllm.py:没有 kv_transfer_config 时不创建连接器。
+ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
 """
 
 _RUNTIME = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
