@@ -9,7 +9,7 @@ from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Unknown
+from pd_launch.schemas.core.values import HOLE, SourceFile, Unknown
 
 VALUES = (
     "{{ tp }}",

@@ -44,7 +44,6 @@ _DEFAULT_UNTIL = (1, 0)
 """The first release of Dynamo in which NIXL is no default any more."""
 
 
-
 @rule("PD608", "pair-no-connector", "error", zh=ZH, needs="P")
 def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
     r"""A prefill/decode topology whose engines have no --kv-transfer-config.
