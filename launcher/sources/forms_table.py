@@ -200,6 +200,14 @@ FORMS: tuple[FormRow, ...] = (
         named=Msg("a Dockerfile", "Dockerfile"),
     ),
     FormRow(
+        "makefile",
+        Msg("Makefiles", "Makefile"),
+        Msg("a rule with a recipe behind a tab", "规则,后面跟着以制表符开头的命令"),
+        module="makefile",
+        signs=("\n\t",),
+        tree=False,
+    ),
+    FormRow(
         "systemd",
         Msg("systemd units and their drop-ins", "systemd 单元及其 drop-in"),
         Msg("`[Service]` and `ExecStart`", "`[Service]` 和 `ExecStart`"),

@@ -121,6 +121,12 @@ PATCH = f"""\
   path: /spec/template/spec/containers/0/args
   value: [--model, Qwen/Qwen3-8B, --max-num-seqss, "8", --max-model-len, many, {KV}, '{JSON}']
 """
+MAKEFILE = f"""\
+MODEL := Qwen/Qwen3-8B
+decode: deps
+\t@vllm serve $(MODEL) --max-num-seqss 8 --max-model-len many \\
+\t  {KV} '{JSON}'
+"""
 FILES = {
     "srt-slurm": ("recipe.yaml", SRT),
     "ray": ("serve.yaml", RAY),
@@ -130,6 +136,7 @@ FILES = {
     "options": ("decode.yaml", OPTIONS),
     "supervisord": ("supervisord.conf", SUPERVISORD),
     "dockerfile": ("Dockerfile", DOCKERFILE),
+    "makefile": ("Makefile", MAKEFILE),
     "notebook": ("demo.ipynb", NOTEBOOK),
     "env": (".env", ENV),
     "hcl": ("main.tf", HCL),

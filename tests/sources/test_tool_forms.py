@@ -336,7 +336,7 @@ def test_a_form_inside_a_text_for_people_or_a_script_is_not_the_file() -> None:
     for name, before in (("README.md", "# How\n\n"), ("notes", "cat > s.conf <<EOF\n")):
         text = f"{before}{section}" + ("EOF\nvllm serve outer --port 2\n" if name == "notes" else "")
         nodes = deployment({name: text}).nodes
-        assert [node.model.value for node in nodes if node.model] == (["outer"] if name == "notes" else [])
+        assert [node.model.value for node in nodes if node.model] == (["inner", "outer"] if name == "notes" else [])
     block = 'resource "a" "b" {\n  x = 1\n}\n'
     assert deployment({"run": f"cat > m.tf <<EOF\n{block}EOF\nvllm serve m\n"}).nodes
 

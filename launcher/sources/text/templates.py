@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -263,6 +263,16 @@ def usual(text: Text) -> str | None:
     return found[-1]["value"] if found else None
 
 
+def _covered(text: str, cuts: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text of the same length with each cut filled by a sign; of cuts that overlap, the first and longest."""
+    pieces, at = [], 0
+    for start, end, sign in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
+        if start >= at:
+            pieces += [text[at:start], sign * (end - start)]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
 class FilledFile(SourceFile):
     """A file as one variant makes it, all characters in their places.
 
@@ -273,17 +283,8 @@ class FilledFile(SourceFile):
     def __init__(self, source: SourceFile, variant: Variant) -> None:
         blank: list[tuple[int, int, str]] = [(start, end, "\n") for start, end in variant.left_out]
         blank += [(part.start, part.end, "\n" if part.alone else HOLE) for part in variant.parts]
-        pieces, at = [], 0
-        for start, end, sign in sorted(blank, key=lambda cut: (cut[0], -cut[1])):
-            if start >= at:
-                pieces += [source.text[at:start], sign * (end - start)]
-                at = end
-        text = "".join([*pieces, source.text[at:]])
-        pieces, at = [], 0
-        for start, end in _calculations(text):
-            pieces += [text[at:start], HOLE * (end - start)]
-            at = end
-        text = "".join([*pieces, text[at:]])
+        text = _covered(source.text, blank)
+        text = _covered(text, [(start, end, HOLE) for start, end in _calculations(text)])
         super().__init__(source.path, text, source.exact, source.starts)
         self.written = source.text
         self.branch = variant.branch
