@@ -47,7 +47,7 @@ from pd_launch.launcher.sources.file_faults import (
     too_many,
 )
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
-from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
+from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
 from pd_launch.launcher.sources.given_files import read_given
@@ -531,16 +531,24 @@ class _Call:
         return {path for deployment in self.deployments for path in deployment.sources}
 
     def online_dp(self) -> None:
-        """Bind the options of launch_online_dp.py to its template, where the call has it."""
+        """Bind the options of launch_online_dp.py to its template, where the call has it and it is known which."""
         found = self.together.found
-        template = self.templates.get(TEMPLATE)
-        if not found.online_dp or template is None:
+        if not found.online_dp or self.inputs.separate:
             return
-        found.nodes = [node for node in found.nodes if node.origin.file != template.path]
-        for options in found.online_dp:
+        templates = templates_of(self.inputs.unique())
+        chosen = [template_for(options, templates) for options in found.online_dp]
+        bound = {template.path for template in chosen if template is not None}
+        found.nodes = [node for node in found.nodes if node.origin.file not in bound]
+        for options, template, host in zip(found.online_dp, chosen, apart(found.online_dp), strict=True):
+            if template is None:
+                continue
             before = len(found.nodes)
             found.add_faults(list(read_online_dp(options, template, self.rank)))
-            same_host(found.nodes[before:], options[0].source.path if options else template.path)
+            started = found.nodes[before:]
+            for node in started if host is not None else ():
+                node.host = host
+            same_host(started, options[0].source.path if options else template.path)
+            join_group(started, options)
 
     def rank(self, text: Text, scope: Scope) -> None:
         """Read a template for one rank."""

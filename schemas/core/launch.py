@@ -173,6 +173,11 @@ class NodeLaunch:
     proxies: bool = False
     partial: bool = False
     """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    dp_group: Node | None = None
+    """The address of the DP master as a launcher of a machine's ranks is given it, also where it is not known.
+
+    Its place is where the launcher is told how many ranks it starts.
+    """
     unread: bool = False
     """Whether an unknown word stands for further arguments of a program that completes what is not written anyway."""
     branches: tuple[tuple[int, int], ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.placeholder import is_placeholder
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.ports import http_port
@@ -65,7 +66,7 @@ def own_address(node: NodeLaunch) -> str | None:
     """Return the address under which others reach the machine of ``node``, or None where it is not known."""
     for variable in ("HCCL_IF_IP", "VLLM_HOST_IP"):
         found = node.variable(variable)
-        if found and not is_unreachable(found):
+        if found and not is_unreachable(found) and not is_placeholder(found):
             return found
     if node.form == "e2e" and node.host and (match := _TEST_NODE.fullmatch(node.host)):
         return f"NODE_{match[1]}_IP"

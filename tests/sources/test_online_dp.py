@@ -86,3 +86,44 @@ def test_two_starts_of_one_template() -> None:
     )
     assert [value(n, "data-parallel-rank") for n in found.nodes] == ["4", "5", "6", "7"]
     assert len({n.host for n in found.nodes}) == 2
+
+
+def test_templates_have_the_names_of_their_nodes() -> None:
+    other = START.replace("--dp-rank-start 4", "--dp-rank-start 6")
+    found = deployment(
+        {
+            "start_prefill_node0.sh": START,
+            "start_prefill_node1.sh": other,
+            "prefill_node0.sh": TEMPLATE,
+            "prefill_node1.sh": TEMPLATE,
+            "prefill_node10.sh": TEMPLATE,
+        }
+    )
+    started = [(n.origin.file, value(n, "data-parallel-rank")) for n in found.nodes if flag(n, "port").known]
+    assert started == [(f"prefill_node{i}.sh", str(4 + 2 * i + k)) for i in (0, 1) for k in (0, 1)]
+    assert [n.origin.file for n in found.nodes if not flag(n, "port").known] == ["prefill_node10.sh"]
+
+
+def test_the_only_template_of_a_side_or_of_all() -> None:
+    plain = "vllm serve m --port 1\n"
+    found = deployment({"start_p.sh": START, "a.sh": TEMPLATE, "b.sh": plain})
+    assert [n.origin.file for n in found.nodes] == ["b.sh", "a.sh", "a.sh"]
+    sides = {"launch_decode.sh": START, "decode_tp.sh": TEMPLATE, "prefill_tp.sh": TEMPLATE}
+    known = [n.origin.file for n in deployment(sides).nodes if flag(n, "port").known]
+    assert known == ["decode_tp.sh", "decode_tp.sh"]
+
+
+def test_which_of_several_templates_is_not_guessed() -> None:
+    found = deployment({"start.sh": START, "one.sh": TEMPLATE, "two.sh": TEMPLATE})
+    assert [flag(n, "port").known for n in found.nodes] == [False, False]
+
+
+def test_calls_of_one_file_that_no_machine_can_run_together_are_for_several() -> None:
+    both = START + START.replace("--dp-rank-start 4", "--dp-rank-start 6")
+    hosts = [n.host for n in deployment({"start.sh": both, "run_dp_template.sh": TEMPLATE}).nodes]
+    assert len(set(hosts)) == 2 and None not in hosts and hosts[0] == hosts[1]
+
+
+def test_an_address_that_is_a_placeholder_is_no_machine() -> None:
+    script = "export HCCL_IF_IP=xxxx\nvllm serve m --port 8000\n"
+    assert len({n.host for n in deployment({"a.sh": script, "b.sh": script}).nodes}) == 2

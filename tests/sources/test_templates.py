@@ -9,7 +9,7 @@ from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
 from pd_launch.schemas.core.launch import NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Unknown
+from pd_launch.schemas.core.values import HOLE, SourceFile, Unknown
 
 VALUES = (
     "{{ tp }}",
@@ -265,8 +265,9 @@ def test_a_variable_of_a_container_may_name_those_before_it() -> None:
 def test_a_calculation_with_a_value_that_is_filled_in_is_unknown(run: str, value: str) -> None:
     script = f"RANK=$(( ${{L:-0}} * {value} ))\n" + run.format("--data-parallel-start-rank $RANK --headless") + "\n"
     (node,) = launched({"a.sh": script})
-    assert isinstance(node.named("data-parallel-start-rank")[0].value, Node) and node.switch("headless")
-    assert isinstance(node.named("data-parallel-start-rank")[0].value.value, Unknown)
+    assert node.switch("headless")
+    found = node.value("data-parallel-start-rank")
+    assert found is not None and isinstance(found.value, Unknown)
 
 
 def test_a_name_with_a_dot_is_filled_in_and_may_be_several_words() -> None:
@@ -279,3 +280,42 @@ def test_a_name_with_a_dot_is_filled_in_and_may_be_several_words() -> None:
         [node] = deployment.nodes
         assert node.partial and (node.number("port", 0), node.number("seed", 0)) == (1, 3)
         assert not deployment.faults and not check([deployment])
+
+
+BOOSTER = """\
+apiVersion: workload.serving.volcano.sh/v1alpha1
+kind: ModelBooster
+metadata:
+  name: {{ .Values.name | default "q" | quote }}
+  {{- if .Values.namespace }}
+  namespace: {{ .Values.namespace | quote }}
+  {{- end }}
+spec:
+  backend:
+    type: {{ .Values.backendType | default "vLLMDisaggregated" | quote }}
+    modelURI: {{ .Values.modelURI | default "hf://Qwen/Qwen3-8B" | quote }}
+    workers:
+      - type: {{ .Values.workerType | default "prefill" | quote }}
+        config:
+          tensor-parallel-size: {{ .Values.tensorParallelSize | default 2 }}
+          {{- if .Values.eager }}
+          enforce-eager: ""
+          {{- end }}
+          kv-transfer-config: '{"kv_connector": "MooncakeConnector","kv_role": "kv_producer"}'
+      - type: {{ .Values.decodeWorkerType | default "decode" | quote }}
+        config:
+          max-model-len: {{ .Values.maxModelLen | default "2048" }}
+          kv-transfer-config: '{"kv_connector": "MooncakeConnector","kv_role": "kv_producer"}'
+"""
+
+
+def test_a_default_says_what_a_part_is_and_no_value() -> None:
+    [deployment] = read_texts({"booster.yaml": BOOSTER}, target="vllm==0.32.0")
+    assert [node.side for node in deployment.nodes] == ["prefill", "decode"]
+    first, second = deployment.nodes
+    assert first.model is not None and isinstance(first.model.value, Unknown)
+    assert first.tensor is None and isinstance(written(second)["max-model-len"], Unknown)
+    assert "enforce-eager" in written(first)
+    assert [(f.code, f.severity) for f in check([deployment]) if f.severity == "error"] == [("PD606", "error")]
+    other = BOOSTER.replace("vLLMDisaggregated", "SGLang")
+    assert not read_texts({"booster.yaml": other})[0].nodes

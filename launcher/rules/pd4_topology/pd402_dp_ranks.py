@@ -9,7 +9,16 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.sides import dp_groups, exclusive, is_unreachable, local_ranks, master_address
+from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.engine.sides import (
+    dp_groups,
+    exclusive,
+    group_key,
+    is_unreachable,
+    local_ranks,
+    master_address,
+    side_of,
+)
 
 ZH = """
 数据并行的 rank 越界、重复或缺失,或同组各节点的设置不同
@@ -18,7 +27,9 @@ ZH = """
 
 检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP;再把同一组(同侧、同 master 地址与 rpc 端口)
 的各节点放在一起,
-检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。同一组的节点(地址写成 LeaderWorkerSet 的
+检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。
+launch_online_dp.py 按各次调用启动的 rank 计数,`--dp-address` 是同一个没有赋值的变量时也一样。
+同一组的节点(地址写成 LeaderWorkerSet 的
 `$(LWS_LEADER_ADDRESS)` 也算)还必须写相同的模型、DP/TP/PP 大小、rpc 端口、dtype、KV 缓存 dtype、连接器与推测解码;
 `--max-model-len` 与 PYTHONHASHSEED 不同是 warning。
 
@@ -49,9 +60,10 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
 
     Checks that the ranks of each launch lie in [0, DP) and that the local size is not larger than DP. Then it looks at
     all nodes of one group (same side, master address and rpc port): no rank may be there twice, and none may be
-    missing. Files of one node alone are not incomplete. Nodes that meet at one master (a LeaderWorkerSet's
-    `$(LWS_LEADER_ADDRESS)` too) must also agree: on the model, the DP, TP and PP sizes, the rpc port, dtype, KV cache
-    dtype, connector and speculation; another `--max-model-len` or PYTHONHASHSEED is a warning.
+    missing. Files of one node alone are not incomplete. Of launch_online_dp.py the ranks that its calls start are
+    counted, also where `--dp-address` is the same variable that nothing sets. Nodes that meet at one master (a
+    LeaderWorkerSet's `$(LWS_LEADER_ADDRESS)` too) must also agree: on the model, the DP, TP and PP sizes, the rpc port,
+    dtype, KV cache dtype, connector and speculation; another `--max-model-len` or PYTHONHASHSEED is a warning.
 
     ## Why it matters
 
@@ -91,6 +103,9 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
     for group in dp_groups(deployment):
         if not any(id(node) in wrong for node in group):
             yield from _together(group)
+    for group in _launched(deployment):
+        if not any(id(node) in wrong for node in group):
+            yield from _missing([(node, ranks) for node in group if (ranks := local_ranks(node)) is not None])
     yield from disagreements(deployment)
 
 
@@ -142,6 +157,22 @@ def _together(group: list[NodeLaunch]) -> Iterator[Hit]:
         yield from _missing(known)
 
 
+def _launched(deployment: Deployment) -> Iterator[list[NodeLaunch]]:
+    """Iterate over groups whose launchers are given the same address, of which only the spelling is known.
+
+    Where a rank is there twice, each machine has a group of its own, or there are several versions of one.
+    """
+    groups: dict[tuple[object, ...], list[NodeLaunch]] = {}
+    for node in deployment.nodes:
+        if node.dp_group is not None and group_key(node) is None and node.data is not None and node.data > 1:
+            port = node.number("data-parallel-rpc-port", 0)
+            groups.setdefault((side_of(node) or node.role, node.data, node.dp_group.value, port), []).append(node)
+    for group in groups.values():
+        ranks = [rank for node in group for rank in local_ranks(node) or (None,)]
+        if None not in ranks and len(set(ranks)) == len(ranks):
+            yield group
+
+
 def _parts_of_one(node: NodeLaunch, other: NodeLaunch) -> bool:
     """Whether two commands may be the parts of one engine that reaches over several machines."""
     if node.machines == 1 and other.machines == 1:
@@ -180,24 +211,27 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
         return
     node = known[-1][0]
     shown = ", ".join(map(str, absent[:4])) + (" …" if len(absent) > 4 else "")
+    local = "--dp-size-local" if node.dp_group is not None else "the local sizes"
+    others = dict.fromkeys(_at_count(other) for other, _ in known[:-1])
     yield Hit(
-        at(node, "data-parallel-size"),
+        node.dp_group.origin if node.dp_group is not None else at(node, "data-parallel-size"),
         Msg(
             f"the DP size is {data}, but no node of this group starts rank {shown}",
             f"DP 大小是 {data},但这一组没有节点启动 rank {shown}",
         ),
         Msg(
-            "let the local sizes of the group's nodes add up to the DP size, or add the missing node's file",
+            f"let {local} of the group's nodes add up to the DP size, or add the missing node's file",
             "让各节点的本机 DP 加起来等于 DP 大小,或补上缺少的节点文件",
         ),
-        related=tuple(
-            (
-                at(other, "data-parallel-size-local", "data-parallel-rank"),
-                Msg("ranks of another node", "其他节点的 rank"),
-            )
-            for other, _ in known[:-1][:4]
-        ),
+        related=tuple((place, Msg("ranks of another node", "其他节点的 rank")) for place in [*others][:4]),
     )
+
+
+def _at_count(node: NodeLaunch) -> Origin:
+    """Return where it stands how many ranks, or which, a node starts."""
+    if node.dp_group is not None:
+        return node.dp_group.origin
+    return at(node, "data-parallel-size-local", "data-parallel-rank")
 
 
 def _whole(nodes: list[NodeLaunch]) -> bool:
@@ -207,4 +241,8 @@ def _whole(nodes: list[NodeLaunch]) -> bool:
     if all(node.form in ("e2e", "profile") for node in nodes):
         return True
     machines = {node.host for node in nodes}
-    return len(machines) > 1 and None not in machines and not any(node.external_dp for node in nodes)
+    return (
+        len(machines) > 1
+        and None not in machines
+        and not any(node.external_dp and node.dp_group is None for node in nodes)
+    )

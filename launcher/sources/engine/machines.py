@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.placeholder import is_placeholder
 from pd_launch.schemas.engine.machines import ASSUMED
 from pd_launch.schemas.engine.sides import is_unreachable
 
@@ -19,11 +20,14 @@ def same_host(nodes: Iterable[NodeLaunch], path: str) -> None:
 def name_machines(nodes: Iterable[NodeLaunch]) -> None:
     """Name the machine of each engine by its HCCL_IF_IP, which is an address of it.
 
-    In a container that is so where it uses its machine's network. A machine that the input names keeps its name.
+    In a container that is so where it uses its machine's network. A placeholder (``xxxx``) is none. A machine that the
+    input names keeps its name.
     """
     for node in nodes:
         address = node.variable("HCCL_IF_IP")
-        if address and not is_unreachable(address) and _has_addresses_of_machine(node) and not _is_named(node):
+        if not address or is_unreachable(address) or is_placeholder(address):
+            continue
+        if _has_addresses_of_machine(node) and not _is_named(node):
             node.host = address
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from pd_launch.launcher.sources.engine.config_file import add_flags
 from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.text.templates import usual
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, NodeLaunch
-from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.sides import spoken_side
 
 Variables = Callable[[Node], dict[str, EnvVar]]
@@ -18,15 +19,21 @@ def read_booster(tree: Node, path: str, found: Found, variables: Variables) -> N
     """Add the engines of each backend's workers to ``found``."""
     found.forms.add("manifest")
     for backend in _backends(tree):
-        kind = backend.get("type")
-        if kind is None or not isinstance(kind.value, str) or not kind.value.startswith("vLLM"):
+        kind, workers = _said(backend.get("type")), backend.get("workers")
+        if kind is None or not kind.startswith("vLLM"):
             continue
-        workers = backend.get("workers")
         for worker in workers.elements() if workers else ():
             if isinstance(worker.value, dict):
                 node = _engine(backend, worker, path, found)
                 node.env = {**variables(backend), **variables(worker)}
                 found.nodes.append(node)
+
+
+def _said(node: Node | None) -> str | None:
+    """Return a word that says what a part is; of a template, its default."""
+    if node is None or isinstance(node.value, str):
+        return node.value if node is not None else None
+    return usual(node.text) if node.text is not None else None
 
 
 def _backends(tree: Node) -> Iterator[Node]:
@@ -39,12 +46,14 @@ def _backends(tree: Node) -> Iterator[Node]:
 
 def _engine(backend: Node, worker: Node, path: str, found: Found) -> NodeLaunch:
     named = worker.get("type")
-    label = str(named.value) if named is not None else path
+    label = _said(named) or path
     node = NodeLaunch("manifest", (named or worker).origin, label)
     node.side = spoken_side(label)
     uri = backend.get("modelURI")
     if uri is not None and isinstance(uri.value, str):
         node.model = Node(uri.value.partition("://")[2] or uri.value, uri.origin, key=uri.key)
+    elif uri is not None and isinstance(uri.value, Unknown):
+        node.model = uri
     config = worker.get("config")
     for key, value in config.items() if config else ():
         name = key.replace("_", "-")

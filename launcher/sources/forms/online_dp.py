@@ -1,16 +1,96 @@
-"""vllm-ascend's ``launch_online_dp.py``: one run of ``run_dp_template.sh`` for each local rank."""
+"""vllm-ascend's ``launch_online_dp.py``: one run of ``run_dp_template.sh`` for each local rank.
+
+Guides show the template of each node under a name of its own (``prefill_node0.sh``); on the node it is renamed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pd_launch.launcher.sources.forms.e2e import too_many_ranks
 from pd_launch.launcher.sources.shell.state import Scope
-from pd_launch.schemas.core.launch import Fault
-from pd_launch.schemas.core.values import HOLE, SourceFile, Text, as_integer
+from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text, as_integer
+from pd_launch.schemas.engine.sides import spoken_side
 
 TEMPLATE = "run_dp_template.sh"
 MAX_RANKS = 256
+_RANK = re.compile(r"--data-parallel-rank[ \t=]{1,20}[\"']?\$\{?4\b")
+_SIZE = re.compile(r"--tensor-parallel-size[ \t=]{1,20}[\"']?\$\{?7\b")
+_LOCAL = ("dp-size-local", "dp-rank-start", "dp-size")
+
+
+def templates_of(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Return the files of a call that are templates: by their name, or as they use what the launcher passes."""
+    return [f for f in files if _base(f) == TEMPLATE or (_RANK.search(f.text) and _SIZE.search(f.text))]
+
+
+def template_for(options: Sequence[Text], templates: Sequence[SourceFile]) -> SourceFile | None:
+    """Return the template that a call of the launcher starts; None where it is not known which.
+
+    It has the launcher's own name for it, or is the only one, the only one that the name of the calling file names
+    (``start_prefill_node0.sh``, ``prefill_node0.sh``), or the only one of its side.
+    """
+    named = [file for file in templates if _base(file) == TEMPLATE]
+    if len(named or templates) < 2:
+        return next(iter(named or templates), None)
+    if not options:
+        return None
+    path = options[0].source.path
+    if named:
+        beside = [file for file in named if file.path.rpartition("/")[0] == path.rpartition("/")[0]]
+        return beside[0] if len(beside) == 1 else None
+    caller = _stem(path)
+    for alike in (_names, _of_side):
+        found = [file for file in templates if file.path != path and alike(caller, _stem(file.path))]
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _names(caller: str, template: str) -> bool:
+    """Whether the name of the calling file holds that of the template as words of its own, or the other way round."""
+    return any(f"_{inner}_" in f"_{outer}_" for outer, inner in ((caller, template), (template, caller)))
+
+
+def _of_side(caller: str, template: str) -> bool:
+    side = spoken_side(caller)
+    return side is not None and side == spoken_side(template)
+
+
+def _base(file: SourceFile) -> str:
+    return file.path.rpartition("/")[2]
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0].replace("-", "_")
+
+
+def join_group(nodes: Sequence[NodeLaunch], options: Sequence[Text]) -> None:
+    """Note which group the launcher makes of its ranks: the address as it is written, also of an unset variable."""
+    given = _options(list(options))
+    address = given.get("dp-address")
+    if address is None or any(_number(given, name) is None for name in _LOCAL if name in given):
+        return
+    count = given.get("dp-size-local") or given.get("dp-size") or address
+    group = Node(address.source.text[address.spots[0] : address.spots[-1]], count.origin())
+    for node in nodes:
+        node.dp_group = group
+
+
+def apart(calls: Sequence[Sequence[Text]]) -> list[str | None]:
+    """Return the machine of each call where one file has several that no one machine can run: each is for another."""
+    ports: dict[tuple[str, str], int] = {}
+    keys = []
+    for call in calls:
+        port = _options(list(call)).get("vllm-start-port") if call else None
+        keys.append((call[0].source.path, port.value if port is not None else "") if call else ("", ""))
+        ports[keys[-1]] = ports.get(keys[-1], 0) + 1
+    return [
+        f"host of {call[0].source.path}, line {call[0].origin().line}" if call and ports[key] > 1 else None
+        for call, key in zip(calls, keys, strict=True)
+    ]
 
 
 def read_online_dp(options: list[Text], template: SourceFile, read: Callable[[Text, Scope], None]) -> Iterator[Fault]:

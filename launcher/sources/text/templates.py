@@ -38,6 +38,8 @@ _FOLDED = ("yaml>", "yaml", "yaml-flow", 'yaml"', "yaml'")
 _HOLES = re.compile(f"{HOLE}{{3,}}")
 _LONGEST_CALCULATION = 500
 _LINE_ENDS = re.compile(r"\n+")
+_DEFAULT = re.compile(r"""\bdefault\b[ \t(]{0,20}(["'])(?P<value>[^"'\n]{1,200})\1""")
+"""``default "decode"`` of Helm, ``default('decode')`` of Jinja."""
 _LONGEST = 2_000
 """Characters of one thing that is filled in."""
 
@@ -248,6 +250,17 @@ def _one_hole_each(text: Text) -> Text:
 def as_written(source: SourceFile) -> str:
     """Return a file's text before anything was filled in."""
     return source.written if isinstance(source, FilledFile) else source.text
+
+
+def usual(text: Text) -> str | None:
+    """Return what stands for a value that is filled in where nobody says another: the last default that it names.
+
+    It may well be another, so that it tells what a part is meant for, and is no value to judge.
+    """
+    if HOLE not in text.value or not isinstance(text.source, FilledFile):
+        return None
+    found = list(_DEFAULT.finditer(text.source.written, text.spots[0], text.spots[-1]))
+    return found[-1]["value"] if found else None
 
 
 def _covered(text: str, cuts: Iterable[tuple[int, int, str]]) -> str:
