@@ -1,4 +1,4 @@
-"""What maintainers changed for another release is what an upgrade says: public commits, cut down to what they change."""
+"""What maintainers changed for another release is what an upgrade says: public commits, cut down to the change."""
 
 from __future__ import annotations
 
