@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.upgrade.entries import Entry
-from pd_launch.launcher.upgrade.step import Step
-from pd_launch.launcher.upgrade.turns import source_of
+from pd_launch.launcher.upgrade.step import Step, source_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors

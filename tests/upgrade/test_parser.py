@@ -26,14 +26,22 @@ _OF_ASCEND = ("ascend", "enable_sparse", "int8", "mxfp8")
 """Values that only vllm-ascend's plugin adds to the parser."""
 
 
-def python_of(version: str) -> str | None:
-    """Return the Python in which an engine is installed; None where it is not here."""
+def python_of(version: str) -> list[str] | None:
+    """Return how the Python of an engine is started; None where it is not here.
+
+    Of a release without a CPU build there are Python files alone, which stand before another one's.
+    """
     try:
         if metadata.version("vllm").partition("+")[0] == version:
-            return sys.executable
+            return [sys.executable]
     except metadata.PackageNotFoundError:
         pass
-    return next((str(one) for one in sorted(ENGINES.glob(f"{version}-*/bin/python"))), None)
+    own = next((str(one) for one in sorted(ENGINES.glob(f"{version}-*/bin/python"))), None)
+    packages = next(iter(sorted(ENGINES.glob(f"{version}-python-*/lib/python*/site-packages"))), None)
+    base = next((str(one) for one in sorted(ENGINES.glob("0.32.0-*/bin/python"))), None)
+    if own is None and packages is not None and base is not None:
+        return ["env", f"PYTHONPATH={packages}", base]
+    return None if own is None else [own]
 
 
 def rows_of(version: str, a: Target) -> Target | None:
@@ -89,7 +97,7 @@ def test_the_parser_takes_what_is_written(version: str) -> None:
         pytest.skip(f"vLLM {version} is not installed here")
     asked = list(lines(version))
     done = subprocess.run(
-        [python, str(Path(__file__).with_name("ask_parser.py"))],
+        [*python, str(Path(__file__).with_name("ask_parser.py"))],
         input=json.dumps([words for _, words, _ in asked]), capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     answers = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("answer ")]
