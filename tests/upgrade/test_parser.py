@@ -74,7 +74,7 @@ def words_of(node: NodeLaunch) -> list[str] | None:
 
 
 def lines(version: str) -> Iterator[tuple[Item, list[str], list[str]]]:
-    for item in corpus() if WHOLE else sample(corpus(), 0.03, version):
+    for item in corpus() if WHOLE else sample(corpus(), 0.02, version):
         a = parse_target(item.target)
         b = rows_of(version, a)
         if b is None or not clean(item):

@@ -284,7 +284,6 @@ def test_the_json_is_the_contract(tmp_path: Path) -> None:
     [
         (["--to", B], "name no release"),
         (["--from", "vllm==0.23.0", "--to", B], "not of one family"),
-        (["--from", "vllm==0.23.7", "--to", "vllm==0.33.0"], "nearest older row"),
         (["--from", "nonsense", "--to", B], "not a release"),
         (["--from", A, "--to", B, "--unsafe"], "--unsafe goes with --write"),
         (NO_ENGINE, "hold no engine"),
@@ -296,6 +295,14 @@ def test_a_wrong_call_is_told(tmp_path: Path, words: list[str], said: str) -> No
     done = run(tmp_path, str(path), *words)
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_of_a_release_that_is_no_row_the_older_one_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.sh"
+    path.write_text("vllm serve m --calculate-kv-scales\n", "utf-8")
+    done = run(tmp_path, str(path), "--from", "vllm==0.27.5", "--to", "vllm==0.28.0")
+    assert "no release 0.27.5: vLLM 0.27.1 counts" in done.output
+    assert "--calculate-kv-scales" in done.output
 
 
 def test_a_secret_is_not_shown(tmp_path: Path) -> None:
