@@ -119,6 +119,12 @@ def test_a_key_that_counts_no_longer_goes_where_it_is_decided() -> None:
     assert entry(found, "additional_config.enable_sparse_sfa_c8").group == "differs"
 
 
+@pytest.mark.parametrize("written", ["$SWAP", '"$SWAP"', '"${SWAP}"'])
+def test_a_value_that_a_variable_fills_in_goes_with_its_argument(written: str) -> None:
+    text = f"vllm serve m --swap-space {written} --port 1\n"
+    assert after(text, a="vllm==0.23.0", b="vllm==0.24.0") == "vllm serve m --port 1\n"
+
+
 def test_a_name_that_was_gone_before_the_first_row_is_an_entry() -> None:
     same = made({"a.sh": "vllm serve m --disable-log-requests\n"}, "vllm==0.23.0", "vllm==0.23.0")
     assert [one.subject for one in same.entries] == ["--disable-log-requests"]
