@@ -45,17 +45,19 @@ def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
     return 0
 
 
-def release_given(word: str, hint: str, other: Target | None = None) -> Target:
+def release_given(word: str, hint: str) -> Target:
     """Return the release that a word names, or the build at a path; nonsense is a usage error.
 
-    A release that is no row is one here: between two rows nobody knows what changed.
+    Of a release that is no row, standard error says which row counts for it.
     """
-    found = parse_target_option(word)
+    try:
+        found = parse_target_option(word)
+    except click.BadParameter as error:
+        error.param_hint = hint
+        raise
     assert found is not None
     if found.build is None and found.asked is not None:
-        raise click.BadParameter(
-            f"the tables have no release {found.asked}; the nearest older row is {found.row}", param_hint=hint
-        )
+        click.echo(f"pd-launch: {hint}: the tables have no release {found.asked}: {found} counts", err=True)
     return found
 
 

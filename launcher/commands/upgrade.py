@@ -75,6 +75,10 @@ def upgrade_command(options: UpgradeOptions) -> int:
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
     whole = _together(step, found)
+    if not whole.engines:
+        side = f" of the {options.only} side" if options.only else ""
+        family = "vllm-ascend" if step.a.is_ascend else "vLLM"
+        raise click.UsageError(f"these files hold no engine{side} of {family}: pd-launch check says what was read")
     kept = _write(found, lang) if options.write and not options.diff else set()
     for entry in whole.entries:
         entry.written = entry.written and entry.origin.file not in kept
@@ -127,6 +131,7 @@ def _together(step: Step, found: Sequence[Upgrade]) -> Upgrade:
         whole.before += one.before
         whole.after += one.after
         whole.texts |= one.texts
+        whole.engines += one.engines
     return whole
 
 

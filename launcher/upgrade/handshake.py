@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.upgrade.entries import Entry
-from pd_launch.launcher.upgrade.step import Step
-from pd_launch.launcher.upgrade.turns import source_of
+from pd_launch.launcher.upgrade.step import Step, source_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.sides import side_of
 from pd_launch.schemas.releases.connector_options import NIXL
@@ -29,6 +29,8 @@ def handshake_entries(nodes: Sequence[NodeLaunch], step: Step, only: str | None)
         for connector in connectors(node.kv_transfer):
             why = _refusal(connector, step)
             place = connector.tree.get("kv_connector")
+            if why is None and place is not None and only and _unknown(connector):
+                yield _untried(connector, place, step)
             if why is None or place is None:
                 continue
             help_ = Msg("upgrade both sides together, or run the new pair beside the old one",
@@ -37,6 +39,19 @@ def handshake_entries(nodes: Sequence[NodeLaunch], step: Step, only: str | None)
             yield Entry("refused" if only else "behaviour", f"{connector.name} handshake", place.origin,
                         f"both {step.a}", f"one {step.a}, one {step.b}", said, source,
                         "by-hand" if only else "note", "stops" if only else "differs", help=help_)  # fmt: skip
+
+
+def _unknown(connector: Connector) -> bool:
+    """Whether nothing is known of what two releases of a connector say to each other."""
+    name = connector.name
+    return name is not None and is_pd_connector(name) and name not in WIRE and name not in NIXL
+
+
+def _untried(connector: Connector, place: Node, step: Step) -> Entry:
+    why = Msg("whether the two releases understand each other is not known", "不知道这两个版本能否互通")
+    help_ = Msg("try one pair before the others", "请先用一对试运行")
+    return Entry("behaviour", f"{connector.name} handshake", place.origin, f"both {step.a}",
+                 f"one {step.a}, one {step.b}", why, "tables", "note", "differs", help=help_)  # fmt: skip
 
 
 def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:

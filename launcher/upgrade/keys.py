@@ -13,11 +13,12 @@ from pd_launch.launcher.rules.edits import (
 )
 from pd_launch.launcher.upgrade.entries import Entry, How, Maker
 from pd_launch.launcher.upgrade.gone import Gone, gone, lost_value
-from pd_launch.launcher.upgrade.step import Step, fate_of, lost_value_entry, not_yet, why_gone
+from pd_launch.launcher.upgrade.step import Step, fate_of, lost_value_entry, not_yet, source_of, why_gone
 from pd_launch.launcher.upgrade.words import add_argument
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, knowable
-from pd_launch.schemas.releases.additional_keys import group_keys, is_strict
+from pd_launch.schemas.releases.additional_keys import DERIVED, group_keys, is_strict
 from pd_launch.schemas.releases.vllm_tables import ascend_table, vllm_table
 
 
@@ -31,6 +32,7 @@ def key_entries(node: NodeLaunch, step: Step) -> Iterator[Entry]:
     for key, entry in tree.items():
         if not knowable(key):
             continue
+        yield from _decided_elsewhere(node, key, entry, step)
         lost = lost_value(f"additional.{key}", entry.value, step.b)
         if lost is not None:
             yield lost_value_entry(f"additional_config.{key}", entry, lost, step, frozenset({key}))
@@ -48,6 +50,30 @@ def key_entries(node: NodeLaunch, step: Step) -> Iterator[Entry]:
             row = gone("additional", f"{key}.{inner}")
             if row is not None and group is not None and (inner not in group or new.releases_with("groups", key) == []):
                 yield _key(value, f"{key}.{inner}", row, node, tree, stops, step)
+
+
+def _decided_elsewhere(node: NodeLaunch, key: str, entry: Node, step: Step) -> Iterator[Entry]:
+    """Yield a key that the new release accepts and overwrites from an argument, where the old one reads it."""
+    row = DERIVED.get(key)
+    if row is None or not row.fact.holds(step.b) or row.fact.holds(step.a) or not isinstance(entry.value, bool):
+        return
+    flag = f"{row.flag}.{row.field}" if row.field else row.flag
+    said = Msg(f"{step.b} overwrites it from --{flag}", f"{step.b} 会用 --{flag} 覆盖它")
+    subject, origin = f"additional_config.{key}", entry.key or entry.origin
+    if not entry.value:
+        yield Entry("removed", subject, origin, key, "", said, source_of(row.fact), "certain", "cleans",
+                    lambda: [remove_entry(entry)], frozenset({key}), Msg("remove it", "删掉它"))  # fmt: skip
+        return
+    given = node.value(row.flag)
+    help_ = Msg(f"write --{flag} {row.write}", f"改写为 --{flag} {row.write}")
+    edits: Maker | None = None
+    if given is None:
+        edits = lambda: [joined(remove_entry(entry), add) for add in add_argument(node, flag, row.write)]  # noqa: E731
+    elif row.field and given.get(row.field) is None:
+        edits = lambda: [joined(remove_entry(entry), insert_entries(given, {row.field: row.write}))]  # noqa: E731
+    touches = frozenset({key, f"--{flag}", f"--{row.flag}", row.field or row.flag})
+    yield Entry("moved", subject, origin, key, f"--{flag} {row.write}", said, source_of(row.fact),
+                "plausible" if edits else "by-hand", "differs", edits, touches, help_)  # fmt: skip
 
 
 def _key(entry: Node, name: str, row: Gone, node: NodeLaunch, tree: Node, stops: bool, step: Step) -> Entry:

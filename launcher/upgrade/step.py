@@ -11,6 +11,7 @@ from pd_launch.schemas.core.launch import Arg
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, release
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.releases.facts import Code, Documented, Fact
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,13 @@ def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, firs
 def came_back(row: Gone, step: Step) -> Msg:
     """Return why a name goes back to its older one."""
     return Msg(f"{step.b} knows it by its older name", f"{step.b} 里它还是旧名称")
+
+
+def source_of(fact: Fact) -> str:
+    """Return where a fact can be read: a file of its first release, or a page."""
+    for one in fact.evidence:
+        if isinstance(one, Documented):
+            return one.url
+        if isinstance(one, Code):
+            return f"{fact.project} {fact.first} {one.files.split()[-1]}"
+    return f"{fact.project} {fact.first}"

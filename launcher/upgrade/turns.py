@@ -8,7 +8,7 @@ from functools import partial
 
 from pd_launch.launcher.rules.edits import Edits, insert_entries
 from pd_launch.launcher.upgrade.entries import Entry, How
-from pd_launch.launcher.upgrade.step import Step
+from pd_launch.launcher.upgrade.step import Step, source_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
@@ -18,7 +18,7 @@ from pd_launch.schemas.engine.speculation import config_of
 from pd_launch.schemas.releases import turns
 from pd_launch.schemas.releases.connector_options import NIXL
 from pd_launch.schemas.releases.connectors import registered
-from pd_launch.schemas.releases.facts import Code, Documented, Fact
+from pd_launch.schemas.releases.facts import Fact
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
 
@@ -56,16 +56,6 @@ def turn_entries(nodes: Sequence[NodeLaunch], step: Step) -> Iterator[Entry]:
             yield Entry("default" if "default" in turn.fact.name or turn.edits else "behaviour", turn.subject, origin,
                         old, new, turn.why, source_of(turn.fact), how, "differs", edits, turn.touches,
                         turn.help)  # fmt: skip
-
-
-def source_of(fact: Fact) -> str:
-    """Return where a fact can be read: a file of its first release, or a page."""
-    for one in fact.evidence:
-        if isinstance(one, Documented):
-            return one.url
-        if isinstance(one, Code):
-            return f"{fact.project} {fact.first} {one.files.split()[-1]}"
-    return f"{fact.project} {fact.first}"
 
 
 def _serves(node: NodeLaunch) -> bool:

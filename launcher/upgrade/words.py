@@ -105,7 +105,7 @@ def _of_argument(arg: Arg) -> _Span | None:
     quote = source.text[start - 1 : start]
     alone = quote in ("'", '"') and source.text[end : end + 1] == quote
     for value in (arg.value, *arg.more) if arg.value is not None else ():
-        stop = _end_of(value, source, end, _GAP)
+        stop = _end_of(value, source, end, _GAP) if value.known else None
         if stop is None:
             reference = _REFERENCE.match(source.text, end)
             stop = reference.end("word") if reference else None

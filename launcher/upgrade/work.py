@@ -49,6 +49,8 @@ class Upgrade:
     before: list[Finding]
     after: list[Finding]
     texts: dict[str, str] = field(default_factory=dict)
+    engines: int = 0
+    """Engines of the family in the files."""
 
     @property
     def changed(self) -> list[str]:
@@ -94,7 +96,8 @@ class _Work:
         after = self._write_fixes(before, said)
         texts_before = {source.path: source.text for source in self.files}
         entries = self._settled(entries, said, before, after, texts_before)
-        return Upgrade(step, self.files, entries, before, after, self.texts)
+        engines = sum(self._is_meant(node, one) for one in deployments for node in one.nodes)
+        return Upgrade(step, self.files, entries, before, after, self.texts, engines)
 
     def _read(self, texts: Mapping[str, str], target: Target) -> list[Deployment]:
         files = [SourceFile(source.path, texts[source.path], source.exact) for source in self.files]

@@ -10,7 +10,7 @@ from tests.sampling import WHOLE, sample
 
 ITEMS = corpus()
 PAIRS = [(item, target) for item in ITEMS for target in later(item)]
-TAKEN = PAIRS if WHOLE else sample(PAIRS, 0.012, "upgrade")
+TAKEN = PAIRS if WHOLE else sample(PAIRS, 0.003, "upgrade")
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile
 
 A, B = "vllm-ascend==0.23.0", "vllm-ascend==0.30.0rc2"
+NO_ENGINE = ["--from", A, "--to", A]
 DECODE = """\
 #!/bin/bash
 # pd-launch: target vllm-ascend==0.23.0
@@ -111,10 +112,17 @@ def test_the_runner_turns_where_nothing_was_said_of_it() -> None:
     assert not kept.entries
 
 
-def test_a_key_that_counts_no_longer_is_told() -> None:
-    text = "vllm serve m --quantization ascend --additional-config '{\"enable_sparse_sfa_c8\": true}'\n"
-    found = made({"a.sh": text}, "vllm-ascend==0.28.0rc1", "vllm-ascend==0.29.0rc1")
-    assert any(one.subject == "PD008" and one.group == "differs" for one in found.entries)
+def test_a_key_that_counts_no_longer_goes_where_it_is_decided() -> None:
+    text = """vllm serve m --additional-config '{"enable_sparse_sfa_c8": true, "enable_sparse_li_c8": false}'\n"""
+    found = made({"a.sh": text}, "vllm-ascend==0.28.0rc1", "vllm-ascend==0.29.0rc1", unsafe=True)
+    assert found.texts["a.sh"] == "vllm serve m --additional-config '{}' --kv-cache-dtype fp8\n"
+    assert entry(found, "additional_config.enable_sparse_sfa_c8").group == "differs"
+
+
+@pytest.mark.parametrize("written", ["$SWAP", '"$SWAP"', '"${SWAP}"'])
+def test_a_value_that_a_variable_fills_in_goes_with_its_argument(written: str) -> None:
+    text = f"vllm serve m --swap-space {written} --port 1\n"
+    assert after(text, a="vllm==0.23.0", b="vllm==0.24.0") == "vllm serve m --port 1\n"
 
 
 def test_a_name_that_was_gone_before_the_first_row_is_an_entry() -> None:
@@ -282,17 +290,25 @@ def test_the_json_is_the_contract(tmp_path: Path) -> None:
     [
         (["--to", B], "name no release"),
         (["--from", "vllm==0.23.0", "--to", B], "not of one family"),
-        (["--from", "vllm==0.23.7", "--to", "vllm==0.33.0"], "nearest older row"),
         (["--from", "nonsense", "--to", B], "not a release"),
         (["--from", A, "--to", B, "--unsafe"], "--unsafe goes with --write"),
+        (NO_ENGINE, "hold no engine"),
     ],
 )
 def test_a_wrong_call_is_told(tmp_path: Path, words: list[str], said: str) -> None:
     path = tmp_path / "a.sh"
-    path.write_text("vllm serve m\n", "utf-8")
+    path.write_text("vllm serve m\n" if words != NO_ENGINE else "echo nothing\n", "utf-8")
     done = run(tmp_path, str(path), *words)
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_of_a_release_that_is_no_row_the_older_one_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.sh"
+    path.write_text("vllm serve m --calculate-kv-scales\n", "utf-8")
+    done = run(tmp_path, str(path), "--from", "vllm==0.27.5", "--to", "vllm==0.28.0")
+    assert "no release 0.27.5: vLLM 0.27.1 counts" in done.output
+    assert "--calculate-kv-scales" in done.output
 
 
 def test_a_secret_is_not_shown(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""The parsers of the engines that are installed take what an upgrade writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from corpus import Item, clean, corpus, upgraded
+
+from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS
+from pd_launch.schemas.core.target import Target, parse_target, release
+from pd_launch.schemas.core.values import SourceFile
+from tests.sampling import WHOLE, sample
+
+ENGINES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pd-launch" / "engine"
+VERSIONS = ("0.23.0", "0.27.1", "0.32.0", "0.33.0")
+_OF_ASCEND = ("ascend", "enable_sparse", "int8", "mxfp8")
+"""Values that only vllm-ascend's plugin adds to the parser."""
+
+
+def python_of(version: str) -> list[str] | None:
+    """Return how the Python of an engine is started; None where it is not here.
+
+    Of a release without a CPU build there are Python files alone, which stand before another one's.
+    """
+    try:
+        if metadata.version("vllm").partition("+")[0] == version:
+            return [sys.executable]
+    except metadata.PackageNotFoundError:
+        pass
+    own = next((str(one) for one in sorted(ENGINES.glob(f"{version}-*/bin/python"))), None)
+    packages = next(iter(sorted(ENGINES.glob(f"{version}-python-*/lib/python*/site-packages"))), None)
+    base = next((str(one) for one in sorted(ENGINES.glob("0.32.0-*/bin/python"))), None)
+    if own is None and packages is not None and base is not None:
+        return ["env", f"PYTHONPATH={packages}", base]
+    return None if own is None else [own]
+
+
+def rows_of(version: str, a: Target) -> Target | None:
+    """Return the row of an item's family that has this vLLM and is newer than its own."""
+    if not a.is_ascend:
+        b = parse_target(f"vllm=={version}")
+    else:
+        row = next((row for row, vllm in ASCEND_PAIRS.items() if vllm == version), None)
+        if row is None:
+            return None
+        b = parse_target(f"vllm-ascend=={row}")
+    return b if release(b.row) > release(a.row) else None
+
+
+def words_of(node: NodeLaunch) -> list[str] | None:
+    """Return the words behind ``vllm`` of an engine; None where one is unknown or belongs to another program."""
+    if node.program != "serve" or node.partial:
+        return None
+    found = ["serve", "m"]
+    for arg in node.args:
+        values = [arg.value, *arg.more] if arg.value is not None else []
+        glued = arg.written.startswith("-O")
+        if glued or not arg.name or not arg.written.startswith("-") or not all(value.complete() for value in values):
+            return None
+        found.append(f"--{arg.name}" if arg.written.startswith("--") else arg.written)
+        for value in values:
+            plain = value.plain()
+            found.append(plain if isinstance(plain, str) else json.dumps(plain))
+    return found
+
+
+def lines(version: str) -> Iterator[tuple[Item, list[str], list[str]]]:
+    for item in corpus() if WHOLE else sample(corpus(), 0.02, version):
+        a = parse_target(item.target)
+        b = rows_of(version, a)
+        if b is None or not clean(item):
+            continue
+        found = upgraded(dict(item.files), a, b, True)
+        left = [entry.subject for entry in found.left]
+        sources = [SourceFile(name, text) for name, text in found.texts.items()]
+        for deployment in read(Inputs(sources, target=b)):
+            for node in deployment.nodes:
+                words = words_of(node)
+                if words is not None:
+                    yield item, words, left
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_parser_takes_what_is_written(version: str) -> None:
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"vLLM {version} is not installed here")
+    asked = list(lines(version))
+    done = subprocess.run(
+        [*python, str(Path(__file__).with_name("ask_parser.py"))],
+        input=json.dumps([words for _, words, _ in asked]), capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    answers = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("answer ")]
+    assert len(answers) == len(asked), done.stderr[-2000:]
+    wrong = [
+        f"{item.name} {item.target} → {version}: {answer}"
+        for (item, _, left), answer in zip(asked, answers, strict=True)
+        if answer and not left and not any(word in answer for word in _OF_ASCEND)
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert asked
