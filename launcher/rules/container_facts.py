@@ -28,9 +28,9 @@ def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
         return each.pop() if len(each) == 1 else None
     total = 0
     for node in nodes:
-        engines, world = node.local_engines, node.world_size
+        engines, world = node.local_engines, node.local_world
         backends = (node.value("distributed-executor-backend"), node.value("data-parallel-backend"))
-        spread = any(b is not None and b.value != "mp" for b in backends) or (node.number("nnodes", 1) or 2) > 1
+        spread = any(b is not None and b.value != "mp" for b in backends)
         if engines is None or world is None or spread or _reaches_out(node):
             return None
         total += engines * world

@@ -150,6 +150,16 @@ FORMS: tuple[FormRow, ...] = (
         whole=True,
     ),
     FormRow(
+        "production-stack",
+        Msg(
+            "Helm values of vllm-project/production-stack",
+            "vllm-project/production-stack 的 Helm values",
+        ),
+        Msg("`servingEngineSpec.modelSpec` with `modelURL`", "`servingEngineSpec.modelSpec`,其中有 `modelURL`"),
+        module="production_stack",
+        signs=("modelSpec",),
+    ),
+    FormRow(
         "options",
         Msg("the file of `vllm serve --config`, alone", "单独的 `vllm serve --config` 文件"),
         Msg(

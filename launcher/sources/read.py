@@ -30,7 +30,7 @@ from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_ma
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
-from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
 from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
@@ -50,6 +50,7 @@ from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
+from pd_launch.launcher.sources.given_files import read_given
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import (
@@ -78,6 +79,7 @@ from pd_launch.launcher.sources.text.kinds import (
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
+from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -87,7 +89,6 @@ from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
-_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -289,6 +290,8 @@ class _Call:
         shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
         if not named and not shaped and not is_object(source.text):
             return False
+        if source.path.endswith(".json") and not faults:
+            faults = strict_faults(source)
         others = [tree for tree in documents if not is_profile(tree)]
         if len(others) < len(documents):
             self.profiles_in(source, documents, faults)
@@ -355,7 +358,14 @@ class _Call:
                 whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
+                held = len(found.nodes) + len(found.nested) + len(found.offered) + len(found.faults)
                 read_manifest(tree, source.path, found)
+                if starts_vllm and held == len(found.nodes) + len(found.nested) + len(found.offered) + len(
+                    found.faults
+                ):
+                    from pd_launch.launcher.sources.forms.loose import read_texts_of
+
+                    read_texts_of(tree, source.path, found)
             elif starts_vllm:
                 from pd_launch.launcher.sources.forms.loose import read_loose
 
@@ -421,7 +431,7 @@ class _Call:
         for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
-            if self.written(command, found):
+            if read_given(command, found, self.known_form):
                 continue
             found.add_faults(list(started_otherwise(command)))
             for inner, given in self.inner(command, around, found, run):
@@ -463,39 +473,6 @@ class _Call:
             if isinstance(value, Text):
                 self.script(value, found, None, one_of_them, depth)
         return len(found.nodes) > before
-
-    def written(self, command: Command, found: Found) -> bool:
-        """Read a manifest, a unit or a Python program that a script writes or runs; return whether it was one."""
-        body = command.body
-        if body is None or not word_matters(body.value):
-            return False
-        if opens_like_yaml(body.value):
-            self.written_yaml(body, found)
-            return True
-        if is_unit(SourceFile("", body.value)):
-            if (source := _in_place(body)) is not None:
-                read_unit(source, found)
-            return True
-        if runs_python(command):
-            from pd_launch.launcher.sources.python.file import read_python
-
-            if (source := _in_place(body)) is not None:
-                read_python(source, found)
-            return source is not None
-        return False
-
-    def written_yaml(self, body: Text, found: Found) -> None:
-        """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
-        source = body.source
-        start, end = body.spots[0], body.spots[-1]
-        raw, quoting = source.text[start:end], body.quoting(0)
-        same = raw.replace("\r\n", "\n") == body.value
-        if not same and (quoting is None or quoting.kind != "heredoc" or quoting.outer or "\\" in raw):
-            return
-        before = re.sub(r"[^\n]", " ", source.text[:start])
-        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
-        documents, _ = parse_yaml(SourceFile(source.path, before + filled))
-        self.known_form(documents, source, found)
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
@@ -628,15 +605,6 @@ class _Call:
             return
         for deployment in self.deployments:
             deployment.faults += [none_in(source) for source in deployment.sources.values()]
-
-
-def _in_place(body: Text) -> SourceFile | None:
-    """Return the file with nothing but a here-document in it, at its place; None where the document is not verbatim."""
-    start, end = body.spots[0], body.spots[-1]
-    text = body.source.text
-    if text[start:end] != body.value:
-        return None
-    return SourceFile(body.source.path, re.sub(r"[^\n]", " ", text[:start]) + body.value)
 
 
 def _extend(found: Found, more: Found) -> None:

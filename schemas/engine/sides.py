@@ -160,8 +160,10 @@ def _at_one_port(one: NodeLaunch, other: NodeLaunch) -> bool:
 
 
 def spans_machines(node: NodeLaunch, deployment: Deployment) -> bool:
-    """Whether ``node``'s data-parallel group surely runs on more than one machine."""
+    """Whether ``node``'s data-parallel group, or one of its engines, surely runs on more than one machine."""
     data, local = node.data, node.local_engines
+    if (node.machines or 1) > 1:
+        return True
     if data is None or local is None or data < 2:
         return False
     if node.nodes is not None:

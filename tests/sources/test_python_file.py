@@ -81,9 +81,9 @@ def test_what_is_no_plain_number_is_unknown(expression: str) -> None:
     assert tree is not None and not tree.value["kv_port"].known
 
 
-def test_names_are_followed_when_they_are_set_once() -> None:
+def test_names_are_followed_where_what_they_hold_is_known() -> None:
     text = (
-        "ROLE = 'kv_consumer'\nEXTRA: dict = {'cpu_bytes_to_use_per_rank': 1 << 34}\nPORT = 1\nPORT = 2\n"
+        "ROLE = 'kv_consumer'\nEXTRA: dict = {'cpu_bytes_to_use_per_rank': 1 << 34}\nPORT = 1\nif x:\n    PORT = 2\n"
         "config = KVTransferConfig(kv_role=ROLE, kv_port=PORT, kv_connector_extra_config=EXTRA)\n"
         "llm = LLM(model=MODEL, kv_transfer_config=config)\n"
     )

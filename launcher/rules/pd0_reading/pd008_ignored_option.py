@@ -21,7 +21,8 @@ ZH = r"""
 ## 作用
 
 `python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
-vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。
+vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
+与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。
 
 ## 为什么重要
 

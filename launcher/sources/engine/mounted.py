@@ -19,6 +19,8 @@ from pd_launch.schemas.core.values import HOLE, Node, Text
 Place = tuple[str, int]
 """Where a script begins: its file, and the offset there."""
 _SOURCES = ("source", ".")
+_SECRET = "secret/"
+"""Stands before the names of Secrets among those of ConfigMaps, which have none with a slash."""
 
 
 def place_of(script: Text) -> Place:
@@ -77,10 +79,13 @@ NOTHING = Around()
 
 
 def config_maps(tree: Node) -> Iterator[tuple[str, Node]]:
-    """Iterate over the ConfigMaps of a document, and of a List, with their names."""
+    """Iterate over the ConfigMaps of a document, and of a List, with their names; Secrets under names of their own."""
     kind, name, data = tree.get("kind"), tree.get("metadata", "name"), tree.get("data")
+    own = name.value if name is not None and isinstance(name.value, str) else ""
     if kind is not None and kind.value == "ConfigMap" and data is not None:
-        yield (name.value if name is not None and isinstance(name.value, str) else ""), data
+        yield own, data
+    elif kind is not None and kind.value == "Secret" and (plain := tree.get("stringData")) is not None:
+        yield f"{_SECRET}{own}", plain
     items = tree.get("items")
     for item in items.elements() if items else ():
         yield from config_maps(item)
@@ -121,8 +126,11 @@ def mounted_files(pod: Node, container: Node, maps: Mapping[str, Node]) -> dict[
 def _files_of(volume: Node, maps: Mapping[str, Node]) -> Iterator[tuple[str, Text]]:
     for source in (volume, *_list(volume.get("projected"), "sources")):
         named = source.get("configMap", "name")
-        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
-        items = source.get("configMap", "items")
+        secret = source.get("secret", "secretName") or source.get("secret", "name")
+        prefix = "" if named is not None else _SECRET
+        named = named if named is not None else secret
+        data = maps.get(f"{prefix}{named.value}") if named is not None and isinstance(named.value, str) else None
+        items = source.get("configMap", "items") or source.get("secret", "items")
         if data is None:
             continue
         chosen = {key: key for key, _ in data.items()}

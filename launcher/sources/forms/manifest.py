@@ -9,9 +9,17 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
+from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
+from pd_launch.launcher.sources.forms.pod_parts import (
+    PROBES,
+    read_entry_point,
+    read_files,
+    read_script,
+    steps_of,
+)
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_node
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
@@ -45,9 +53,9 @@ def is_manifest(tree: Node) -> bool:
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
     how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
-    for pod, names, around in _pods(tree, [], _Around()):
+    for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
-        for container in _containers(pod):
+        for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
             _container(pod, container, _Place(names, path, how, around.grouped), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or around.injected
@@ -56,6 +64,9 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         _inference_service(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
         read_booster(tree, path, found, _environment)
+    if how == "manifest":
+        read_entry_point(tree, found)
+        read_files(tree, found)
     found.offered += offered(tree)
 
 
@@ -105,8 +116,11 @@ class _Around(NamedTuple):
     """Whether it is one of several pods that are started together, as one engine may need."""
 
 
-def _pods(node: Node, names: list[str], around: _Around) -> Iterator[tuple[Node, list[str], _Around]]:
-    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last."""
+def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterator[tuple[Node, list[str], _Around]]:
+    """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last.
+
+    ``steps`` says whether steps of workflows are looked for.
+    """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
         around = _Around(around.injected or _is_injected(node), around.grouped or _is_group(node))
@@ -114,11 +128,15 @@ def _pods(node: Node, names: list[str], around: _Around) -> Iterator[tuple[Node,
         if _containers(node):
             yield node, names, around
             return
+        if steps and steps_of(node):
+            yield node, names, around
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
-            yield from _pods(child, [*names, "decode" if beside and key in ("template", "worker") else key], around)
+            yield from _pods(
+                child, [*names, "decode" if beside and key in ("template", "worker") else key], around, steps
+            )
     for child in node.elements():
-        yield from _pods(child, names, around)
+        yield from _pods(child, names, around, steps)
 
 
 def _containers(pod: Node) -> list[Node]:
@@ -178,7 +196,11 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
-    words = command.having([*command, *_words(container.get("args"), lookup)])
+    words = apart(command.having([*command, *_words(container.get("args"), lookup)]), found)
+    for key, image in (("command", None), ("args", facts.image)):
+        if (text := _scalar(container, key)) is not None and not words:
+            given = image_engine(expand_command(text, KUBERNETES, lookup)[0], image, image is None)
+            words = of_text(text, given, found)
     facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
@@ -204,13 +226,21 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         facts.partial = True  # a patch: the container itself stands elsewhere
         add_arguments(words, label, facts.origin, found, finish)
         words = words.having(())
+    read_script(container, command[0].value if command else "", around, finish, found)
     words = image_engine(words, facts.image, bool(command))
     if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
         nest_scripts(words, facts.origin, found, finish, around)
-    for hook in HOOKS:  # what runs beside the container's own command
-        words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
+    beside = [("lifecycle", hook) for hook in HOOKS] + [(probe,) for probe in PROBES]
+    for keys in beside:  # what runs beside the container's own command
+        words = _words(container.get(*keys, "exec", "command"), lookup)
         if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
             nest_scripts(words, facts.origin, found, finish, around)
+
+
+def _scalar(container: Node, key: str) -> Text | None:
+    """Return the text under a key where a list belongs."""
+    node = container.get(key)
+    return node.text if node is not None and isinstance(node.value, str) else None
 
 
 def _chart_command(pod: Node, container: Node, words: Words) -> Words:

@@ -17,9 +17,12 @@ from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text
 _INSIDE = "\0inside"
 
 
-def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], None]) -> None:
-    """Add to ``found`` what ``read`` finds in the characters of ``text``, each thing at its place in the file."""
-    inner = SourceFile(text.source.path + _INSIDE, text.value)
+def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], None], name: str = "") -> None:
+    """Add to ``found`` what ``read`` finds in the characters of ``text``, each thing at its place in the file.
+
+    ``name`` is what the text would be called as a file, for readers that go by names.
+    """
+    inner = SourceFile(f"{text.source.path}{_INSIDE}{'/' if name else ''}{name}", text.value)
     more = Found(maps=found.maps)
     read(inner, more)
     move = _Move(text, inner)
@@ -101,7 +104,7 @@ class _Move:
 
     def launch(self, node: NodeLaunch) -> NodeLaunch:
         node.origin = self.place(node.origin)
-        node.label = node.label.replace(_INSIDE, "")
+        node.label = node.label.partition(_INSIDE)[0]
         node.args = tuple(self.argument(arg) for arg in node.args)
         node.env_open = self.place(node.env_open) if node.env_open is not None else None
         node.env = {name: self.variable(found) for name, found in node.env.items()}

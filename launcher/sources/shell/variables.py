@@ -72,6 +72,8 @@ class Variables(Flow):
         target = node.children[0] if node.children else None
         if target is None or target.type != "variable_name":
             self._hold(*self.words.span(node))
+            if target is not None and target.type == "subscript":
+                return self._element(target, node, scope)
             return "", None
         name = self.words.raw(target)
         written = self.base.part(*self.words.span(target))
@@ -98,6 +100,27 @@ class Variables(Flow):
         if append and isinstance(old, Text) and self.words.affords(len(old.value)):
             return name, concat([old, value], self.source, end)
         return name, value
+
+    def _element(self, target: Any, node: Any, scope: Scope) -> tuple[str, list[Text] | Text | None]:
+        """Return an array with one element set: at its end, or in the place of another; else it is not known."""
+        name = self.words.raw(target.children[0])
+        before = scope.variables.get(name)
+        items = [] if before is None else before if isinstance(before, list) else [before]
+        index = self.words.index(target, scope)
+        right = node.children[-1] if node.children[-1].type not in ("=", "+=", "subscript") else None
+        plain = right is not None and right.type != "array" and not any(child.type == "+=" for child in node.children)
+        sure = all(not item.value.startswith(HOLE) for item in items)
+        if right is None or index is None or index > len(items) or not (plain and sure) or name in scope.integers:
+            return name, self._hole(node) if before is None or isinstance(before, Text) else [self._many(node)]
+        if index >= MAX_ITEMS:
+            self.words.too_many(node)
+            return name, [self._many(node)]
+        return name, [*items[:index], self.words.single(right, scope), *items[index + 1 :]]
+
+    def _many(self, node: Any) -> Text:
+        """Return a word that stands for any number of them."""
+        start, end = self.words.span(node)
+        return self.words.spread(HOLE * 2, start, end)
 
     def on_declaration_command(self, node: Any, scope: Scope) -> None:
         """Follow ``export``, ``local``, ``declare`` and ``readonly``."""
@@ -213,7 +236,8 @@ class Variables(Flow):
         if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
             return None
         text = self.words.single(given.children[-1], scope)
-        between = inline["IFS"][0].value if "IFS" in inline else " "
+        own = scope.variables.get("IFS")
+        between = inline["IFS"][0].value if "IFS" in inline else own.value if isinstance(own, Text) else " "
         if HOLE in text.value or len(between) != 1 or "\n" in text.value:
             return None
         pattern = r"\S+" if between.isspace() else f"[^{re.escape(between)}]+"
