@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from reading import at, deployment, flag, launch, value, variables
 
+from pd_launch.launcher.check.run import check
+from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.launch import Container
 
 IMAGE = "quay.io/ascend/vllm-ascend:v0.25.1rc1"
@@ -212,3 +214,29 @@ def test_a_script_in_a_container_has_the_variables_that_it_is_given() -> None:
     node, _ = launch(f"docker run -e TP=4 -e PORT {IMAGE} bash -c 'vllm serve m -tp $TP --port ${{PORT:-8000}}'\n")
     assert value(node, "tensor-parallel-size") == "4"
     assert not flag(node, "port").known
+
+
+EITHER = """\
+docker run --rm -it --net=host --shm-size=8g --device /dev/davinci0 --device /dev/davinci1 \\
+  --device /dev/davinci_manager --device /dev/devmm_svm --device /dev/hisi_hdc \\
+  -v /usr/local/Ascend/driver:/usr/local/Ascend/driver -v /usr/local/dcmi:/usr/local/dcmi \\
+  -v /etc/ascend_install.info:/etc/ascend_install.info \\
+  quay.io/ascend/vllm-ascend:v0.26.0rc1 bash
+if [ "$1" = small ]; then
+  vllm serve /models/m --tensor-parallel-size 2
+else
+  vllm serve /models/n --tensor-parallel-size 2
+fi
+"""
+
+
+@pytest.mark.parametrize(("other", "said"), [("2", False), ("4", True), ("2 --data-parallel-size 2", True)])
+def test_engines_of_which_one_runs_are_not_added_up(other: str, said: bool) -> None:
+    text = EITHER.replace("/models/n --tensor-parallel-size 2", f"/models/n --tensor-parallel-size {other}")
+    found = check(read_texts({"a.sh": text}, target="0.26.0rc1"))
+    assert ("PD801" in {finding.code for finding in found}) == said
+
+
+def test_engines_that_follow_each_other_are_not_added_up() -> None:
+    text = EITHER.partition("if [")[0] + "vllm serve /models/m -tp 2\nvllm serve /models/n -tp 2\n"
+    assert "PD801" not in {finding.code for finding in check(read_texts({"a.sh": text}, target="0.26.0rc1"))}

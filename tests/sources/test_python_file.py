@@ -232,3 +232,14 @@ def test_a_test_that_only_makes_a_configuration_starts_nothing(imports: str) -> 
     alone = f"{imports}\nconfig.kv_transfer_config = KVTransferConfig(kv_connector='NoSuch', kv_role='x')\n"
     assert not deployment({"test_config.py": alone}).nodes
     assert len(deployment({"test_config.py": alone + "LLM(model='m', max_num_seqs=4)\n"}).nodes) == 1
+
+
+def test_words_that_are_joined_for_a_shell_are_taken_apart_again() -> None:
+    text = (
+        "import subprocess\n"
+        "cmd = ['vllm', 'serve', 'm']\n"
+        "cmd += ['--reasoning-parser qwen3', '--limit-mm-per-prompt', \"'{\\\"image\\\": 0}'\"]\n"
+        "subprocess.Popen(' '.join(cmd), shell=True)\n"
+    )
+    node, _ = launch(text, "serve.py")
+    assert value(node, "reasoning-parser") == "qwen3" and value(node, "limit-mm-per-prompt") == '{"image": 0}'

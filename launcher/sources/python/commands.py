@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -66,6 +67,11 @@ def handed(call: ast.Call, target: ast.Name | ast.Attribute) -> ast.Call | None:
     if target_name(target) not in RUNNERS or not isinstance(given, (ast.Tuple, ast.List)):
         return None
     return ast.copy_location(ast.Call(target, list(given.elts), []), call)
+
+
+def _apart(word: Text) -> list[Text]:
+    """Return the words that a shell makes of one that was joined with others by blanks."""
+    return split_words(word)[0] if re.search(r"[\s'\"\\]", word.value) else [word]
 
 
 def target_name(target: ast.Name | ast.Attribute) -> str:
@@ -150,7 +156,10 @@ class Commands:
             text = text.quoted("split", text.spots[0])  # quotes would stay
             text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
         if isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
-            self._run(self._words(first.args[0]), origin, env)
+            words = self._words(first.args[0])
+            if ast.unparse(first.func) == JOINED[0]:  # a shell takes the text apart again
+                words = [part for word in words for part in _apart(word)]
+            self._run(words, origin, env)
         elif text is not None:
             self.seen.update(
                 (first.lineno, first.col_offset) for first in ast.walk(first) if isinstance(first, ast.expr)
