@@ -77,6 +77,7 @@ from pd_launch.launcher.sources.text.kinds import (
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
+from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -284,6 +285,8 @@ class _Call:
         shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
         if not named and not shaped and not is_object(source.text):
             return False
+        if source.path.endswith(".json") and not faults:
+            faults = strict_faults(source)
         others = [tree for tree in documents if not is_profile(tree)]
         if len(others) < len(documents):
             self.profiles_in(source, documents, faults)

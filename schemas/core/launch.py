@@ -142,6 +142,8 @@ class NodeLaunch:
 
     Each form says it of what it reads; rules never look for it themselves.
     """
+    kept: dict[str, Origin] = field(default_factory=dict)
+    """Variables that the script sets, does not export and does not read itself, and where."""
     model: Node | None = None
     program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
     side: Side | None = None

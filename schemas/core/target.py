@@ -90,6 +90,12 @@ class Target:
         """The row of its family's table."""
         return self.vllm_ascend or self.vllm
 
+    @property
+    def is_older(self) -> bool:
+        """Whether a release is asked for that is older than every row: it may have had what the first one lacks."""
+        first = next(iter(ASCEND_PAIRS)) if self.is_ascend else VLLM_RELEASES[0]
+        return self.asked is not None and release(self.asked) < release(first)
+
     def by(self, decided_by: Decider) -> Target:
         """Return the same release as if something else had decided it."""
         return replace(self, decided_by=decided_by)

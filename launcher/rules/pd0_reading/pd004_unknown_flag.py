@@ -150,6 +150,10 @@ def _glued(arg: Arg) -> bool:
     return (name.file, name.end_line, name.end_column) == (behind.file, behind.line, behind.column)
 
 
+_SURELY = 0.9
+"""How near a name must be to be taken for a slip, where the release itself may have had it."""
+
+
 def _certain(name: str, table: Table, deployment: Deployment) -> bool:
     """Whether the table is the target's own, or no other release knows the name either."""
     return table.exact or table.release == deployment.target.vllm or not table.releases_with("flags", name)
@@ -163,6 +167,10 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if elsewhere is not None:
         return Hit(arg.origin, message, elsewhere)
     near = _meant(base, table)
+    if deployment.target.is_older and nearest(base, spellings(table), _SURELY) is None:
+        asked = deployment.target.asked
+        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表,可能有这个参数")
+        return Hit(arg.origin, message, older, severity="warning")
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip

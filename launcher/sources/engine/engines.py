@@ -32,6 +32,7 @@ Finish = Callable[[NodeLaunch], None]
 _GUESSED = -6
 """Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
+ROUTER = "vllm-router"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
@@ -165,6 +166,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.branches = command.branches
         node.foreground = command.foreground
         node.env_open = node.env_open or env_open
+        node.kept = {name: written.origin() for name, written in command.kept.items() if name not in node.env}
         there(node)
 
     docker = read_docker(words, command.origin, partial(_starts, command))
@@ -196,7 +198,7 @@ def _other(words: list[Text], found: Found) -> bool:
     values = [word.value for word in words]
     for index, value in enumerate(values[:4]):
         name = value.rpartition("/")[2]
-        if _SCRIPT.fullmatch(name) and "proxy" in name:
+        if (_SCRIPT.fullmatch(name) and "proxy" in name) or name == ROUTER:
             found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
             return True
         if name == ONLINE_DP:

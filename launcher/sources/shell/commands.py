@@ -132,6 +132,8 @@ class Commands(Loops):
             command.env = scope.environments.of(scope.variables, scope.exported, scope.names).with_inline(
                 inline, scope.names
             )
+            kept = scope.environments.kept(scope.variables, scope.exported, scope.names, self.base.value)
+            command.kept = {name: written for name, written in kept.items() if name not in inline}
             command.foreground = not self.background and not in_background(node)
         elif not self.engines.within(start, end):
             del self.words.cuts[cuts:]

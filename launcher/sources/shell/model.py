@@ -56,6 +56,8 @@ class Command:
     """The names of its variables as they are written, where they are."""
     env_open: Origin | None = None
     """Where it may be given further variables that are not known."""
+    kept: Mapping[str, Text] = field(default_factory=dict)
+    """Variables that the shell keeps to itself, and nothing in the script reads: their names, as they are written."""
 
 
 @dataclass
