@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -48,8 +49,22 @@ class LaunchOptions:
     lang: str = "en"
     grace: float | None = None
     show_origin: bool = False
+    ready_timeout: float | None = None
+    health: float | None = None
+    """Seconds between looks at engines that were ready; 0: never; None: as often as the place wants."""
+    restart: int | None = None
+    log_dir: str | None = None
+    log_size: int | None = None
+    """Bytes of a log file before the next one begins."""
+    log_files: int | None = None
+    notify: bool = False
     whole: bool = False
     """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether something is asked for that only a supervisor can do, also of one engine alone."""
+        return bool(self.ready_timeout or self.health or self.restart or self.log_dir or self.notify)
 
 
 @dataclass
@@ -230,13 +245,16 @@ def _resolve(deployment: Deployment) -> None:
     address = next((a for a, name in host_module.addresses().items() if name == interface), None)
     for node in deployment.nodes:
         for name, variable in node.env.items():
-            if _is_auto(variable.value):
+            if variable.joins is not None:
+                variable.value.value = variable.joins.around(os.environ.get(name))
+            elif _is_auto(variable.value):
                 found = address if name == "HCCL_IF_IP" else interface
                 if found is None:
                     raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
                 variable.value.value = found
-        master = node.value("data-parallel-address")
-        if master is not None and _is_auto(master):
+        for master in filter(None, (node.value("data-parallel-address"), node.value("master-addr"))):
+            if not _is_auto(master):
+                continue
             if address is None or node.node_rank:
                 raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
             master.value = address

@@ -25,11 +25,13 @@ from pd_launch.launcher.sources.engine.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.engine.machines import name_machines, same_host
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
+from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import (
@@ -79,12 +81,11 @@ from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, parse_target
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
-from pd_launch.schemas.engine.sides import is_unreachable
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
@@ -158,11 +159,15 @@ class _Call:
         # Files of their own know each other by their places alone: another folder may have one of the same name.
         self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
+        self.sourced = SourcedFiles(self.templates, self.is_large, inputs.max_size)
+
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
         for source in files if part is None else files[part.start : part.stop]:
             self.within_budget(source)
         self.together.found.offered += self.elsewhere.left()
+        elsewhere = self.sourced.counted_elsewhere()
+        self.together.found.nodes = [node for node in self.together.found.nodes if id(node) not in elsewhere]
         self.nested(self.together.found)
         if self.inputs.command:
             self.given_command(self.inputs.command)
@@ -234,8 +239,8 @@ class _Call:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
-            self.script(whole, group.found)
-            _same_host(group.found.nodes[before:], source.path)
+            self.top_script(whole, group)
+            same_host(group.found.nodes[before:], source.path)
             if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
                 group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
@@ -394,6 +399,17 @@ class _Call:
             found.add_faults([too_deep(nested.text.origin(0, 1))])
         found.nested = []
 
+    def top_script(self, text: Text, group: _Group) -> None:
+        """Read a file that is a script, with the files that it reads itself."""
+        before, others = len(group.found.nodes), set(self.sourced.opened)
+        if text.source.path in self.sourced.within and not self.inputs.separate:
+            return  # another script of the call has read it
+        self.effort.opens, self.sourced.top = self.sourced, text.source.path
+        self.script(text, group.found)
+        self.sourced.alone[text.source.path] = group.found.nodes[before:]
+        read = {path: file for path, file in self.sourced.opened.items() if path not in others or self.inputs.separate}
+        group.sources.update(read)
+
     def script(
         self,
         text: Text,
@@ -407,6 +423,7 @@ class _Call:
             found.add_faults([read_often(text.origin(0, 1))])
             return
         script = read_shell(text, scope, self.effort)
+        self.effort.opens = None  # a container, or another machine, has other files
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
@@ -523,7 +540,7 @@ class _Call:
         for options in found.online_dp:
             before = len(found.nodes)
             found.add_faults(list(read_online_dp(options, template, self.rank)))
-            _same_host(found.nodes[before:], options[0].source.path if options else template.path)
+            same_host(found.nodes[before:], options[0].source.path if options else template.path)
 
     def rank(self, text: Text, scope: Scope) -> None:
         """Read a template for one rank."""
@@ -545,6 +562,7 @@ class _Call:
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
         into_containers(found)
+        name_machines(found.nodes)
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
@@ -596,12 +614,4 @@ def _extend(found: Found, more: Found) -> None:
     found.add_faults(more.faults)
     found.forms |= more.forms
     found.guessed += more.guessed
-
-
-def _same_host(nodes: list[NodeLaunch], path: str) -> None:
-    """Engines that one script starts run on one host; HCCL_IF_IP names it where it is known."""
-    for node in nodes:
-        form: Form = node.form
-        if form == "shell" and node.host is None:
-            address = node.variable("HCCL_IF_IP")
-            node.host = address if address and not is_unreachable(address) else f"host of {path}"
+    found.apart += more.apart

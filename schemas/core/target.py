@@ -91,10 +91,14 @@ class Target:
         return self.vllm_ascend or self.vllm
 
     @property
-    def is_older(self) -> bool:
-        """Whether a release is asked for that is older than every row: it may have had what the first one lacks."""
-        first = next(iter(ASCEND_PAIRS)) if self.is_ascend else VLLM_RELEASES[0]
-        return self.asked is not None and release(self.asked) < release(first)
+    def is_before_rows(self) -> bool:
+        """Whether it is older than all rows: what counts for it instead is true of later releases only."""
+        if self.asked is None or self.build is not None:
+            return False
+        try:
+            return release(self.asked) < release(self.row)
+        except TargetError:
+            return False
 
     def by(self, decided_by: Decider) -> Target:
         """Return the same release as if something else had decided it."""

@@ -14,8 +14,11 @@ from pd_launch.schemas.engine.pairs import PROXY_LISTS
 from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.sides import PairSide, exclusive, side_of
 
-_ONE = re.compile(r"\"?\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?\"?", re.IGNORECASE)
-"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many."""
+_ONE = re.compile(
+    r"(?:\\{0,3}\")?\\{0,3}\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?(?:\\{0,3}\")?", re.IGNORECASE
+)
+"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
+escaped, as in a here-document."""
 _URL = re.compile(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
 
 

@@ -225,3 +225,10 @@ def test_what_one_function_puts_into_its_keywords_is_not_another_s() -> None:
     node, found = launch(text, "run.py")
     assert node.arg("timeout") is None and str(value(node, "max-num-seqs")) == "4" and node.partial
     assert not found.faults
+
+
+@pytest.mark.parametrize("imports", ["import pytest", "from unittest.mock import MagicMock", "import unittest"])
+def test_a_test_that_only_makes_a_configuration_starts_nothing(imports: str) -> None:
+    alone = f"{imports}\nconfig.kv_transfer_config = KVTransferConfig(kv_connector='NoSuch', kv_role='x')\n"
+    assert not deployment({"test_config.py": alone}).nodes
+    assert len(deployment({"test_config.py": alone + "LLM(model='m', max_num_seqs=4)\n"}).nodes) == 1

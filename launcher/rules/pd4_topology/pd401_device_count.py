@@ -205,4 +205,5 @@ def _product(node: NodeLaunch) -> str:
         ("PP", node.pipeline),
         ("PCP", node.prefill_context),
     )
-    return " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)
+    product = " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)
+    return product if node.local_world == node.world_size else f"{product} over {node.machines} nodes"

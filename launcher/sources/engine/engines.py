@@ -101,6 +101,8 @@ class Found:
     """Forms that were recognised, with or without an engine."""
     guessed: list[Origin] = field(default_factory=list)
     """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    apart: list[Origin] = field(default_factory=list)
+    """Where texts stand, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
 
     def size(self) -> int:
@@ -242,6 +244,8 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
+    elif node.arg("omni") is not None:  # vLLM-Omni takes the command over, with options of its own
+        node.program, node.partial = "omni", True
     finish(node)
     for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
         node.env_open = node.env_open or node.env[name].value.origin
@@ -290,7 +294,7 @@ def nest_scripts(
 
 def own_worker(node: NodeLaunch) -> None:
     """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
-    node.partial = True
+    node.unread, node.partial = node.partial, True
     mode = node.value("disaggregation-mode")
     prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
     decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
@@ -367,9 +371,11 @@ def into_containers(found: Found) -> None:
     """
     bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
     for started in found.idle:
-        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        text = next((text for text in found.apart if text.holds(started.container.origin)), None)
+        near = bare if text is None else [node for node in bare if text.holds(node.origin)]
+        inside = [node for node in near if node.origin.file.rpartition("/")[2] in started.named]
         if len(found.idle) == 1 and not started.named:
-            inside = bare
+            inside = near
         for node in inside:
             node.container = started.container
             node.env = {**started.env, **node.env}

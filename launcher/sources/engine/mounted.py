@@ -60,13 +60,19 @@ class Around:
             rest = shell_operands(rest)
         elif name in _SOURCES:
             rest = rest[1:]
-        script = self.files.get(self._path(rest[0].value)) if rest else None
+        script = self._file(rest[0].value) if rest else None
         if script is None:
             return None
         return Run(script, dict(enumerate(rest)) if HOLE * 2 not in [word.value for word in rest] else {})
 
-    def _path(self, written: str) -> str:
-        return posixpath.normpath(posixpath.join(self.folder, written))
+    def _file(self, written: str) -> Text | None:
+        """Return the file of a path; behind a ``cd`` that is not followed, the only one that it can mean."""
+        found = self.files.get(posixpath.normpath(posixpath.join(self.folder, written)))
+        if found is not None or written.startswith("/") or "/" not in written:
+            return found
+        tail = posixpath.normpath(f"/{written}")
+        fitting = [text for path, text in self.files.items() if path.endswith(tail)]
+        return fitting[0] if len(fitting) == 1 else None
 
 
 NOTHING = Around()

@@ -14,6 +14,8 @@ from pd_launch.schemas.core.values import HOLE, Text
 Program = Literal["serve", "api_server", "dynamo"]
 API_SERVER = "vllm.entrypoints.openai.api_server"
 DYNAMO = "dynamo.vllm"
+_WORKERS = (DYNAMO, f"{DYNAMO}.unified_main", f"{DYNAMO}.main")
+_KV_FLAG = "--kv-transfer-config"
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
@@ -152,15 +154,23 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
 
 
 def _module(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """Return the program and its words behind ``-m``."""
+    """Return the program and its words behind ``-m``.
+
+    A module that is not known but takes ``--kv-transfer-config`` is taken for a worker of Dynamo, the one that has
+    options of its own beside vLLM's: ``python3 -m "$WORKER_MODULE"``.
+    """
     values = [word.value for word in words[:2]]
     if values[:1] == [API_SERVER]:
         return "api_server", list(words[1:])
-    if values[:1] == [DYNAMO]:
+    if values[:1] and (values[0] in _WORKERS or (values[0] == HOLE and _hands_over_kv(words))):
         return "dynamo", list(words[1:])
     if len(values) == 2 and values[0] in _SERVE_MODULES and values[1] == "serve":
         return "serve", list(words[2:])
     return None
+
+
+def _hands_over_kv(words: Sequence[Text]) -> bool:
+    return any(word.value.partition("=")[0] == _KV_FLAG for word in words)
 
 
 def _is_vllm(word: Text) -> bool:

@@ -54,7 +54,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         node.container = container
         node.env = {**env, **node.env}
         node.env_open = _further(service)
-        node.side = side_of(name)
+        node.side = node.side or side_of(name)
         node.host = host if container.host_network else None
 
     words = image_engine(words, container.image, bool(entrypoint))

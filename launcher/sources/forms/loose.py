@@ -54,6 +54,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         texts = _texts(node)
         if len(texts) == len(node.value) and any(is_script_text(text.value) for text in texts):
             found.guessed.append(node.origin)
+            found.apart.append(node.origin)
             found.nested.append(Nested(joined(texts, "\n"), with_variables(env, env_open), env))
             return
         if _words(texts, path, node, found, with_variables(env, env_open)):
@@ -69,6 +70,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
 
 def _text(text: Text, env: Mapping[str, EnvVar], found: Found, finish: Finish) -> None:
     """Add what a text may let be run: all of it as a script, or what of it is no sentence."""
+    found.apart.append(text.origin())
     if not reads_as_prose(text.value):
         if is_script_text(text.value):
             found.guessed.append(text.origin())

@@ -53,12 +53,12 @@ def is_manifest(tree: Node) -> bool:
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
     how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
-    for pod, names, injected in _pods(tree, [], False, how == "manifest"):
+    for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
         for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
-            _container(pod, container, _Place(names, path, how), found)
+            _container(pod, container, _Place(names, path, how, around.grouped), found)
         for node in found.nodes[before:]:
-            node.partial = node.partial or injected
+            node.partial = node.partial or around.injected
     kind = tree.get("kind")
     if kind is not None and kind.value == "InferenceService":
         _inference_service(tree, path, found)
@@ -107,28 +107,36 @@ def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found,
     add_engine(words.having([*_serve(texts[0]), *model, *words]), "manifest", path, place, found, complete)
 
 
-def _pods(node: Node, names: list[str], injected: bool, steps: bool) -> Iterator[tuple[Node, list[str], bool]]:
+class _Around(NamedTuple):
+    """What the mappings around a pod say of it."""
+
+    injected: bool = False
+    """Whether the cluster completes the pod's command by itself."""
+    grouped: bool = False
+    """Whether it is one of several pods that are started together, as one engine may need."""
+
+
+def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterator[tuple[Node, list[str], _Around]]:
     """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last.
 
-    ``injected`` says whether the cluster completes the pod's command by itself, ``steps`` whether steps of workflows
-    are looked for.
+    ``steps`` says whether steps of workflows are looked for.
     """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
-        injected = injected or _is_injected(node)
+        around = _Around(around.injected or _is_injected(node), around.grouped or _is_group(node))
         node = completed(node)
         if _containers(node):
-            yield node, names, injected
+            yield node, names, around
             return
         if steps and steps_of(node):
-            yield node, names, injected
+            yield node, names, around
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
             yield from _pods(
-                child, [*names, "decode" if beside and key in ("template", "worker") else key], injected, steps
+                child, [*names, "decode" if beside and key in ("template", "worker") else key], around, steps
             )
     for child in node.elements():
-        yield from _pods(child, names, injected, steps)
+        yield from _pods(child, names, around, steps)
 
 
 def _containers(pod: Node) -> list[Node]:
@@ -136,6 +144,18 @@ def _containers(pod: Node) -> list[Node]:
     lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
     found = [part for listed in lists if listed is not None for part in listed.elements()]
     return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
+
+
+def _is_group(node: Node) -> bool:
+    """Whether a mapping makes several pods of one: LeaderWorkerSet, StormService, Kthena's roles, Dynamo's services."""
+    pods = [
+        node.get("size") if node.get("workerTemplate") is not None else None,
+        node.get("podGroupSize"),
+        node.get("multinode", "nodeCount"),
+    ]
+    workers = node.get("workerReplicas")
+    alone = all(count is None or count.value in (0, 1) for count in pods)
+    return not alone or (workers is not None and workers.value != 0)
 
 
 def _is_injected(node: Node) -> bool:
@@ -162,10 +182,11 @@ class _Place(NamedTuple):
     names: list[str]
     path: str
     how: Means
+    grouped: bool = False
 
 
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
-    names, path, how = place
+    names, path, how, grouped = place
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
@@ -183,6 +204,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
+    facts.grouped = grouped
     facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
     side = side_of(*reversed([*names, str(own.value) if own else ""]))

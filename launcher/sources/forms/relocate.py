@@ -37,6 +37,8 @@ class _Move:
     def __init__(self, text: Text, inner: SourceFile) -> None:
         self.whole = text
         self.inner = inner
+        self.codes: dict[int, tuple[Text, Text]] = {}
+        """The texts that values are spelled in, with the same at their places here: entries of a mapping share one."""
 
     def place(self, origin: Origin) -> Origin:
         if origin.file != self.inner.path:
@@ -72,7 +74,6 @@ class _Move:
             value = {key: self.node(entry) for key, entry in value.items()}
         elif isinstance(value, list):
             value = [self.node(entry) for entry in value]
-        whole = node.site is not None and node.site.code.value == self.whole.value
         return Node(
             value,
             self.place(node.origin),
@@ -81,8 +82,16 @@ class _Move:
             tuple(self.place(origin) for origin in node.related),
             self.text(node.text) if node.text is not None else None,
             self.text(node.key_text) if node.key_text is not None else None,
-            replace(node.site, code=self.whole) if node.site is not None and whole else None,
+            replace(node.site, code=self.code(node.site.code)) if node.site is not None else None,
         )
+
+    def code(self, code: Text) -> Text:
+        """Return a text that values are spelled in at its place here: the whole, or a string in it."""
+        if code.value == self.whole.value:
+            return self.whole
+        if id(code) not in self.codes:
+            self.codes[id(code)] = code, self.text(code)
+        return self.codes[id(code)][1]
 
     def argument(self, arg: Arg) -> Arg:
         return replace(

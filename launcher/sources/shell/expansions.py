@@ -202,8 +202,8 @@ class Expansions(Spelling):
         if isinstance(value, list):
             self.effort.made += len(value)
             values = [] if self.full else value
-            return [Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in values])]
-        return [Piece(self._local(value, start, end), quoted)]
+            return [Piece(self.spread("", start, end), quoted, [self.local(v, start, end) for v in values])]
+        return [Piece(self.local(value, start, end), quoted)]
 
     def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
         """Return an array's element, the numbers of its elements for ``!``, how many there are for ``#``; or None."""
@@ -263,7 +263,8 @@ class Expansions(Spelling):
             return [Piece(self.spread("", start, start), quoted, [] if isinstance(value, list) else None)]
         return self._default(word, scope, quoted, start)
 
-    def _local(self, value: Text, start: int, end: int) -> Text:
+    def local(self, value: Text, start: int, end: int) -> Text:
+        """Return a value of another file at the place where it is used here; one of this file as it is."""
         return value if value.source is self.source else self.spread(value.value, start, end)
 
     def _parameter(self, node: Any) -> tuple[str | None, str, Any]:

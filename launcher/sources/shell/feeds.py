@@ -169,7 +169,8 @@ class Feeds(Commands):
 
         Only one of them, or none, runs beside the rest.
         """
-        bodies = [body for body in scope.functions.values() if self.engines.within(*self.words.span(body))]
+        own = [body for name, body in scope.functions.items() if scope.owners.get(name, self) is self]
+        bodies = [body for body in own if self.engines.within(*self.words.span(body))]
         waiting = [body for body in bodies if body.id not in self.seen]
         if not waiting:
             return

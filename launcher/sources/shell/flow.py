@@ -264,7 +264,7 @@ class Flow:
             if shared and all(same_words(value[: len(shared)], shared) for value in lists):
                 return [*shared, rest]
         elif all(isinstance(value, Text) for value in values):
-            texts = [value for value in values if isinstance(value, Text)]
+            texts = [self.words.local(value, *self.words.span(node)) for value in values if isinstance(value, Text)]
             shortest = min(texts, key=lambda text: len(text.value))
             head = shortest.value.rstrip()
             longer = [text.value[len(head) :] for text in texts if len(text.value) > len(head)]

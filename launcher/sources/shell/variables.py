@@ -82,6 +82,8 @@ class Variables(Flow):
         self._hold(*self.words.span(node))
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
+        if isinstance(old, Text) and append:
+            old = self.words.local(old, *self.words.span(node))
         if right is not None and right.type == "array":
             listed = [child for child in right.children if child.is_named and child.type != "comment"]
             items = [word for child in listed for word in self.words.expand(child, scope)]
@@ -159,14 +161,16 @@ class Variables(Flow):
     def on_function_definition(self, node: Any, scope: Scope) -> None:
         """Take in a function."""
         name = next((self.words.raw(child) for child in node.children if child.type == "word"), "")
-        scope.functions[name] = node.children[-1]
+        scope.functions[name], scope.owners[name] = node.children[-1], self
         self.weights.define(name, *self.words.span(node.children[-1]))
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
         name, *rest = [word.value for word in words]
         read = name in _SOURCES and rest and not _SETS_NO_MORE.search(rest[0])
-        if read or (name == "eval" and any(HOLE in word for word in rest)):
+        if read:
+            self._source(words, scope, node)
+        elif name == "eval" and any(HOLE in word for word in rest):
             self._opens(node, scope)
         if name == "set":
             for sign, on in (("-", True), ("+", False)):
@@ -193,6 +197,10 @@ class Variables(Flow):
         elif name == "let":
             for expression in rest:
                 self._calculate(expression, scope, node)
+
+    def _source(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Take in that a file was read (see ``sourced``)."""
+        self._opens(node, scope)
 
     def _opens(self, node: Any, scope: Scope) -> None:
         """Take in that further variables are set here which nobody knows."""

@@ -21,9 +21,16 @@ MAX_VARIANTS = 12
 """Ways to choose branches that are read."""
 BRANCH = -5
 """Stands among the branches of an engine where a template has several."""
-_OPENING = re.compile(r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])")
+_OPENING = re.compile(
+    r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])|\$\{(?=[A-Za-z_])"
+)
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>"}
 _NAME = re.compile(r"([@%])[A-Z][A-Z0-9_]{1,60}\1(?![\w@%])")
+_DOTTED = re.compile(
+    r"\$\{[A-Za-z_][\w-]{0,60}(?:\[\w{1,20}\])?\.\w[\w-]{0,60}(?:\.\w[\w-]{0,60}|\[[\w\"'-]{1,40}\]){0,8}"
+    r"(?:[:|?][^{}\n]{0,200})?\}"
+)
+"""``${accelerator.dtypeArgs}``: no parameter of a shell has a dot in its name, so that another program fills it in."""
 _WORD = re.compile(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\})?")
 _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", "macro", "call", "filter", "define"})
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
@@ -62,7 +69,7 @@ def _parts(text: str) -> Iterator[Part]:
         start, sign = opening.start(), opening.group()
         closing = _CLOSING.get(sign)
         if closing is None:
-            name = _NAME.match(text, start)
+            name = (_DOTTED if sign == "${" else _NAME).match(text, start)
             at = name.end() if name else start + 1
             if name:
                 yield Part(start, at, False)
