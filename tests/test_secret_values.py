@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from pathlib import Path
@@ -211,3 +212,29 @@ def test_reading_values_costs_no_more_than_the_text_is_long(pump: str) -> None:
         written_spans(pump * (size // len(pump)))
         times.append(time.process_time() - start)
     assert times[1] < 8 * times[0] + 0.5, times
+
+
+def hide(text: str) -> str:
+    """Return a text as a report shows it."""
+    for start, end in reversed(written_spans(text)):
+        text = f"{text[:start]}***{text[end:]}"
+    return text
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_a_secret_in_base64_is_masked_as_a_whole() -> None:
+    script = _encoded("export HF_TOKEN=Zq9hunter2\nvllm serve m\n")
+    assert hide(f"x: {script}") == "x: ***"
+    assert hide(f"echo {script} | base64 -d | sh") == "echo *** | base64 -d | sh"
+    plain = _encoded("export A=1\nvllm serve m\n")
+    assert hide(f"x: {plain}") == f"x: {plain}"
+
+
+def test_what_a_secret_of_a_cluster_holds_in_base64_is_masked() -> None:
+    value = _encoded("anything at all")
+    text = f"kind: Secret\nmetadata: {{name: frontend}}\ndata:\n  db: {value}\n"
+    assert hide(text) == text.replace(value, "***")
+    assert hide(text.replace("Secret", "ConfigMap")) == text.replace("Secret", "ConfigMap")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pd_launch.launcher.secrets.encoded import encoded_spans
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.values import Span, Value, Values
 from pd_launch.schemas.core.flag_shapes import LISTS
@@ -66,6 +67,17 @@ _ROUNDS = 8
 
 def written_spans(text: str) -> list[Span]:
     """Return where a secret's value stands in ``text``, in order; what only refers to one is none."""
+    spans: list[Span] = []
+    for start, end in sorted({*_plain_spans(text), *encoded_spans(text, _plain_spans)}):
+        if spans and start < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _plain_spans(text: str) -> list[Span]:
+    """Return the same of what is not encoded."""
     values = Values(text)
     found = {span for span in _spans(values) if _is_value(text[span[0] : span[1]])}
     return sorted(found | _given_on(values))

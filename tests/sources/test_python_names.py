@@ -83,6 +83,8 @@ def test_one_that_cannot_be_followed_is_said_where_a_command_is_run_that_is_not_
         f'"""Run it:\n\n    {LINE}\n"""\nsubprocess.run(pick())\n',
         f"parser.add_argument('--cmd', help='{LINE}')\nsubprocess.run(pick())\n",
         f"EXAMPLE = {LIST}\n",
+        f"EXPECTED = {LIST}\nassert build() == EXPECTED\nsubprocess.run(pick())\n",
+        f'USAGE = """\n{LINE}\n"""\nprint(USAGE)\nsubprocess.run(pick())\n',
         f"raise ValueError('{LINE}')\n",
     ],
 )

@@ -338,6 +338,11 @@ SAID = (
 SILENT = (
     'E=()\nvllm serve ok2 --port 8001 ${E[@]+"${E[@]}"}\n',
     "crontab -l | grep 'vllm serve'\n",
+    "parallel echo <<E\nvllm serve X --portt 1\nE\n",
+    "ssh h 'cat > notes.txt' <<E\nvllm serve X --portt 1\nE\n",
+    "cat > docs/run.md <<'E'\n```bash\nvllm serve X --portt 1\n```\nE\n",
+    "curl -d @- http://h <<E\nvllm serve X --portt 1\nE\n",
+    "python3 - <<'E'\nprint(\"vllm serve X --portt 1\")\nE\n",
     "echo 'vllm serve X --portt 1' | xargs echo\n",
     "echo 'vllm serve X --portt 1' | parallel echo {}\n",
     "echo 'vllm serve X --portt 1' | xargs -I{} echo {}\n",

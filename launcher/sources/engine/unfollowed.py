@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pd_launch.launcher.sources.engine.fillers import runs_lines
+from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines
 from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts, scripts_inside
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
@@ -70,9 +70,10 @@ def _is_run_unseen(command: Command, name: str) -> bool:
     body = command.body
     if body is None or not command.alone or command.target or name in TALKS or name in _KEEPS:
         return False
-    if INTERPRETERS.fullmatch(name) or not is_script_text(body.value):
+    if INTERPRETERS.fullmatch(name) or name in FILLS or not is_script_text(body.value):
         return False
-    return all(script is not body for script in scripts_inside(command))
+    words, _ = unwrap(command.words)
+    return not reads_scripts(words) and all(script is not body for script in scripts_inside(command))
 
 
 def _said(text: Text | None) -> Iterator[Fault]:

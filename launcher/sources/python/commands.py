@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.engines import (
     Found,
     Nested,
@@ -54,6 +55,8 @@ PAIR = "RemotePDServer"
 """A class of vllm-ascend's test suite that starts one server for each list of arguments."""
 
 MAX_WORDS = 2000
+MAX_LISTS = 2000
+"""Lists that the words of one call are put together of; behind them any number of words follows."""
 _COMMANDS = ("args", "cmd", "command", "commands")
 _WRITES = ("write", "write_text")
 _IN_CONTAINER = ("containers.run", "containers.create")
@@ -94,9 +97,11 @@ class Commands:
         only: Callable[[ast.expr], ast.expr],
         env: Mapping[str, EnvVar],
         entries: Mapping[str, Mapping[str, ast.expr]],
+        origin: Callable[[ast.expr], Origin],
     ) -> None:
         self.source, self.found, self.node, self.only = source, found, node, only
-        self.env, self.entries = env, entries
+        self.env, self.entries, self.origin = env, entries, origin
+        self.steps = 0
         self.unknown = False
         """Whether a command is run of which nothing is known."""
         self.seen: set[tuple[int, int]] = set()
@@ -108,6 +113,7 @@ class Commands:
         if isinstance(target, (ast.Name, ast.Attribute)) and (inner := handed(call, target)) is not None:
             self.read(inner.func.attr if isinstance(inner.func, ast.Attribute) else target_name(target), inner, origin)
             return
+        self.steps = 0
         given = list(call.args) or [k.value for k in call.keywords if k.arg in _COMMANDS][:1]
         if not given:
             return
@@ -234,7 +240,9 @@ class Commands:
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""
-        value = self.only(expression)
+        budget.step()
+        self.steps += 1
+        value = self.only(expression) if self.steps <= MAX_LISTS else expression
         self.seen.add((value.lineno, value.col_offset))
         if depth < 10 and isinstance(value, (ast.List, ast.Tuple)):
             return [word for element in value.elts for word in self._words_of(element, depth)]
@@ -255,4 +263,4 @@ class Commands:
         return made(node.value, self.source, node.origin) if known else self._hole(expression, 1)
 
     def _hole(self, expression: ast.expr, length: int) -> Text:
-        return made(HOLE * length, self.source, self.node(expression).origin)
+        return made(HOLE * length, self.source, self.origin(expression))

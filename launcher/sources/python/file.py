@@ -110,7 +110,7 @@ class _Reader:
             elif isinstance(node, ast.ImportFrom):
                 self.aliases.update({name.asname: name.name for name in node.names if name.asname})
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        commands = Commands(self.source, self.found, self.node, self.names.only, self.env, self.entries)
+        commands = Commands(self.source, self.found, self.node, self.names.only, self.env, self.entries, self.origin)
         for call in calls:
             self.update(call)
         for call in calls:

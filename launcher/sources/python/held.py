@@ -18,6 +18,7 @@ Place = tuple[int, int]
 def held_back(tree: ast.Module, seen: Collection[Place]) -> Iterator[ast.expr]:
     """Iterate over lists and texts that are commands of engines, without those at ``seen`` and those that are shown."""
     shown = {id(part) for node in ast.walk(tree) for top in _shown(node) for part in ast.walk(top)}
+    shown |= {id(part) for value in _only_shown(tree, shown) for part in ast.walk(value)}
     number = 0
     for node in ast.walk(tree):
         if not isinstance(node, ast.expr) or id(node) in shown or (node.lineno, node.col_offset) in seen:
@@ -39,6 +40,19 @@ def _shown(node: ast.AST) -> Iterator[ast.AST]:
         if name in _SHOWS:
             yield node
         yield from (keyword.value for keyword in node.keywords if keyword.arg in ("help", "description", "epilog"))
+
+
+def _only_shown(tree: ast.Module, shown: Collection[int]) -> Iterator[ast.expr]:
+    """Iterate over the values of names that nothing does anything with but to show or to compare them."""
+    uses: dict[str, list[bool]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            uses.setdefault(node.id, []).append(id(node) in shown)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found = uses.get(node.targets[0].id, [])
+            if found and all(found):
+                yield node.value
 
 
 def _is_list(node: ast.expr) -> bool:

@@ -193,7 +193,7 @@ class Names:
             for event in events
             if not event.sets
             and event.at > base.at
-            and not (here and event.scope == base.scope and event.at > place.at and not event.repeated)
+            and not (here and event.scope == base.scope and event.at >= place.at and not event.repeated)
         ]
         assert base.value is not None
         known = (id(base.value), len(added))

@@ -6,7 +6,7 @@ A script that asks the same twice takes the same branch twice, as long as nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _EQUAL = re.compile(
@@ -18,6 +18,8 @@ _LONGEST = 400
 Key = tuple[str, str]
 """What is compared, and with what; of a test that compares nothing, its text, and nothing."""
 Lookup = Callable[[str], object]
+State = tuple[int, ...]
+Answer = tuple[bool, State]
 
 
 class Test:
@@ -25,45 +27,58 @@ class Test:
 
     def __init__(self, keys: tuple[Key, ...], negated: bool) -> None:
         self.keys, self.negated = keys, negated
+        self.names = tuple(
+            name for subject in dict.fromkeys(key[0] for key in keys) for name in _NAMES.findall(subject)
+        )
+        """The variables that it asks for."""
+
+    def state(self, lookup: Lookup) -> State:
+        """Return what tells whether its variables are still what they were."""
+        return tuple(id(lookup(name)) for name in self.names)
 
 
 class Known:
     """What is known of tests, each with the values that the variables in it had then."""
 
-    def __init__(self, given: dict[Key, tuple[bool, tuple[int, ...]]] | None = None) -> None:
-        self.held: dict[Key, tuple[bool, tuple[int, ...]]] = dict(given or {})
+    def __init__(self, given: Mapping[Key, Answer] | None = None, equal: Mapping[str, State] | None = None) -> None:
+        self.held = dict(given or {})
+        self.equal = dict(equal or {})
+        """What is known to equal some value, and so no other one."""
 
     def __bool__(self) -> bool:
         return bool(self.held)
 
     def having(self, tests: list[Test | None], taken: int, lookup: Lookup) -> Known:
         """Return what is known where branch ``taken`` of a condition is; one behind the last: none of them."""
-        more = Known(self.held)
+        more = Known(self.held, self.equal)
+        this = tests[taken] if taken < len(tests) else None
+        subject = this.keys[0][0] if this is not None and _is_one_value(this) else None
         for number, test in enumerate(tests[: taken + 1]):
-            if test is None:
-                continue
+            if test is None or (number != taken and subject is not None and test.keys[0][0] == subject):
+                continue  # that the value is another one follows from which it is
             holds = (number == taken) is not test.negated
             if holds and len(test.keys) > 1:
                 continue  # one of several values: not known which
-            for key in test.keys:
-                more.held[key] = holds, _state(key, lookup)
+            state = test.state(lookup)
+            more.held.update((key, (holds, state)) for key in test.keys)
+            if holds and test.keys[0][1]:
+                more.equal[test.keys[0][0]] = state
         return more
 
     def of(self, test: Test | None, lookup: Lookup) -> bool | None:
         """Return whether a test holds, as far as that is known; what stands behind ``else`` is taken."""
         if test is None:
             return True
-        answers = [self._of(key, lookup) for key in test.keys]
+        state = test.state(lookup)
+        answers = [self._of(key, state) for key in test.keys]
         answer = True if True in answers else None if None in answers else False
         return answer if answer is None else answer is not test.negated
 
-    def _of(self, key: Key, lookup: Lookup) -> bool | None:
-        state = _state(key, lookup)
+    def _of(self, key: Key, state: State) -> bool | None:
         found = self.held.get(key)
         if found is not None and found[1] == state:
             return found[0]
-        others = (other for other, (holds, then) in self.held.items() if holds and then == state and other[0] == key[0])
-        return False if key[1] and any(other[1] for other in others) else None
+        return False if key[1] and self.equal.get(key[0]) == state else None
 
     def branches(self, tests: list[Test | None], lookup: Lookup) -> tuple[list[int], bool]:
         """Return which branches of a condition may be taken, and whether one of them surely is."""
@@ -77,8 +92,8 @@ class Known:
         return possible, False
 
 
-def _state(key: Key, lookup: Lookup) -> tuple[int, ...]:
-    return tuple(id(lookup(name)) for name in _NAMES.findall(key[0]))
+def _is_one_value(test: Test) -> bool:
+    return len(test.keys) == 1 and test.keys[0][1] != "" and not test.negated
 
 
 def tests_of(node: Any, raw: Callable[[Any], str]) -> list[Test | None]:

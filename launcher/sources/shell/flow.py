@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.shell.conditions import Known, tests_of
+from pd_launch.launcher.sources.shell.conditions import Known, Test, tests_of
 from pd_launch.launcher.sources.shell.model import (
     INSIDE,
     MAX_COMMANDS,
@@ -31,6 +31,7 @@ from pd_launch.schemas.core.values import HOLE, Text
 
 _SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
 ENGINE = re.compile(r"\bvllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server")
+_TESTS_OF_A_STEP = 8
 _LEAVES = re.compile(r"\b(?:exit|return|die|usage)\b")
 
 
@@ -56,6 +57,7 @@ class Flow:
         self.background = False
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
+        self.tests: dict[int, list[Test | None]] = {}
         self.known = Known()
         """What is known of conditions by the branch that is being followed."""
         self.forked: Any = None
@@ -141,7 +143,7 @@ class Flow:
         """Follow what stands behind a condition once for each of its branches, with what that branch sets."""
         outer, ends = self.inside, []
         self.forked = node
-        tests, known = tests_of(node, self.words.raw), self.known
+        tests, known = self._tests(node), self.known
         for number, group in enumerate(self._groups(node)):
             self.known = known.having(tests, number, scope.lookup)
             mark = scope.variables.mark()
@@ -216,7 +218,8 @@ class Flow:
             groups = self._groups(node)
             every, sure = list(range(len(groups))), self._takes_all(node)
             if self.known:
-                every, sure = self.known.branches(tests_of(node, self.words.raw), scope.lookup)
+                self.effort.repeats += len(groups) // _TESTS_OF_A_STEP
+                every, sure = self.known.branches(self._tests(node), scope.lookup)
         outer = self.inside
         for number, group in ((number, groups[number]) for number in every):
             mark = scope.variables.mark()
@@ -228,6 +231,12 @@ class Flow:
         if not sure:
             ends.append({})
         self._meet(ends, node, scope)
+
+    def _tests(self, node: Any) -> list[Test | None]:
+        """Return the tests of a condition, which are read once."""
+        if node.id not in self.tests:
+            self.tests[node.id] = tests_of(node, self.words.raw)
+        return self.tests[node.id]
 
     def _meet(self, ends: Sequence[Mapping[str, Value | None]], node: Any, scope: Scope) -> None:
         """Let a variable that branches leave different be unknown. Each end holds what one branch changed."""
