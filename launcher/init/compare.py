@@ -18,6 +18,7 @@ from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
 _MISSING = object()
+_LONG, _BEFORE = 100, 20
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,26 @@ def _why(key: str, wanted: Any, rendered: Any) -> Msg:
         return Msg(f"not carried over: {_shown(wanted)}", f"未能转换:{_shown(wanted)}")
     if wanted is _MISSING:
         return Msg(f"added by the profile: {_shown(rendered)}", f"由配置文件添加:{_shown(rendered)}")
-    return Msg(f"{_shown(wanted)} becomes {_shown(rendered)}", f"{_shown(wanted)} 变为 {_shown(rendered)}")
+    where, before, after = _apart(wanted, rendered)
+    return Msg(f"{where}{_shown(before)} becomes {_shown(after)}", f"{where}{_shown(before)} 变为 {_shown(after)}")
+
+
+def _apart(wanted: Any, rendered: Any, where: str = "") -> tuple[str, Any, Any]:
+    """Return where two values begin to differ, inside mappings and lists, and what stands there."""
+    if isinstance(wanted, dict) and isinstance(rendered, dict):
+        keys = [key for key in {**wanted, **rendered} if wanted.get(key, _MISSING) != rendered.get(key, _MISSING)]
+        if len(keys) == 1 and not is_secret(str(keys[0])):
+            key = keys[0]
+            path = f"{where.removesuffix(': ')}.{key}: " if where else f"{key}: "
+            return _apart(wanted.get(key, "nothing"), rendered.get(key, "nothing"), path)
+        differ = [{key: value[key] for key in keys if key in value} for value in (wanted, rendered)]
+        return where, differ[0], differ[1]
+    if isinstance(wanted, str) and isinstance(rendered, str) and len(max(wanted, rendered, key=len)) > _LONG:
+        pairs = zip(f"{wanted}\0", f"{rendered}\0\0", strict=False)
+        start = max(0, next(index for index, (one, other) in enumerate(pairs) if one != other) - _BEFORE)
+        head = "…" if start else ""
+        return where, f"{head}{wanted[start:]}", f"{head}{rendered[start:]}"
+    return where, wanted, rendered
 
 
 def _has_unknown(value: Any) -> bool:
