@@ -439,10 +439,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "simulate", "status", "upgrade"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of a report, a plan or a log report.
+    """Print the JSON Schema of a profile, or of what a command prints as JSON.
 
     \b
     Example:
@@ -451,6 +451,85 @@ def schema(context: click.Context, /, name: str) -> None:
     from pd_launch.launcher.commands.rules import schema_command
 
     context.exit(schema_command(name))
+
+
+@cli.command(short_help="Say what changes for files between two releases.")
+@click.argument("files", nargs=-1, metavar="FILE|FOLDER...", type=click.UNPROCESSED)
+@_option("--from", "a", metavar="RELEASE", help="Release that the files are for (default: the one that they name).")
+@_option("--to", "b", metavar="RELEASE|PATH", required=True, help="Release, or build, that they are to be for.")
+@_option("--diff", is_flag=True, help="Show what writing would change, and change nothing.")
+@_option("--write", is_flag=True, help="Write the changes that are certain into the files.")
+@_option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
+@_option("--only", type=click.Choice(["decode", "prefill"]), help="Upgrade this side; the other stays as it is.")
+@_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the report there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def upgrade(context: click.Context, /, **options: Any) -> None:
+    """Say what changes for files between two releases, in either direction, and write it.
+
+    Exits 1 while something is left to change.
+
+    \b
+    Examples:
+      pd-launch upgrade decode.sh --from vllm-ascend==0.23.0 --to vllm-ascend==0.30.0rc2
+      pd-launch upgrade *.sh --to vllm==0.33.0 --write
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from pd_launch.launcher.commands.upgrade import UpgradeOptions, upgrade_command
+
+    context.exit(upgrade_command(UpgradeOptions(**options)))
+
+
+@cli.group(invoke_without_command=True, short_help="List the releases known; say what changed.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_lang_option
+@click.pass_context
+def releases(context: click.Context, form: str, lang: str | None) -> None:
+    """List the releases that the tables know, oldest first.
+
+    \b
+    Examples:
+      pd-launch releases
+      pd-launch releases diff vllm==0.23.0 vllm==0.33.0
+    """
+    if context.invoked_subcommand is None:
+        from pd_launch.launcher.commands.releases import releases_command
+
+        context.exit(releases_command(form, lang))
+
+
+@releases.command("diff", short_help="Say what changed between two releases.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@_compare_options
+@click.pass_context
+def releases_diff(context: click.Context, /, first: str, second: str, form: str, lang: str | None) -> None:
+    """Say what changed between two releases of one family; each may also be the path of a build.
+
+    \b
+    Example:
+      pd-launch releases diff vllm-ascend==0.23.0 vllm-ascend==0.30.0rc2
+    """
+    from pd_launch.launcher.commands.releases import diff_command
+
+    context.exit(diff_command(first, second, form, lang))
 
 
 @cli.command(short_help="Say from engines' logs whether the offload works.")
@@ -484,6 +563,74 @@ def logs(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.logs import LogsOptions, logs_command
 
     context.exit(logs_command(LogsOptions(**options)))
+
+
+class _Watching(click.Command):
+    """A command whose --watch takes the next word for its seconds only where that is a number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        for place, word in enumerate(words):
+            if word == "--":
+                break
+            if word == "--watch" and not _is_number("".join(words[place + 1 : place + 2])):
+                words[place] = "--watch=5"
+        return super().parse_args(ctx, words)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
+
+
+@cli.command(cls=_Watching, short_help="Say what running engines do with preempted requests.")
+@click.argument("urls", nargs=-1, metavar="[URL]...", type=click.UNPROCESSED)
+@_option("--profile", metavar="FILE|NAME", help="Name and compare the engines by this.", shell_complete=_profile_names)
+@_option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@_option(
+    "--watch",
+    metavar="[SECONDS]",
+    is_flag=False,
+    flag_value=5.0,
+    type=click.FloatRange(0.2, 86400),
+    help="Look again and again: in place on a terminal, else a JSON line each (default: every 5 s).",
+)
+@_option("--count", metavar="N", type=click.IntRange(1), help="End --watch after so many looks.")
+@_option("--record", metavar="FILE", help="Write every look there, for --replay and for simulate.")
+@_option("--replay", metavar="FILE", help="Show the looks that --record wrote.")
+@_option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1, 300),
+    default=5.0,
+    show_default=True,
+    help="How long an engine may take to answer.",
+)
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the last look there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def status(context: click.Context, /, **options: Any) -> None:
+    """Say what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
+
+    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
+    where an engine does not answer.
+
+    \b
+    Examples:
+      pd-launch status http://127.0.0.1:8100 http://127.0.0.1:8200
+      pd-launch status --profile cpu-tiny --watch
+    """
+    from pd_launch.launcher.commands.status import StatusOptions, status_command
+
+    context.exit(status_command(StatusOptions(**options)))
 
 
 @cli.command(short_help="Make a profile from existing launches.")
@@ -618,6 +765,66 @@ def size(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.size import size_command
 
     context.exit(size_command(options))
+
+
+@cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@_option(
+    "--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text."
+)
+@_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is played.", shell_complete=_profile_names)
+@_option("--log", metavar="FILE", help="The engine's log: its size, its options, the time of its steps.")
+@_option("--blocks", type=click.IntRange(2), metavar="N", help="The engine's num_gpu_blocks.")
+@_option("--memory", metavar="SIZE", help="KV cache of one rank, in place of --blocks, such as 20GiB.")
+@_option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
+@_option("--bytes-per-block", metavar="SIZE", help="Of one rank, for a model that is not known here.")
+@_option("--max-num-seqs", type=click.IntRange(1), metavar="N", help="Requests that run at once.")
+@_option("--max-num-batched-tokens", type=click.IntRange(1), metavar="N", help="Tokens of a step.")
+@_option("--max-model-len", type=click.IntRange(2), metavar="N", help="Longest request.")
+@_option("--watermark", type=click.FloatRange(0, 1, max_open=True), metavar="X", help="Share kept free at admissions.")
+@_option("--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted.")
+@_option("--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content.")
+@_option("--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead.")
+@_option("--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks.")
+@_option("--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer.")
+@_option("--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times.")
+@_option("--requests", type=click.IntRange(1), metavar="N", help="Play the first N, or draw N from a /metrics page.")
+@_option("--step-time", metavar="BASE[,PER_TOKEN]", help="Seconds of a step, and of each token in it.")
+@_option("--dp", type=click.IntRange(1, 1024), metavar="N", help="Engines that share the requests.")
+@_option(
+    "--router",
+    type=click.Choice(["vllm", "round-robin", "least-requests"]),
+    default="vllm",
+    show_default=True,
+    help="Whom a request goes to, with --dp.",
+)
+@_option("--over", metavar="NAME=V,V,…", help="Table over choices, such as max-num-seqs=64,128,256.")
+@_option("--plot", is_flag=True, help="Show that table as bars.")
+@_option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+@_option("--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same.")
+@_option("--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal).")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_lang_option
+@_target_option
+@click.pass_context
+def simulate(context: click.Context, /, **options: Any) -> None:
+    """Play vLLM's scheduler for a workload: will it preempt, what does that cost, which budget ends it.
+
+    \b
+    Examples:
+      pd-launch simulate --blocks 4000 --workload requests=500,prompt=500-1500,output=300,concurrency=64
+      pd-launch simulate --log decode.log --workload result.json --budget 8GiB,16GiB
+    """
+    from pd_launch.launcher.commands.simulate import simulate_command
+
+    context.exit(simulate_command(options))
 
 
 @cli.command(short_help="Print a shell's completion script.")

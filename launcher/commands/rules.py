@@ -36,7 +36,7 @@ def schema_command(name: str) -> int:
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of ``profile``, ``report``, ``plan`` or ``logs`` as text."""
+    """Return the JSON Schema of a profile, or of what a command prints, as text."""
     from pydantic import BaseModel
 
     from pd_launch.launcher.check.schema_docs import described_schema
@@ -44,8 +44,19 @@ def schema_text(name: str) -> str:
     from pd_launch.schemas.logs import LogsReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
+    from pd_launch.schemas.simulation import Simulation
+    from pd_launch.schemas.status import StatusReport
+    from pd_launch.schemas.upgrade import UpgradeReport
 
-    models: dict[str, type[BaseModel]] = {"profile": Profile, "report": Report, "plan": LaunchPlan, "logs": LogsReport}
+    models: dict[str, type[BaseModel]] = {
+        "profile": Profile,
+        "report": Report,
+        "plan": LaunchPlan,
+        "logs": LogsReport,
+        "simulate": Simulation,
+        "status": StatusReport,
+        "upgrade": UpgradeReport,
+    }
     model = models[name]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

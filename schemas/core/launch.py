@@ -109,6 +109,8 @@ class Container:
     """Whether an unknown word may stand for further options: what is not said may still be there."""
     spread: bool = False
     """Whether it joins a Ray cluster: its engines may reach over several containers."""
+    grouped: bool = False
+    """Whether it is one of several that are started together: an engine that says nothing else may reach over them."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,10 @@ class NodeLaunch:
 
     Each form says it of what it reads; rules never look for it themselves.
     """
+    kept: dict[str, Origin] = field(default_factory=dict)
+    """Variables that the script sets, does not export and does not read itself, and where."""
     model: Node | None = None
-    program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
+    program: Literal["serve", "api_server", "python", "dynamo", "omni"] = "serve"
     side: Side | None = None
     """What the input says of the side (a section's or group's name), not the kv_role."""
     container: Container | None = None
@@ -171,6 +175,8 @@ class NodeLaunch:
     proxies: bool = False
     partial: bool = False
     """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    unread: bool = False
+    """Whether an unknown word stands for further arguments of a program that completes what is not written anyway."""
     branches: tuple[tuple[int, int], ...] = ()
     """The branches of conditions in its file that lead to it: place of the condition, number of the branch.
 

@@ -297,8 +297,13 @@ class _Side:
     def _engine_flags(self, builder: _Arguments) -> None:
         merged: dict[str, Node] = {}
         for section in (self.loaded.tree.get("engine"), self.loaded.tree.get(self.side, "engine")):
+            said: dict[str, str] = {}
             for key, node in section.items() if section else ():
                 name = key.replace("_", "-")
+                earlier = said.setdefault(name.removeprefix("no-"), key)
+                if earlier != key:
+                    en, zh = f"{key} is the same flag as {earlier}", f"{key} 与 {earlier} 是同一个参数"
+                    self._refuse(node, en, zh, ("keep one of them", "只保留其中一个"))
                 merged.pop(name.removeprefix("no-") if name.startswith("no-") else f"no-{name}", None)
                 merged[name] = node
         for name, node in merged.items():

@@ -1,0 +1,364 @@
+"""The engine that is simulated: its launch, its log and the options of the call, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pd_launch.launcher.simulate.loglines import LogSize
+from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.lengths import longest_request
+from pd_launch.schemas.engine.offload import budget_of, offloads
+from pd_launch.schemas.engine.scheduling import recompute_runs
+from pd_launch.schemas.engine.speculation import speculative_tokens
+from pd_launch.schemas.memory.cache_model import UnknownModel
+from pd_launch.schemas.memory.kv_geometry import Geometry, known_geometry
+from pd_launch.schemas.memory.kv_layers import KVLayoutError
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.releases.stepping import (
+    HOLDING_FIRST,
+    LONE_UNLIMITED,
+    RESERVES_FULL,
+    SELF_PREEMPTED_GOES_ON,
+    VICTIMS_WAIT,
+)
+from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
+
+COMPARED = ("0.27.1", "0.32.0", "0.33.0")
+"""Releases whose own scheduler the simulator was compared with."""
+SEQS, BATCHED = 256, 2048
+ASYNC_SINCE = "0.14.0"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Options of the call; None: not given. ``memory`` is the KV cache of one rank, in bytes."""
+
+    blocks: int | None = None
+    memory: int | None = None
+    block_size: int | None = None
+    bytes_per_block: int | None = None
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    max_model_len: int | None = None
+    long_prefill_token_threshold: int | None = None
+    watermark: float | None = None
+    priority: bool | None = None
+    prefix_caching: bool | None = None
+    async_scheduling: bool | None = None
+
+
+@dataclass
+class Sized:
+    """The engine, and how far it is known.
+
+    Attributes:
+        engine: what is played.
+        target: the release.
+        block_bytes: bytes of a block on one rank; None: unknown.
+        budget: host bytes per rank that the launch asks for; None: no offload there, or unknown.
+        share: whether parked requests share host blocks.
+        assumed: values that nothing says.
+        not_modelled: what of the input is not played.
+    """
+
+    engine: Engine
+    target: Target
+    block_bytes: int | None
+    budget: int | None = None
+    share: bool = False
+    assumed: list[Msg] = field(default_factory=list)
+    not_modelled: list[Msg] = field(default_factory=list)
+
+
+def rules_of(target: Target) -> Rules:
+    """Return the rules of a release."""
+    return Rules(
+        holding_first=HOLDING_FIRST.holds(target),
+        victims_wait=VICTIMS_WAIT.holds(target),
+        lone_unlimited=LONE_UNLIMITED.holds(target),
+        self_preempted_goes_on=SELF_PREEMPTED_GOES_ON.holds(target),
+    )
+
+
+def sized(given: Given, node: NodeLaunch | None, log: LogSize | None, target: Target) -> Sized:
+    """Return the engine to simulate.
+
+    Raises:
+        SimulationError: its size is not known, or it holds what cannot be played.
+    """
+    found = _Finder(given, node, log, target)
+    return found.result()
+
+
+class _Finder:
+    def __init__(self, given: Given, node: NodeLaunch | None, log: LogSize | None, target: Target) -> None:
+        self.given, self.node, self.log, self.target = given, node, log, target
+        self.assumed: list[Msg] = []
+        self.notes: list[Msg] = []
+
+    def result(self) -> Sized:
+        geometry = self._geometry()
+        groups = self._groups(geometry)
+        block_bytes = self.given.bytes_per_block or (geometry.block_bytes if geometry else None)
+        block_bytes = block_bytes or (self.log.host_block_bytes if self.log else None)
+        engine = Engine(
+            blocks=self._blocks(groups, block_bytes),
+            groups=groups,
+            max_num_seqs=self._number("max-num-seqs", SEQS),
+            max_num_batched_tokens=self._number("max-num-batched-tokens", BATCHED),
+            max_model_len=self._longest(),
+            priority=self._priority(),
+            prefix_caching=self._switch("enable-prefix-caching", self.given.prefix_caching, True),
+            retention=self._retention(groups),
+            chunked_prefill=self._switch("enable-chunked-prefill", None, True),
+            long_prefill=self._number("long-prefill-token-threshold", 0, quiet=True),
+            adaptive_long_prefill=bool(self.node and self.node.switch("long-prefill-token-threshold-adaptive")),
+            watermark=self._watermark(),
+            reserve_full=RESERVES_FULL.holds(self.target) and not self._said_no("scheduler-reserve-full-isl"),
+            asynchronous=self._asynchronous(),
+            max_active_seqs=self._active(),
+            rules=rules_of(self.target),
+        )
+        self._note_rest()
+        out = Sized(engine, self.target, block_bytes, assumed=self.assumed, not_modelled=self.notes)
+        return self._with_budget(out)
+
+    def _with_budget(self, out: Sized) -> Sized:
+        offload = next(iter(offloads(self.node)), None) if self.node is not None else None
+        budget = budget_of(self.node, offload, self.target) if self.node is not None and offload is not None else None
+        if budget is None:
+            return out
+        return replace(out, budget=budget.per_rank_bytes)
+
+    def _number(self, flag: str, default: int, quiet: bool = False) -> int:
+        name = flag.replace("-", "_")
+        if (own := getattr(self.given, name)) is not None:
+            return int(own)
+        if self.log is not None and name in self.log.numbers:
+            return self.log.numbers[name]
+        written = self.node.number(flag, 0) if self.node is not None and self.node.arg(flag) is not None else None
+        if written is not None and written > 0:
+            return written
+        if not quiet:
+            self.assumed.append(
+                Msg(
+                    f"--{flag} {default} (vLLM's default on devices below 70 GiB; nothing says it)",
+                    f"--{flag} {default}(vLLM 在 70 GiB 以下设备上的默认值;输入中没有写)",
+                )
+            )
+        return default
+
+    def _switch(self, flag: str, own: bool | None, default: bool) -> bool:
+        if own is not None:
+            return own
+        name = flag.replace("-", "_")
+        if self.log is not None and name in self.log.switches:
+            return self.log.switches[name]
+        said = self.node.switch(flag) if self.node is not None else None
+        return default if said is None else said
+
+    def _said_no(self, flag: str) -> bool:
+        return self.node is not None and self.node.switch(flag) is False
+
+    def _asynchronous(self) -> bool:
+        name = "async-scheduling"
+        said = self.given.async_scheduling
+        if said is None and self.log is not None:
+            said = self.log.switches.get("async_scheduling")
+        if said is None and self.node is not None:
+            said = self.node.switch(name)
+        if said is not None:
+            return said
+        default = self.target.vllm_at_least(ASYNC_SINCE)
+        on, off = ("--async-scheduling", "--no-async-scheduling")
+        self.assumed.append(
+            Msg(
+                f"{on if default else off} (the release's default; a CPU backend is never asynchronous)",
+                f"{on if default else off}(该版本的默认值;CPU 后端从不异步)",
+            )
+        )
+        return default
+
+    def _priority(self) -> bool:
+        if self.given.priority is not None:
+            return self.given.priority
+        if self.log is not None and self.log.priority is not None:
+            return self.log.priority
+        value = self.node.value("scheduling-policy") if self.node is not None else None
+        return value is not None and value.string() == "priority"
+
+    def _watermark(self) -> float:
+        if self.given.watermark is not None:
+            return self.given.watermark
+        if self.log is not None and self.log.watermark is not None:
+            return self.log.watermark
+        value = self.node.value("watermark") if self.node is not None else None
+        try:
+            return min(max(float(str(value.value)), 0.0), 1.0) if value is not None and value.known else 0.0
+        except ValueError:
+            return 0.0
+
+    def _active(self) -> int | None:
+        return (self.node.number("max-num-active-seqs", 0) or None) if self.node is not None else None
+
+    def _longest(self) -> int:
+        if self.given.max_model_len:
+            return self.given.max_model_len
+        if self.log is not None and "max_model_len" in self.log.numbers:
+            return self.log.numbers["max_model_len"]
+        longest = longest_request(self.node, model_of(self.node)) if self.node is not None else None
+        return longest or 2**31
+
+    def _geometry(self) -> Geometry | None:
+        if self.node is None:
+            return None
+        try:
+            return known_geometry(self.node, model_of(self.node), self.target)
+        except (UnknownModel, KVLayoutError):
+            return None
+
+    def _groups(self, geometry: Geometry | None) -> tuple[Group, ...]:
+        own = self.given.block_size or (self.log.numbers.get("block_size") if self.log else None)
+        layout = geometry.layout if geometry is not None else None
+        if layout is None:
+            size = own or (geometry.block_tokens if geometry else None)
+            if size is None and self.node is not None:
+                size = self.node.number("block-size", 0) or None
+            if size is None:
+                size = 128 if self.target.is_ascend else 16
+                self.assumed.append(
+                    Msg(f"blocks of {size} tokens (nothing says it)", f"每块 {size} 个 token(输入中没有写)")
+                )
+            self.notes.append(
+                Msg(
+                    "the model's KV cache groups: it is not known, and counts as one with full attention",
+                    "模型的 KV 缓存分组:模型未知,按一个全注意力组计算",
+                )
+            )
+            return (Group(size),)
+        if any(group.kind == "state" for group in layout.groups):
+            raise SimulationError(
+                "this model keeps states (Mamba, linear attention), whose blocks the simulator does not play"
+            )
+        return tuple(
+            Group(own if own and len(layout.groups) == 1 else group.tokens, group.window or None)
+            for group in layout.groups
+        )
+
+    def _retention(self, groups: tuple[Group, ...]) -> int | None:
+        if all(group.window is None for group in groups):
+            return None
+        return 0 if self.target.vllm_at_least("0.31.0") else None
+
+    def _blocks(self, groups: tuple[Group, ...], block_bytes: int | None) -> int:
+        given = self.given.blocks
+        if given is not None:
+            return given
+        if self.log is not None and self.log.blocks:
+            return self.log.blocks
+        if self.log is not None and self.log.cache_tokens and len(groups) == 1:
+            return self.log.cache_tokens // groups[0].block_size
+        written = self.node.number("num-gpu-blocks-override", 0) if self.node is not None else None
+        if written:
+            return written
+        memory = self.given.memory
+        if memory is None and self.node is not None:
+            memory = self.node.number("kv-cache-memory-bytes", 0) or None
+        if memory is not None and block_bytes is not None:
+            return memory // block_bytes
+        if memory is not None:
+            raise SimulationError(
+                "how many blocks --memory holds is not known, as the model is not: give --blocks, or --bytes-per-block"
+            )
+        if self.log is not None:
+            raise SimulationError(
+                "the log does not say how many KV blocks the engine has: give --blocks (num_gpu_blocks of the engine)"
+            )
+        raise SimulationError(
+            "the engine's size is not known: give --blocks N (its num_gpu_blocks), --log FILE, or --memory SIZE of one "
+            "rank's KV cache"
+        )
+
+    def _note_rest(self) -> None:
+        """List what of the launch is not played."""
+        node, notes = self.node, self.notes
+        release = self.target.vllm
+        if release not in COMPARED:
+            notes.append(
+                Msg(
+                    f"rules of vLLM {release} beside those of the tables: compared were {', '.join(COMPARED)}",
+                    f"vLLM {release} 在规则表之外的规则:逐步比对过的版本是 {', '.join(COMPARED)}",
+                )
+            )
+        if node is None:
+            return
+        for told, en, zh in _LEFT_OUT:
+            if told(node, self.target):
+                notes.append(Msg(en, zh))
+
+
+def _context(node: NodeLaunch, target: Target) -> bool:
+    return (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1) > 1
+
+
+_LEFT_OUT: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] = (
+    (
+        lambda node, target: bool(speculative_tokens(node)),
+        "draft tokens: every step is taken to give one token",
+        "草稿 token:按每步生成一个 token 计算",
+    ),
+    (
+        lambda node, target: bool(recompute_runs(node, target)),
+        "vllm-ascend's recompute scheduler: preempted requests wait here, where it may hand them back to the proxy",
+        "vllm-ascend 的 recompute 调度器:这里被抢占的请求留在本节点等待,而它可能把请求交还给代理",
+    ),
+    (
+        lambda node, target: node.role in ("kv_consumer", "kv_producer") and len(_transfers(node)) > 0,
+        "KV that arrives from prefill nodes: prompts are taken to be computed here",
+        "从 Prefill 节点传来的 KV:按提示词在本节点计算处理",
+    ),
+    (
+        lambda node, target: (node.pipeline or 1) > 1,
+        "pipeline stages: steps are scheduled as for one stage",
+        "流水线并行:按单级调度计算",
+    ),
+    (
+        _context,
+        "context parallelism: a block is taken to hold its own tokens only",
+        "上下文并行:按每块只存自身 token 计算",
+    ),
+    (lambda node, target: bool(node.switch("enable-lora")), "limits on LoRA adapters", "LoRA 适配器的数量限制"),
+)
+
+
+def _transfers(node: NodeLaunch) -> list[Any]:
+    """Return the connectors of the launch that are no offload's."""
+    return [connector for connector in connectors(node.kv_transfer) if not connector.is_offload]
+
+
+def describe(engine: Engine) -> Mapping[str, Any]:
+    """Return the engine as the JSON answer shows it."""
+    return {
+        "blocks": engine.blocks,
+        "block_size": engine.groups[0].block_size,
+        "groups": [{"block_size": group.block_size, "window": group.window} for group in engine.groups],
+        "max_num_seqs": engine.max_num_seqs,
+        "max_num_batched_tokens": engine.max_num_batched_tokens,
+        "max_model_len": engine.max_model_len if engine.max_model_len < 2**31 else None,
+        "prefix_caching": engine.prefix_caching,
+        "policy": "priority" if engine.priority else "fcfs",
+        "async_scheduling": engine.asynchronous,
+        "watermark": engine.watermark,
+    }
+
+
+def size_text(size: int | None, blocks: int) -> str:
+    """Return blocks with their bytes, where these are known."""
+    return f"{blocks} blocks" if size is None else f"{human_size(size * blocks)} ({blocks} blocks)"

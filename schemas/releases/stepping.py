@@ -1,0 +1,39 @@
+"""In what the schedulers of vLLM's releases differ where it decides who is preempted and who is admitted."""
+
+from __future__ import annotations
+
+from pd_launch.schemas.releases.facts import Code, vllm
+
+_SCHEDULER = "vllm/v1/core/sched/scheduler.py"
+
+HOLDING_FIRST = vllm(
+    "holders-wait-first", "0.31.0", None,
+    "waiting requests that hold KV blocks are a queue of their own, drained first",
+    Code(_SCHEDULER, r"self\.kv_holding_waiting = "),
+)  # fmt: skip
+VICTIMS_WAIT = vllm(
+    "victims-in-flight-wait", "0.30.0", None,
+    "a victim whose last step is still under way is not preempted where freeing its blocks would have to wait",
+    Code(_SCHEDULER, r"if not self\._request_blocks_can_be_freed\(preempted_req\)"),
+)  # fmt: skip
+LONE_UNLIMITED = vllm(
+    "lone-prefill-unlimited", "0.31.0", None, "the long-prefill threshold does not bind a request that is alone",
+    Code(_SCHEDULER, r"if num_eligible_reqs > 1"),
+)  # fmt: skip
+SELF_PREEMPTED_GOES_ON = vllm(
+    "self-preempted-goes-on", "0.33.0", None,
+    "under the priority policy, a request that preempts itself does not end the step for those behind it",
+    Code(
+        _SCHEDULER,
+        r"self\.policy == SchedulingPolicy\.PRIORITY\s{1,40}and request\.status == RequestStatus\.PREEMPTED",
+    ),
+)  # fmt: skip
+RESERVES_FULL = vllm(
+    "admission-reserves-full-length", "0.19.0", None,
+    "a request is admitted only where its whole present length fits (scheduler_reserve_full_isl)",
+    Code(_SCHEDULER, r"self\.scheduler_reserve_full_isl = "),
+)  # fmt: skip
+WATERMARK = vllm(
+    "admission-watermark", "0.24.0", None, "--watermark keeps a share of the blocks free at admissions",
+    Code("vllm/v1/core/kv_cache_manager.py", r"self\.watermark_blocks = "),
+)  # fmt: skip
