@@ -17,6 +17,7 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
+ADDRESSES = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 _MISSING = object()
 _LONG, _BEFORE = 100, 20
 
@@ -85,9 +86,15 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]
     found = []
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
-        if wanted != rendered:
+        if wanted != rendered and not _of_the_pod(engine, key):
             found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
     return found
+
+
+def _of_the_pod(engine: NodeLaunch, key: str) -> bool:
+    """Whether a variable is the pod's own address, which the Kubernetes form writes by itself."""
+    variable = engine.env.get(key)
+    return key in ADDRESSES and variable is not None and variable.how == "manifest" and not variable.value.known
 
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:

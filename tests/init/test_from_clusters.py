@@ -137,3 +137,11 @@ def test_a_difference_is_shown_where_it_is(changed: dict[str, Any], shown: str) 
 def test_the_difference_of_long_texts() -> None:
     text = _why("--x", "a" * 300 + "b", "a" * 300 + "c").en
     assert text == f"…{'a' * 20}b becomes …{'a' * 20}c"
+
+
+def test_what_the_kubernetes_form_writes_comes_back(tmp_path: Path) -> None:
+    """The pod's own address is none of the profile's business: the form gives it to each pod."""
+    words = ["decode", "--profile", "cuda-nixl", "--dry-run", "--format", "k8s", "--target", "vllm==0.32.0"]
+    (tmp_path / "pods.yaml").write_text(CliRunner().invoke(cli, words).stdout)
+    _, output = init(tmp_path, pods__yaml=(tmp_path / "pods.yaml").read_text())
+    assert "SIDE_CHANNEL" not in output
