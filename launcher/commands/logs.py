@@ -19,6 +19,7 @@ from pd_launch.launcher.logs.build import file_reports, masked, whole
 from pd_launch.launcher.logs.collect import MAX_ENGINES, Collector
 from pd_launch.launcher.logs.reader import CHUNK, Hit, Noticed, read_chunks
 from pd_launch.launcher.logs.report import LogsText
+from pd_launch.launcher.logs.rotated import rotations
 from pd_launch.launcher.logs.story import TITLES
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.wording.width import clean
@@ -53,6 +54,8 @@ class _Log:
     identity: tuple[int, int] | None = None
     told: bool = False
     """Whether its requests are told one by one."""
+    older: Sequence[str] = ()
+    """What it was before it was rotated, the oldest first."""
 
     @property
     def name(self) -> str:
@@ -68,7 +71,10 @@ def logs_command(options: LogsOptions) -> int:
         )
     keep_inputs(options.output, options.files)
     lang = options.lang or locale_language()
-    logs = [_Log(path, told=options.timeline or bool(options.request)) for path in dict.fromkeys(options.files)]
+    told = options.timeline or bool(options.request)
+    paths = list(dict.fromkeys(options.files))
+    groups = [[path] for path in paths] if options.follow else rotations(paths)
+    logs = [_Log(group[-1], told=told, older=group[:-1]) for group in groups]
     wanted = len(logs)
     if options.follow:
         _follow(logs, lang)
@@ -119,15 +125,18 @@ def _read(log: _Log, progress: bool | None) -> None:
     if log.path == "-":
         _feed(log, read_chunks(standard_input()))
         return
-    with _open(log.path) as file:
-        size = Path(log.path).stat().st_size
-        wanted = (size >= PROGRESS_FROM and sys.stderr.isatty()) if progress is None else progress
-        _feed(log, read_chunks(file, _Progress(log.name, size) if wanted else None))
-    if wanted:
-        click.echo("", err=True)
+    for path in (*log.older, log.path):
+        with _open(path) as file:
+            size = Path(path).stat().st_size
+            wanted = (size >= PROGRESS_FROM and sys.stderr.isatty()) if progress is None else progress
+            shown = _Progress(as_text(path), size) if wanted else None
+            _feed(log, read_chunks(file, shown), path == log.path)
+        if wanted:
+            click.echo("", err=True)
 
 
-def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
+def _feed(log: _Log, chunks: Iterator[bytes], last: bool = True) -> None:
+    """Take in a file; the next one goes on where it ends, unless it is the last."""
     try:
         for chunk in chunks:
             for _ in log.collector.feed(chunk):
@@ -140,6 +149,8 @@ def _feed(log: _Log, chunks: Iterator[bytes]) -> None:
         raise click.ClickException(f"{clean(log.name)}: {error.strerror}") from None
     except zlib.error as error:
         raise click.ClickException(f"{clean(log.name)}: the archive is damaged ({error})") from None
+    if not last:
+        return
     for _ in log.collector.close():
         pass
     _say_limits(log)

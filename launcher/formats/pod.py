@@ -186,6 +186,12 @@ def _volumes(box: Box) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     for volume in box.section.volumes:
         if volume.host is not None:
             wanted.append((volume.host, volume.path, volume.read_only))
+    last = {target.rstrip("/"): (source, target, read_only) for source, target, read_only in wanted}
+    own = {path.rstrip("/") for path in (*last, *(volume.path for volume in box.section.volumes))}
+    if "/dev/shm" in own:  # the profile's own; two volumes on one path are refused
+        volumes, mounted = [], []
+    elsewhere = {volume.path.rstrip("/") for volume in box.section.volumes if volume.host is None}
+    wanted = [entry for target, entry in last.items() if target not in elsewhere]
     for number, (source, target, read_only) in enumerate(wanted):
         volumes.append({"name": f"host-{number}", "hostPath": {"path": source}})
         entry: dict[str, Any] = {"name": f"host-{number}", "mountPath": target}

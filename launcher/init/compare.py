@@ -17,7 +17,9 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
+ADDRESSES = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 _MISSING = object()
+_LONG, _BEFORE = 100, 20
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,15 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]
     found = []
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
-        if wanted != rendered:
+        if wanted != rendered and not _of_the_pod(engine, key):
             found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
     return found
+
+
+def _of_the_pod(engine: NodeLaunch, key: str) -> bool:
+    """Whether a variable is the pod's own address, which the Kubernetes form writes by itself."""
+    variable = engine.env.get(key)
+    return key in ADDRESSES and variable is not None and variable.how == "manifest" and not variable.value.known
 
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:
@@ -100,7 +108,26 @@ def _why(key: str, wanted: Any, rendered: Any) -> Msg:
         return Msg(f"not carried over: {_shown(wanted)}", f"未能转换:{_shown(wanted)}")
     if wanted is _MISSING:
         return Msg(f"added by the profile: {_shown(rendered)}", f"由配置文件添加:{_shown(rendered)}")
-    return Msg(f"{_shown(wanted)} becomes {_shown(rendered)}", f"{_shown(wanted)} 变为 {_shown(rendered)}")
+    where, before, after = _apart(wanted, rendered)
+    return Msg(f"{where}{_shown(before)} becomes {_shown(after)}", f"{where}{_shown(before)} 变为 {_shown(after)}")
+
+
+def _apart(wanted: Any, rendered: Any, where: str = "") -> tuple[str, Any, Any]:
+    """Return where two values begin to differ, inside mappings and lists, and what stands there."""
+    if isinstance(wanted, dict) and isinstance(rendered, dict):
+        keys = [key for key in {**wanted, **rendered} if wanted.get(key, _MISSING) != rendered.get(key, _MISSING)]
+        if len(keys) == 1 and not is_secret(str(keys[0])):
+            key = keys[0]
+            path = f"{where.removesuffix(': ')}.{key}: " if where else f"{key}: "
+            return _apart(wanted.get(key, "nothing"), rendered.get(key, "nothing"), path)
+        differ = [{key: value[key] for key in keys if key in value} for value in (wanted, rendered)]
+        return where, differ[0], differ[1]
+    if isinstance(wanted, str) and isinstance(rendered, str) and len(max(wanted, rendered, key=len)) > _LONG:
+        pairs = zip(f"{wanted}\0", f"{rendered}\0\0", strict=False)
+        start = max(0, next(index for index, (one, other) in enumerate(pairs) if one != other) - _BEFORE)
+        head = "…" if start else ""
+        return where, f"{head}{wanted[start:]}", f"{head}{rendered[start:]}"
+    return where, wanted, rendered
 
 
 def _has_unknown(value: Any) -> bool:

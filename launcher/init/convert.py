@@ -26,6 +26,8 @@ from pd_launch.schemas.profile import CONTAINER_NAME
 _NONE = object()
 SIDES = ("prefill", "decode")
 _INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+SHARED_MEMORY = "/dev/shm"
+_VOLUME = frozenset({"path", "pvc", "secret", "empty", "host", "read_only"})
 _CONTAINER = ("image", "shm_size", "memory")
 _DERIVED = frozenset({*DERIVED, "model", "additional-config"})
 
@@ -216,7 +218,10 @@ class _Conversion:
                 out[key] = node.value
         if found.runtime:
             out["runtime"] = found.runtime
-        mounts = [m.value for m in found.mounts if isinstance(m.value, str) and ":" in m.value]
+        mounts = [m.value for m in found.mounts if isinstance(m.value, str) and m.value.find(":") > 0]
+        volumes = [v for v in found.volumes if "kind" not in v and v["path"].rstrip("/") != SHARED_MEMORY]
+        if volumes:
+            out["volumes"] = volumes
         if mounts:
             out["mounts"] = mounts
         if found.name and re.fullmatch(CONTAINER_NAME, found.name):
@@ -254,6 +259,8 @@ class _Conversion:
 
     def without_secrets(self, value: Any) -> Any:
         """Return plain data without the entries that are secret, by their names or by what stands in them."""
+        if isinstance(value, dict) and "path" in value and set(value) <= _VOLUME:
+            return value  # the name of a Secret is none itself
         if isinstance(value, dict):
             kept = {k: v for k, v in value.items() if not self.is_hidden(str(k), v)}
             return {k: self.without_secrets(v) for k, v in kept.items()}

@@ -6,6 +6,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
 from pd_launch.launcher.init.layout import AUTO, Layout
+from pd_launch.launcher.sources.engine.engines import ONLINE_DP
+from pd_launch.launcher.sources.forms.online_dp import TEMPLATE
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Container, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -43,6 +45,12 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
                 f"{place} makes an engine in Python; the profile starts vllm serve",
                 f"{place} 在 Python 中创建引擎;配置文件启动 vllm serve",
             )
+        if _is_template(engine):
+            yield Msg(
+                f"{place} is a template: its sizes and ports come from the script that calls {ONLINE_DP}; give that "
+                "one as well",
+                f"{place} 是模板:各种大小和端口来自调用 {ONLINE_DP} 的脚本,请把它也一起给出",
+            )
         if engine.partial:
             yield Msg(
                 f"{place} may get further arguments from variables that are not known here",
@@ -58,6 +66,11 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
             yield from _container(engine.container)
 
 
+def _is_template(engine: NodeLaunch) -> bool:
+    """Whether it stands in the template of launch_online_dp.py, and nothing says what that is given."""
+    return engine.origin.file.rpartition("/")[2] == TEMPLATE and engine.data is None
+
+
 def _container(container: Container) -> Iterator[Msg]:
     place = f"{container.origin.file}:{container.origin.line}"
     left = [
@@ -70,6 +83,15 @@ def _container(container: Container) -> Iterator[Msg]:
         )
         if value
     ]
+    for volume in container.volumes:
+        if "kind" in volume:
+            what = f"{volume['path']} ({volume['kind']})"
+            yield Msg(
+                f"{place}: the mount on {what} is not in the profile: container.volumes has host, pvc, secret and "
+                "empty, and patch the rest",
+                f"{place}:挂载到 {what} 的卷不写入配置文件:container.volumes 只有 host、pvc、secret、empty,"
+                "其余写在 patch 里",
+            )
     if left:
         names = ", ".join(left)
         yield Msg(

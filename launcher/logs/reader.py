@@ -10,6 +10,7 @@ from typing import IO
 
 from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
+from pd_launch.launcher.logs.wrappers import unwrapped
 from pd_launch.launcher.wording.width import clean
 
 CHUNK = 1 << 20
@@ -23,6 +24,7 @@ STEMS = (
     b"Preemptions: ", b"non-default args: {", b"V1 LLM engine (v", b"num_gpu_blocks_override=", b"init engine (",
     b"startup complete.", b"Platform plugin ascend", b"custom scheduler class", b"Restoring request ",
     b"expired request", b"num_blocks", b"hybrid kv cache", b"cpu_bytes_to_use", b"refused to start", b"Shutting down",
+    b'"MESSAGE":[', b'"MESSAGE": [', b'"MESSAGE" : [',
 )  # fmt: skip
 """Each line that matters contains one of these; searching few short ones is what makes gigabytes quick."""
 
@@ -121,7 +123,9 @@ class Scanner:
             end = data.index(b"\n", start)
             if end - start > MAX_LINE:
                 self.cut += 1
-            yield from found_in(data[start : min(end, start + MAX_LINE)], number)
+            for item in found_in(data[start : min(end, start + MAX_LINE)], number):
+                self.engine_seen = self.engine_seen or item.line.start is not None
+                yield item
         self.lines += data.count(b"\n")
 
     @staticmethod
@@ -136,7 +140,12 @@ class Scanner:
 
 
 def found_in(raw: bytes, number: int) -> Iterator[Hit | Noticed]:
-    """Give what one line says."""
+    """Give what one line says, or what the lines inside it do."""
+    for line in unwrapped(raw):
+        yield from _found_in(line, number)
+
+
+def _found_in(raw: bytes, number: int) -> Iterator[Hit | Noticed]:
     patterns = [pattern for pattern in PATTERNS if pattern.raw in raw]
     notices = [notice for notice in NOTICES if notice.raw in raw]
     if not patterns and not notices and EXCEPTION.raw not in raw:

@@ -83,6 +83,8 @@ class LogsText:
     def _connector(self, engine: EngineReport) -> str:
         found = engine.connector
         if found is None or (not found.created and not found.configured):
+            if engine.vllm is None and not engine.ascend:
+                return self._say("not said: the engine's start is not in the log", "未知:日志中没有引擎的启动部分")
             return self._say("none", "无")
         origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
         parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]

@@ -108,7 +108,13 @@ def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: 
 
 def _geometry(asked: Asked, node: NodeLaunch, target: Target) -> Geometry:
     if asked.bytes_per_block is None:
-        return known_geometry(node, model_of(node), target, most=True)
+        facts = model_of(node)
+        if node.model_config is None and facts is not None and facts.hybrid:
+            raise SizingError(
+                "the blocks of this model's layers differ, and only its config.json says how: give its path with "
+                "--model or --config, or --bytes-per-block from the engine's log"
+            )
+        return known_geometry(node, facts, target, most=True)
     tokens = node.number("block-size", 128 if target.is_ascend else 16) or 128
     return Geometry(tokens, asked.bytes_per_block, True)
 

@@ -97,6 +97,8 @@ class Container:
     memory: Node | None = None
     devices: list[Node] = field(default_factory=list)
     mounts: list[Node] = field(default_factory=list)
+    volumes: list[dict[str, Any]] = field(default_factory=list)
+    """Mounts that are no folders of the host: ``path``, and ``pvc``, ``secret``, ``empty`` or another ``kind``."""
     privileged: bool = False
     runtime: str | None = None
     host_network: bool | None = None

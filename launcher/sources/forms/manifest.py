@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
@@ -53,12 +53,14 @@ def is_manifest(tree: Node) -> bool:
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
     how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
+    first = len(found.nodes)
     for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
         for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
             _container(pod, container, _Place(names, path, how, around.grouped), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or around.injected
+    _platform_model(tree, found.nodes[first:])
     kind = tree.get("kind")
     if kind is not None and kind.value == "InferenceService":
         _inference_service(tree, path, found)
@@ -68,6 +70,16 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         read_entry_point(tree, found)
         read_files(tree, found)
     found.offered += offered(tree)
+
+
+def _platform_model(tree: Node, nodes: Sequence[NodeLaunch]) -> None:
+    """Give engines their model that get it from values of llm-d, or from an LLMInferenceService of KServe."""
+    name = tree.get("modelArtifacts", "name") or tree.get("spec", "model", "name")
+    if name is None or not isinstance(name.value, str) or "{" in name.value:
+        return
+    for node in nodes:
+        if node.model is None or not node.model.known:
+            node.model = name
 
 
 def _inference_service(tree: Node, path: str, found: Found) -> None:
@@ -385,8 +397,30 @@ def _mounts(pod: Node, container: Node, facts: Container) -> None:
             continue
         source = volume.get("hostPath", "path") if volume else None
         facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}", target.origin))
+        if source is None:
+            facts.volumes.append({"path": target.value, **_volume(volume), **_read_only(mount)})
         if target.value.rstrip("/") == "/dev/shm":
             _shared_memory(volume, target, facts)
+
+
+def _volume(volume: Node | None) -> dict[str, Any]:
+    """Return what a volume is that is no folder of the host."""
+    claim = volume.get("persistentVolumeClaim", "claimName") if volume else None
+    secret = volume.get("secret", "secretName") if volume else None
+    if claim is not None and claim.string():
+        return {"pvc": claim.string()}
+    if secret is not None and secret.string():
+        return {"secret": secret.string()}
+    empty = volume.get("emptyDir") if volume else None
+    if empty is not None:
+        limit = empty.get("sizeLimit")
+        return {"empty": True if limit is None or limit.string() is None else limit.string()}
+    kinds = [key for key, _ in volume.items() if key != "name"] if volume else []
+    return {"kind": kinds[0] if kinds else "a volume that is not there"}
+
+
+def _read_only(mount: Node) -> dict[str, Any]:
+    return {"read_only": True} if _true(mount.get("readOnly")) else {}
 
 
 def _shared_memory(volume: Node | None, target: Node, facts: Container) -> None:

@@ -1,0 +1,53 @@
+"""Lines inside lines: what container runtimes, Docker, journald and log shippers put around what an engine wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_FIELDS = ("log", "MESSAGE", "message", "msg", "content", "body", "line", "text")
+"""Where the line is: of Docker's json-file, of journalctl -o json, and of what shippers (and Loki) write."""
+_CUT = re.compile(rb'"(?:log|MESSAGE|message)" ?: ?"((?:[^"\\]|\\.){0,65536})')
+
+_CRI = re.compile(rb"^\d{4}-\d\d-\d\dT[\d:.]{8,24}(?:Z|[+-]\d\d:\d\d) std(?:out|err) [FP] ")
+"""What the container runtime of Kubernetes puts in front of each line."""
+
+
+def unwrapped(raw: bytes) -> Iterator[bytes]:
+    """Give the lines that an object of JSON holds; a line that is none, as it is."""
+    raw = _CRI.sub(b"", raw, count=1)
+    text = raw.strip()
+    if not text.startswith(b"{"):
+        yield raw
+        return
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        cut = _CUT.match(text, 1) if len(text) < 1 << 17 else None
+        found = {"log": _decoded(cut[1])} if cut is not None else None
+    line = _line(found)
+    if line is None:
+        yield raw
+        return
+    yield from (part for part in line.split(b"\n") if part.strip())
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return json.loads(b'"' + text + b'"')
+    except ValueError:
+        return None
+
+
+def _line(found: Any) -> bytes | None:
+    if not isinstance(found, dict):
+        return None
+    for name in _FIELDS:
+        value = found.get(name)
+        if isinstance(value, str):
+            return value.encode("utf-8", "surrogatepass")
+        if isinstance(value, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
+            return bytes(value)  # journald writes bytes where a line has control characters
+    return None
