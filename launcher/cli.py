@@ -619,6 +619,7 @@ def size(context: click.Context, /, **options: Any) -> None:
 @_option("--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted.")
 @_option("--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content.")
 @_option("--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead.")
+@_option("--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV.")
 @_option("--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks.")
 @_option("--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer.")
 @_option("--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times.")

@@ -118,6 +118,7 @@ _PLAIN = (
     "watermark",
     "prefix_caching",
     "async_scheduling",
+    "arrival_steps",
 )
 
 

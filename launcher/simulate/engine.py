@@ -33,6 +33,7 @@ from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
 COMPARED = ("0.27.1", "0.32.0", "0.33.0")
 """Releases whose own scheduler the simulator was compared with."""
 SEQS, BATCHED = 256, 2048
+ARRIVAL_STEPS = 4
 ASYNC_SINCE = "0.14.0"
 
 
@@ -52,6 +53,7 @@ class Given:
     priority: bool | None = None
     prefix_caching: bool | None = None
     async_scheduling: bool | None = None
+    arrival_steps: int | None = None
 
 
 @dataclass
@@ -124,6 +126,7 @@ class _Finder:
             reserve_full=RESERVES_FULL.holds(self.target) and not self._said_no("scheduler-reserve-full-isl"),
             asynchronous=self._asynchronous(),
             max_active_seqs=self._active(),
+            receives=self._receives(),
             rules=rules_of(self.target),
         )
         self._note_rest()
@@ -207,6 +210,21 @@ class _Finder:
 
     def _active(self) -> int | None:
         return (self.node.number("max-num-active-seqs", 0) or None) if self.node is not None else None
+
+    def _receives(self) -> int | None:
+        """Return the steps that the KV of a prompt takes to a decode node; None where prompts are computed here."""
+        given = self.given.arrival_steps
+        if given is not None:
+            return given or None
+        if self.node is None or self.node.role != "kv_consumer" or not _transfers(self.node):
+            return None
+        self.assumed.append(
+            Msg(
+                f"KV from prefill nodes arrives within {ARRIVAL_STEPS} steps (--arrival-steps)",
+                f"Prefill 节点的 KV 在 {ARRIVAL_STEPS} 步内到达(--arrival-steps)",
+            )
+        )
+        return ARRIVAL_STEPS
 
     def _longest(self) -> int:
         if self.given.max_model_len:
@@ -320,9 +338,9 @@ _LEFT_OUT: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] = (
         "vllm-ascend 的 recompute 调度器:这里被抢占的请求留在本节点等待,而它可能把请求交还给代理",
     ),
     (
-        lambda node, target: node.role in ("kv_consumer", "kv_producer") and len(_transfers(node)) > 0,
-        "KV that arrives from prefill nodes: prompts are taken to be computed here",
-        "从 Prefill 节点传来的 KV:按提示词在本节点计算处理",
+        lambda node, target: node.role == "kv_producer" and bool(_transfers(node)),
+        "KV that waits to be fetched: a prompt's blocks are free as soon as it is computed",
+        "等待对端拉取的 KV:提示词算完后其块立即释放",
     ),
     (
         lambda node, target: (node.pipeline or 1) > 1,

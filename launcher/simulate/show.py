@@ -40,7 +40,8 @@ def _input(found: Simulation) -> Lines:
             f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
             f"{'on' if engine.prefix_caching else 'off'}",
             f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 "
-            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
+            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;"
+            f"前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
         ),
         "",
     ]

@@ -62,6 +62,7 @@ class Scheduler:
         self.on_finish: Callable[[Request], None] = _ignore
         self._prefilling: dict[Request, None] = {}  # admitted, and not through the prompt
         self._loaded: set[Request] = set()
+        self._arriving: list[tuple[int, Request]] = []  # the call with which the KV of a prompt is there
         # A connector may fill freed blocks at once, so blocks that a step under way writes are freed after it.
         self._defers = offload is not None and engine.asynchronous
         self._scheduled_steps = 0
@@ -92,7 +93,14 @@ class Scheduler:
     def is_jammed(self) -> bool:
         """Whether those who wait wait for nothing: nobody runs, and nothing is under way."""
         busy = self.parking is not None and self.parking.is_busy
-        return not self.count and bool(len(self.waiting)) and not busy and not self._deferred and not self._loaded
+        return (
+            not self.count
+            and bool(len(self.waiting))
+            and not busy
+            and not self._deferred
+            and not self._loaded
+            and not self._arriving
+        )
 
     # Scheduling
 
@@ -152,7 +160,7 @@ class Scheduler:
         step = self._under_way
         if self.engine.asynchronous and (step is None or any(r not in calm.members for r in step.tokens)):
             return 0, 0
-        if self.parking is not None and self.parking.is_busy:
+        if self._arriving or self._loaded or (self.parking is not None and self.parking.is_busy):
             return 0, 0
         steps, blocks = 0, self.blocks
         while steps < most and calm.is_quiet():
@@ -307,7 +315,7 @@ class Scheduler:
                 return
             if self.parking is not None:
                 self.parking.allocated(request, self.blocks.table(request, request.nulls), external, step.call)
-            self._note(request, computed)
+            self._note(request, computed, local)
             request.computed = computed
             if beside:
                 request.status = Status.LOADING
@@ -318,14 +326,16 @@ class Scheduler:
             self._enter(step, request, new)
             budget -= new
 
-    def _note(self, request: Request, computed: int) -> None:
+    def _note(self, request: Request, computed: int, local: int) -> None:
         """Count what an admission finds, and what it computes again."""
         if request.computed:
             return
         if request.preempted:
             self.recomputed += request.lost - computed
-        else:
-            request.hit = computed
+            return
+        request.hit = local
+        if self.engine.receives is not None:
+            self._arriving.append((self.calls - 2 + self.engine.receives, request))
 
     def _stays_stuck(self, beside: bool) -> bool:
         """Whether the head, which does not fit, cannot fit before blocks are freed.
@@ -341,7 +351,7 @@ class Scheduler:
         self.blocks.commit(request, request.computed)
         if request.computed == request.tokens:
             request.computed = request.tokens - 1
-            self.recomputed += 1
+            self.recomputed += bool(request.preempted)
         request.status = Status.WAITING
 
     def _found(self, request: Request) -> tuple[Hits, int, int | None, bool]:
@@ -349,6 +359,8 @@ class Scheduler:
         if request.computed:
             return NO_HITS, 0, 0, False
         hits, local, request.boundary = self.blocks.lookup(request)
+        if self.engine.receives is not None and not request.preempted:
+            return hits, local, request.tokens - local, True
         if self.parking is None:
             return hits, local, 0, False
         external, beside = self.parking.matched(request, local)
@@ -430,6 +442,10 @@ class Scheduler:
             self.running = [request for request in self.running if request not in gone]
         if self.parking is not None and (loaded := self.parking.over(step.call)):
             self._loaded.update(loaded)
+            self._stuck = False
+        if self._arriving:
+            self._loaded.update(request for end, request in self._arriving if end <= step.call)
+            self._arriving = [(end, request) for end, request in self._arriving if end > step.call]
             self._stuck = False
         if self._sums_up:
             self._calm_down()

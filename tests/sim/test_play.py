@@ -125,3 +125,17 @@ def test_an_interruption_gives_what_there_is() -> None:
     played = play.run(stop, 20)
     assert not played.complete
     assert 0 < played.steps < 410
+
+
+def test_a_decode_node_computes_no_prompt_but_again() -> None:
+    """KV of prompts arrives: only a preemption has one computed here. Blocks are held while it is under way."""
+    for asynchronous in (False, True):
+        engine = replace(RECORDED, receives=3, asynchronous=asynchronous)
+        play = Play(engine, Timed(EIGHT))
+        played = play.run()
+        assert played.preempted > 0
+        assert played.tokens == 8 * 150 + played.recomputed
+        assert play.scheduler.blocks.free == 23
+        restored = Play(engine, Timed(EIGHT), Offload(1000)).run()
+        assert restored.tokens == 8 * 150 + restored.recomputed
+        assert restored.recomputed == 0
