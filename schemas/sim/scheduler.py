@@ -70,6 +70,9 @@ class Scheduler:
         self._deferred: deque[tuple[int, list[int]]] = deque()
         self._calm = Calm([group.block_size for group in engine.groups], engine.asynchronous)
         self._sums_up = not exact and all(group.window is None for group in engine.groups)
+        self._squeezes = not (
+            engine.priority or self._defers or (engine.prefix_caching and len(engine.groups) > 1)
+        )
         self._under_way: Step | None = None  # the last step, while its tokens are not there
         self._stuck = False  # the next to be admitted does not fit, and nothing was freed since
         self._parked_now: list[tuple[Request, list[list[int]], int]] = []
@@ -108,13 +111,13 @@ class Scheduler:
         """Schedule the next step."""
         step = Step(self.calls)
         self.calls += 1
-        self._stuck = False
+        self._stuck &= not self.running  # those who compute prompts may make what is looked for known
         threshold = self._threshold()
         budget = self.engine.max_num_batched_tokens
         if len(self._calm):
             budget -= self._run_calm(step, budget)
         budget = self._run(step, budget, threshold)
-        if not step.preempted:
+        if not step.preempted and not self._stuck:
             self._admit(step, budget, threshold)
             self.waiting.end_step()
         self._settle(step)
@@ -124,17 +127,46 @@ class Scheduler:
     def _run_calm(self, step: Step, budget: int) -> int:
         """Schedule the undisturbed ones at once; returns their tokens. Where that may not do, they are let go."""
         count, need = self._calm.begin()
-        if need > self.blocks.free or count > budget or (self.engine.priority and self.running):
+        short = need > self.blocks.free
+        if count > budget or (self.engine.priority and self.running) or (short and not self._squeezes):
             self._wake()
             return 0
+        if short:
+            count, need = self._squeeze(step, count, need)
         if need:
             self.blocks.take(need)
         self._calm.round += 1
         step.total = count
         return count
 
+    def _squeeze(self, step: Step, count: int, need: int) -> tuple[int, int]:
+        """Preempt the last ones until the others have room; returns how many get a token, and the blocks they lack.
+
+        Those in front have what was free before the last one has to go, so that goes first.
+        """
+        calm = self._calm
+        while need > self.blocks.free:
+            need -= self.blocks.free
+            self.blocks.take(self.blocks.free)
+            if self.running:
+                self._preempt(self.running.pop(), step)
+                continue
+            before = calm.need()
+            victim, counted = calm.drop_last()
+            need -= before - calm.need()
+            count -= counted
+            self.blocks.catch_up(victim, victim.computed - self.engine.asynchronous)
+            if self.engine.asynchronous and self._under_way is not None:
+                # The step under way brings it a token, before those behind it.
+                under_way = self._under_way
+                under_way.tokens = {victim: 1, **{r: n for r, n in under_way.tokens.items() if r is not victim}}
+                under_way.sampled = [victim, *(r for r in under_way.sampled if r is not victim)]
+            self._preempt(victim, step)
+        return count, need
+
     def _wake(self) -> None:
         """Look at every request again."""
+        self._stuck = False
         woken = list(self._calm.wake())
         for request in woken:
             self.blocks.catch_up(request, request.computed - self.engine.asynchronous)
@@ -272,6 +304,7 @@ class Scheduler:
         self._prefilling.pop(victim, None)
         victim.status = Status.WAITING
         victim.lost = victim.computed
+        self._stuck = False
         victim.computed = 0
         victim.stale = victim.in_flight
         victim.placeholders = 0

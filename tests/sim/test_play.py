@@ -50,7 +50,7 @@ def _all(play: Play, jobs: list[Job]) -> dict[str, Any]:
 
 def test_sums_are_what_single_requests_are() -> None:
     """Undisturbed requests are summed up: everything is as if each had been looked at."""
-    for seed in range(SEED * 1000, SEED * 1000 + size(150, 20_000)):
+    for seed in range(SEED * 1000, SEED * 1000 + size(80, 20_000)):
         random = Random(seed)
         release = random.choice(list(compare.RULES.values()))
         engine, jobs, offload = compare.draw(random, release, offload=random.random() < 0.5, kind="full")
@@ -62,7 +62,7 @@ def test_sums_are_what_single_requests_are() -> None:
 
 
 def test_a_budget_of_the_peak_is_just_enough() -> None:
-    for seed in range(size(40, 1000)):
+    for seed in range(size(15, 1000)):
         engine, jobs, _ = compare.draw(Random(seed), compare.RULES["0.32.0"], offload=False, kind="full")
         endless = Play(engine, Timed(jobs), Offload(1 << 40))
         endless.run()
