@@ -571,6 +571,7 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
 @_option("--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own.")
 @_option("--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest.")
 @_option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
+@_option("--workload", metavar="FILE|KEY=VALUE,…", help="Not here: pd-launch simulate takes a workload.")
 @_option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
 @_option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
 @_option("--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log.")
