@@ -7,11 +7,14 @@ of an engine. Of gauges the newest value holds.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from prometheus_client import REGISTRY, Counter, Gauge
 from vllm.distributed.kv_transfer.kv_connector.v1.metrics import KVConnectorPromMetrics, KVConnectorStats
+
+from pd_launch.schemas.offload.reasons import REASONS
 
 PREFIX = "pd_launch:preempt_offload_"
 FALLBACK = "fallback."
@@ -27,19 +30,10 @@ GAUGES = {
     "pool_blocks_used": ("pool_blocks_used", "Host blocks in use."),
     "pool_blocks_total": ("pool_blocks_total", "Host blocks there are."),
     "oldest_parked_seconds": ("oldest_parked_seconds", "Age of the copy that is parked longest; 0 when none is."),
+    "oldest_parked_since": ("oldest_parked_since_seconds", "When that copy was parked, Unix time; 0 when none is."),
 }
-FALLBACKS = (
-    "pool_full",
-    "partial",
-    "untracked",
-    "resumable",
-    "prompt_pass",
-    "window",
-    "overwritten",
-    "save_failed",
-    "load_failed",
-    "reset",
-)
+FALLBACKS = tuple(REASONS)
+AGE, SINCE = "oldest_parked_seconds", "oldest_parked_since"
 
 
 class Counts:
@@ -117,7 +111,7 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
         }
         self._fallback = counter(
             name=PREFIX + "fallback_total",
-            documentation="Preempted requests that recompute, by reason.",
+            documentation="Preempted requests that were not saved and restored in full, by reason.",
             labelnames=[*labelnames, "reason"],
         )
         for values in per_engine_labelvalues.values():
@@ -137,6 +131,19 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
                 self._series[name].labels(*values).inc(value)
         for name, value in data.get("gauges", {}).items():
             self._gauges[name].labels(*values).set(value)
+        if AGE in data.get("gauges", {}):
+            self._age(values, data["gauges"][AGE])
+
+    def _age(self, values: list[object], age: float) -> None:
+        """Let the age of the oldest copy go on from here while the engine stands still and tells nothing.
+
+        Several API servers share their values in files, and Ray has gauges of its own; neither takes a function, so
+        there only :data:`SINCE` moves on, against the clock of who reads it.
+        """
+        self._gauges[SINCE].labels(*values).set(round(time.time() - age, 3) if age else 0)
+        gauge, heard = self._gauges[AGE].labels(*values), time.monotonic()
+        if hasattr(gauge, "set_function"):
+            gauge.set_function(lambda: age + time.monotonic() - heard if age else 0.0)
 
 
 def _unregister() -> None:

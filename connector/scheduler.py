@@ -38,6 +38,8 @@ class OffloadScheduler:
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._answered = False  # a worker side of this connector has reported
         self._silence_told = False
+        self._decided: set[str] = set()  # victims of this step of which the hook has decided
+        self._stale: set[str] = set()  # requests that were under way at a reset since the last step
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -61,14 +63,19 @@ class OffloadScheduler:
 
     def reset(self) -> bool:
         """Forget every table and every copy that is not being loaded."""
+        self._stale.update(self.ledger.tables)
         dropped = self.ledger.reset()
         if dropped:
-            self.counts.add(FALLBACK + "reset", dropped)
+            self._fell_back("reset", dropped)
         return True
+
+    def _fell_back(self, reason: str, count: int = 1) -> None:
+        self.counts.add(FALLBACK + reason, count)
 
     def _may_save(self) -> bool:
         if not self._answered:
             self._tell_silence()
+            self._fell_back("no_worker")
             return False
         if not self._reset_seen and not self._reset_missing_told:
             self._reset_missing_told = True
@@ -77,6 +84,8 @@ class OffloadScheduler:
                 "good: nothing is saved and preempted requests are recomputed",
                 self._words.connector,
             )
+        if not self._reset_seen:
+            self._fell_back("no_pool")
         return self._reset_seen
 
     def _tell_silence(self) -> None:
@@ -111,8 +120,12 @@ class OffloadScheduler:
         """Answer ``update_state_after_alloc``: plan the load, or drop a copy that nothing needs."""
         request_id = request.request_id
         self._requests[request_id] = request
-        transfer = self.ledger.plan_restore(request_id, rows, external, request_id in self._beside)
+        beside = request_id in self._beside
         self._beside.discard(request_id)
+        if external <= 0:
+            self._drop(request_id, "superseded")
+            return
+        transfer = self.ledger.plan_restore(request_id, rows, external, beside)
         if transfer is None:
             return
         self.counts.add("restored")
@@ -128,7 +141,13 @@ class OffloadScheduler:
         """Take in the end of a request."""
         self._requests.pop(request_id, None)
         self._beside.discard(request_id)
-        self.ledger.finish(request_id)
+        self.ledger.forget(request_id)
+        self._drop(request_id, "ended")
+
+    def _drop(self, request_id: str, reason: str) -> None:
+        """Forget a copy that nobody needs any more, and count it, so that none goes without a word."""
+        if self.ledger.drop(request_id):
+            self._fell_back(reason)
 
     # Preemption
 
@@ -141,6 +160,7 @@ class OffloadScheduler:
         request_id = request.request_id
         self._requests.setdefault(request_id, request)
         if not self.ledger.parked_in(request_id):
+            self._decided.add(request_id)
             self.ledger.forget(request_id)
             self._park(request_id, rows, computed)
         return True
@@ -166,6 +186,8 @@ class OffloadScheduler:
                 self._track(request_id, rows, computed)
             else:
                 self.ledger.extend(request_id, rows, computed)
+        self._decided.clear()
+        self._stale.clear()
         step = self.ledger.advance()
         step.report |= not self._answered
         return step
@@ -175,7 +197,7 @@ class OffloadScheduler:
         blocks = set(getattr(output, "new_block_ids_to_zero", None) or ())
         blocks |= {copy.dst_block_id for copy in getattr(output, "kv_cache_block_copies", None) or ()}
         if lost := self.ledger.revoke(blocks):
-            self.counts.add(FALLBACK + "overwritten", len(lost))
+            self._fell_back("overwritten", len(lost))
 
     def _track(self, request_id: str, rows: Rows, computed: int) -> None:
         if not self._resumable(request_id):
@@ -187,20 +209,23 @@ class OffloadScheduler:
 
     def _preempted(self, request_id: str, output: Any) -> None:
         table = self.ledger.forget(request_id)
-        if self.ledger.parked_in(request_id):
-            return  # the hook was there first
-        self.ledger.drop(request_id)
-        if request_id in output.finished_req_ids or request_id in output.num_scheduled_tokens:
-            return
-        if self._resumable(request_id):
-            self.counts.add(FALLBACK + "resumable")
+        if request_id in self._decided:
+            return  # the hook was there first, and what it did is counted
+        self._drop(request_id, "superseded")
+        if request_id in output.finished_req_ids:
+            return  # vLLM does not count it either
+        if request_id in self._stale or request_id in output.num_scheduled_tokens:
+            self._fell_back("reset_running")  # pressure never lets a victim run again in the same step
         elif table is None:
-            self.counts.add(FALLBACK + "untracked")
+            self._fell_back("resumable" if self._resumable(request_id) else "untracked")
         elif self._park(request_id, table.rows, table.computed):
             logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
-        if self._resumable(request_id) or not self._may_save() or not self._let_restore(request_id, computed):
+        if self._resumable(request_id):
+            self._fell_back("resumable")
+            return False
+        if not self._may_save() or not self._let_restore(request_id, computed):
             return False
         parked = self.ledger.park(request_id, rows, computed, self._hashes(request_id, computed))
         if parked.tokens == 0:
@@ -208,7 +233,7 @@ class OffloadScheduler:
             return False
         self.counts.add("parked")
         if parked.tokens < parked.computed:
-            self.counts.add(FALLBACK + "partial")
+            self._fell_back("partial")
         logger.info(
             "Created %s offload state for request %s: computed_tokens=%d saved_tokens=%d cpu_blocks=%d store_blocks=%d "
             "ready=%s",
@@ -233,7 +258,7 @@ class OffloadScheduler:
         if request is None or not getattr(request, "skip_reading_prefix_cache", False):
             return True
         if computed < request.num_prompt_tokens:
-            self.counts.add(FALLBACK + "prompt_pass")
+            self._fell_back("prompt_pass")
             return False
         request.skip_reading_prefix_cache = False
         return True
@@ -251,7 +276,7 @@ class OffloadScheduler:
                 "Skip %s offload for request %s: CPU cache has %d free blocks and %d would be taken, but blocks that "
                 "an attention window looks at were gone; computed_tokens=%d will be recomputed"
             )
-        self.counts.add(FALLBACK + reason)
+        self._fell_back(reason)
         logger.warning(
             line,
             self._words.feature,
@@ -285,9 +310,9 @@ class OffloadScheduler:
             self._count_workers(report.totals)
             lost = self.ledger.report(report.done, report.failed)
             if lost:
-                self.counts.add(FALLBACK + "save_failed", len(lost))
+                self._fell_back("save_failed", len(lost))
         if output.invalid_block_ids and (lost := self.ledger.distrust(set(output.invalid_block_ids))):
-            self.counts.add(FALLBACK + "save_failed", len(lost))
+            self._fell_back("save_failed", len(lost))
         for request_id in output.finished_recving or ():
             self.ledger.loaded(request_id)
 

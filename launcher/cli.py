@@ -14,10 +14,11 @@ from typing import Any, TextIO
 import click
 
 from pd_launch import __version__
-from pd_launch.launcher import internal
+from pd_launch.launcher import early, internal
 
 USAGE = 2
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+PLANS = ("json", "shell", "docker", "compose", "k8s", "systemd", "kserve", "llm-d", "slurm", "ssh")
 SEVERITIES = ("error", "warning", "info")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
@@ -217,16 +218,34 @@ def _launch_options(function: Any) -> Any:
         _option(
             "--format",
             "form",
-            type=click.Choice(["json", "shell", "docker", "compose", "k8s", "systemd"]),
+            type=click.Choice(PLANS),
             default="json",
             show_default=True,
-            help="Form of the plan. compose and k8s hold all nodes of both sides.",
+            help="Form of the plan. compose, k8s, kserve, llm-d and ssh hold all nodes of both sides,"
+            " slurm those of one.",
         ),
         _option("--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."),
         _option("--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."),
         _option(
             "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
         ),
+        _option(
+            "--ready-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="Stop everything where not all engines are ready by then.",
+        ),
+        _option(
+            "--health",
+            type=click.FloatRange(0),
+            metavar="SECONDS",
+            help="How often engines that were ready are asked again; 0: never.  [default: 10, in a pod 0]",
+        ),
+        _option("--restart", type=click.IntRange(0), metavar="N", help="Start all anew after a failure, N times."),
+        _option("--log-dir", metavar="FOLDER", help="Write a log file for each rank as well."),
+        _option("--log-size", metavar="SIZE", help="Begin the next log file there.  [default: 64MiB]"),
+        _option("--log-files", type=click.IntRange(1), metavar="N", help="Log files of a rank.  [default: 5]"),
+        _option("--notify", is_flag=True, help="Tell systemd when all are ready, and that they are well."),
         _option("--show-origin", is_flag=True, help="Say where each argument and variable came from."),
         _option("--host/--no-host", default=None, help="Whether to check against this machine."),
         _option(
@@ -420,10 +439,10 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "simulate"]))
+@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "simulate", "status", "upgrade"]))
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of a report, a plan, a log report or a simulation.
+    """Print the JSON Schema of a profile, or of what a command prints as JSON.
 
     \b
     Example:
@@ -432,6 +451,85 @@ def schema(context: click.Context, /, name: str) -> None:
     from pd_launch.launcher.commands.rules import schema_command
 
     context.exit(schema_command(name))
+
+
+@cli.command(short_help="Say what changes for files between two releases.")
+@click.argument("files", nargs=-1, metavar="FILE|FOLDER...", type=click.UNPROCESSED)
+@_option("--from", "a", metavar="RELEASE", help="Release that the files are for (default: the one that they name).")
+@_option("--to", "b", metavar="RELEASE|PATH", required=True, help="Release, or build, that they are to be for.")
+@_option("--diff", is_flag=True, help="Show what writing would change, and change nothing.")
+@_option("--write", is_flag=True, help="Write the changes that are certain into the files.")
+@_option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
+@_option("--only", type=click.Choice(["decode", "prefill"]), help="Upgrade this side; the other stays as it is.")
+@_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the report there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def upgrade(context: click.Context, /, **options: Any) -> None:
+    """Say what changes for files between two releases, in either direction, and write it.
+
+    Exits 1 while something is left to change.
+
+    \b
+    Examples:
+      pd-launch upgrade decode.sh --from vllm-ascend==0.23.0 --to vllm-ascend==0.30.0rc2
+      pd-launch upgrade *.sh --to vllm==0.33.0 --write
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from pd_launch.launcher.commands.upgrade import UpgradeOptions, upgrade_command
+
+    context.exit(upgrade_command(UpgradeOptions(**options)))
+
+
+@cli.group(invoke_without_command=True, short_help="List the releases known; say what changed.")
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_lang_option
+@click.pass_context
+def releases(context: click.Context, form: str, lang: str | None) -> None:
+    """List the releases that the tables know, oldest first.
+
+    \b
+    Examples:
+      pd-launch releases
+      pd-launch releases diff vllm==0.23.0 vllm==0.33.0
+    """
+    if context.invoked_subcommand is None:
+        from pd_launch.launcher.commands.releases import releases_command
+
+        context.exit(releases_command(form, lang))
+
+
+@releases.command("diff", short_help="Say what changed between two releases.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@_compare_options
+@click.pass_context
+def releases_diff(context: click.Context, /, first: str, second: str, form: str, lang: str | None) -> None:
+    """Say what changed between two releases of one family; each may also be the path of a build.
+
+    \b
+    Example:
+      pd-launch releases diff vllm-ascend==0.23.0 vllm-ascend==0.30.0rc2
+    """
+    from pd_launch.launcher.commands.releases import diff_command
+
+    context.exit(diff_command(first, second, form, lang))
 
 
 @cli.command(short_help="Say from engines' logs whether the offload works.")
@@ -465,6 +563,74 @@ def logs(context: click.Context, /, **options: Any) -> None:
     from pd_launch.launcher.commands.logs import LogsOptions, logs_command
 
     context.exit(logs_command(LogsOptions(**options)))
+
+
+class _Watching(click.Command):
+    """A command whose --watch takes the next word for its seconds only where that is a number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        for place, word in enumerate(words):
+            if word == "--":
+                break
+            if word == "--watch" and not _is_number("".join(words[place + 1 : place + 2])):
+                words[place] = "--watch=5"
+        return super().parse_args(ctx, words)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
+
+
+@cli.command(cls=_Watching, short_help="Say what running engines do with preempted requests.")
+@click.argument("urls", nargs=-1, metavar="[URL]...", type=click.UNPROCESSED)
+@_option("--profile", metavar="FILE|NAME", help="Name and compare the engines by this.", shell_complete=_profile_names)
+@_option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
+@_option(
+    "--watch",
+    metavar="[SECONDS]",
+    is_flag=False,
+    flag_value=5.0,
+    type=click.FloatRange(0.2, 86400),
+    help="Look again and again: in place on a terminal, else a JSON line each (default: every 5 s).",
+)
+@_option("--count", metavar="N", type=click.IntRange(1), help="End --watch after so many looks.")
+@_option("--record", metavar="FILE", help="Write every look there, for --replay and for simulate.")
+@_option("--replay", metavar="FILE", help="Show the looks that --record wrote.")
+@_option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1, 300),
+    default=5.0,
+    show_default=True,
+    help="How long an engine may take to answer.",
+)
+@_option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+@_option("--output", metavar="FILE", help="Write the last look there.")
+@_color_option
+@_lang_option
+@click.pass_context
+def status(context: click.Context, /, **options: Any) -> None:
+    """Say what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
+
+    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
+    where an engine does not answer.
+
+    \b
+    Examples:
+      pd-launch status http://127.0.0.1:8100 http://127.0.0.1:8200
+      pd-launch status --profile cpu-tiny --watch
+    """
+    from pd_launch.launcher.commands.status import StatusOptions, status_command
+
+    context.exit(status_command(StatusOptions(**options)))
 
 
 @cli.command(short_help="Make a profile from existing launches.")
@@ -690,6 +856,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who called: there is nobody to write to
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+    early.interrupts_are_exceptions()
     try:
         sys.exit(_run())
     except BrokenPipeError:

@@ -1,7 +1,7 @@
 """What a deployment is: types and pure arithmetic. No I/O, no vLLM; imports none of our other packages.
 
-Its contracts are public: ``Profile``, ``Report``, ``Finding``, ``LaunchPlan`` and ``LogsReport``, the models behind
-``pd-launch schema``. They are loaded when they are asked for, since pydantic takes longer than a check.
+Its contracts are public: ``Profile``, ``Report``, ``Finding``, ``LaunchPlan``, ``LogsReport`` and ``StatusReport``,
+the models behind ``pd-launch schema``. They are loaded when asked for, since pydantic takes longer than a check.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from pd_launch.schemas.logs import LogsReport
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
+    from pd_launch.schemas.status import StatusReport
 
-__all__ = ["Finding", "LaunchPlan", "LogsReport", "Profile", "Report"]
-_HOMES = {"Finding": "finding", "LaunchPlan": "plan", "LogsReport": "logs", "Profile": "profile", "Report": "finding"}
+__all__ = ["Finding", "LaunchPlan", "LogsReport", "Profile", "Report", "StatusReport"]
+_HOMES = {
+    "Finding": "finding",
+    "LaunchPlan": "plan",
+    "LogsReport": "logs",
+    "Profile": "profile",
+    "Report": "finding",
+    "StatusReport": "status",
+}
 
 
 def __getattr__(name: str) -> object:

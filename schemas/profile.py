@@ -11,7 +11,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -74,6 +76,18 @@ def _line(text: str) -> str:
     return text
 
 
+def _path_list(text: str) -> str:
+    """Refuse an empty part: the loader would take it for the folder that it is started in."""
+    if text and not all(text.split(":")):
+        raise ValueFault(
+            "has an empty part between its colons",
+            "冒号之间有空的部分",
+            "leave the colon at the beginning or end out: it is put there by itself",
+            "去掉开头或结尾的冒号:会自动加上",
+        )
+    return text
+
+
 def _container_name(name: str) -> str:
     if not re.fullmatch(CONTAINER_NAME, name):
         raise ValueFault(
@@ -85,12 +99,41 @@ def _container_name(name: str) -> str:
     return name
 
 
+class JoinSection(BaseModel):
+    """A list of paths, with ``:`` between, around what the variable holds where the engine starts."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    prepend: Annotated[str, AfterValidator(_path_list)] = ""
+    """Text before it, such as a folder before LD_LIBRARY_PATH."""
+    append: Annotated[str, AfterValidator(_path_list)] = ""
+    """Text behind it."""
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> JoinSection:
+        if not self.prepend and not self.append:
+            raise ValueFault(
+                "give prepend or append",
+                "请写 prepend 或 append",
+                "write for example {prepend: /usr/local/lib}",
+                "例如写 {prepend: /usr/local/lib}",
+            )
+        return self
+
+
 Line = Annotated[str, AfterValidator(_line), Field(json_schema_extra={"pattern": _LINE_PATTERN})]
 ContainerName = Annotated[
     str, AfterValidator(_container_name), Field(json_schema_extra={"pattern": f"^{CONTAINER_NAME}$"})
 ]
-Environment = dict[Annotated[str, AfterValidator(_variable)], EnvValue | None]
-"""Variables by name; null leaves one unset that would be set otherwise."""
+
+
+def _arm(value: Any) -> str:
+    return "join" if isinstance(value, (dict, JoinSection)) else "text"
+
+
+_Value = Annotated[Annotated[JoinSection, Tag("join")] | Annotated[EnvValue | None, Tag("text")], Discriminator(_arm)]
+Environment = dict[Annotated[str, AfterValidator(_variable)], _Value]
+"""Variables by name; null leaves one unset that would be set otherwise, prepend and append keep what it holds."""
 FlagValue = Any
 
 
@@ -237,6 +280,36 @@ class NodeSection(_Section):
     """What differs on this node from its side's transfer section, such as engine_id."""
 
 
+class VolumeSection(_Section):
+    """A volume of the container: exactly one of host, pvc, secret and empty says what it is."""
+
+    path: Line
+    """Where it is mounted, such as /models."""
+    host: Line | None = None
+    """A folder of the node."""
+    pvc: Line | None = None
+    """Name of a PersistentVolumeClaim."""
+    secret: Line | None = None
+    """Name of a Secret, each of whose keys is a file."""
+    empty: Bytes | bool | None = None
+    """An empty folder that is gone with the pod: true, or its size."""
+    read_only: bool = False
+    """Whether nothing can be written there."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> VolumeSection:
+        given = [name for name in ("host", "pvc", "secret", "empty") if getattr(self, name) not in (None, False)]
+        if len(given) != 1:
+            found_zh = f"写了 {'、'.join(given)}" if given else "一个也没有写"
+            raise ValueFault(
+                f"give exactly one of host, pvc, secret and empty; found {' and '.join(given) or 'none'}",
+                f"host、pvc、secret、empty 必须写且只能写一个;现在{found_zh}",
+                "write for example {path: /models, pvc: models}",
+                "例如写 {path: /models, pvc: models}",
+            )
+        return self
+
+
 class ContainerSection(_Section):
     """The container that the engines run in."""
 
@@ -252,6 +325,21 @@ class ContainerSection(_Section):
     """Name of the container."""
     runtime: Line | None = None
     """Container runtime, such as ascend."""
+    volumes: list[VolumeSection] = Field(default_factory=list)
+    """Volumes: folders of the node, claims, Secrets, empty folders."""
+    devices: list[Line] = Field(default_factory=list)
+    """Further devices for docker and compose, such as /dev/infiniband."""
+    resources: dict[Line, int | Line] = Field(default_factory=dict)
+    """Further resources of a pod, such as rdma/hca: 1, or another name for the devices: huawei.com/ascend-1980: 16."""
+    node_selector: dict[Line, Line] = Field(default_factory=dict)
+    """Labels that the node of a pod must have."""
+    tolerations: list[dict[str, Any]] = Field(default_factory=list)
+    """Taints of nodes that a pod tolerates, as Kubernetes writes them."""
+    annotations: dict[Line, str] = Field(default_factory=dict)
+    """Annotations of a pod, such as the one that gives it a further network."""
+
+
+PatchForm = Literal["compose", "k8s", "kserve", "llm-d"]
 
 
 class NodesSection(_Section):
@@ -272,6 +360,10 @@ class SideSection(_Section):
     """HTTP port of the first engine."""
     rpc_port: Port = 13389
     """Port of the data-parallel master."""
+    master_port: Port = 29501
+    """Port at which the nodes of an engine meet that spans several."""
+    replicas: Count = 1
+    """Instances of the whole side, each on nodes of its own, in a cluster."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=dict)
@@ -349,6 +441,8 @@ class Profile(_Section):
     """Container that the engines run in."""
     nodes: NodesSection = Field(default_factory=NodesSection)
     """Nodes of each side; one node each where left out."""
+    patch: dict[PatchForm, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
+    """What is merged into a rendered object, by form: an object of its kind, and name where it has one."""
 
     @field_validator("target", mode="after")
     @classmethod

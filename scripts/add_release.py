@@ -46,7 +46,7 @@ def main() -> int:
     except ReadError as error:
         print(error, file=sys.stderr)
         return 2
-    write_shapes(DATA, ROOT / "schemas" / "releases" / "flag_shapes.py")
+    write_shapes(DATA)
     text = PAIRING.read_text(encoding="utf-8")
     PAIRING.write_text(with_row(text, options.project, options.release, companions), encoding="utf-8")
     return _review(options.project, options.release, before[-1])

@@ -13,6 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from docs_changes import changes_page  # noqa: E402
 from docs_commands import commands_page, man_page  # noqa: E402
 from docs_facts import facts_page  # noqa: E402
 from docs_tables import profile_page, releases_page  # noqa: E402
@@ -49,12 +50,14 @@ def generated() -> dict[pathlib.Path, str]:
         files[folder / "README.md"] = index(lang)
         for rule in all_rules().values():
             files[folder / f"{rule.code}.md"] = markdown(rule, lang)
-    for name in ("profile", "report", "plan", "logs"):
+    for name in ("profile", "report", "plan", "logs", "simulate", "status", "upgrade"):
         files[ROOT / "docs" / "schemas" / f"{name}.schema.json"] = schema_text(name)
     files[ROOT / "docs" / "reference" / "commands.md"] = commands_page()
     files[ROOT / "docs" / "reference" / "profile.md"] = profile_page()
     files[ROOT / "docs" / "releases.md"] = releases_page("en")
     files[ROOT / "docs" / "zh" / "releases.md"] = releases_page("zh")
+    files[ROOT / "docs" / "changes.md"] = changes_page("en")
+    files[ROOT / "docs" / "zh" / "changes.md"] = changes_page("zh")
     files[ROOT / "docs" / "facts.md"] = facts_page()
     files[ROOT / "docs" / "man" / "pd-launch.1"] = man_page()
     return files

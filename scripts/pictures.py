@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Draw the terminal pictures of docs/img from real output: a finding in both languages, and the demo's table.
+"""Draw the terminal pictures of docs/img from real output: a finding and a status in both languages, the demo's table.
 
 usage: pictures.py [--demo FILE | --check]
 
 Findings come from ``pd-launch check`` on docs/examples/decode.sh. The demo's table is docs/img/demo.txt, which
-``make demo > demo.txt; scripts/pictures.py --demo demo.txt`` replaces. With --check nothing is written; status 1 if
-anything would change.
+``make demo > demo.txt; scripts/pictures.py --demo demo.txt`` replaces. The status is the last look of
+docs/img/status.jsonl, which ``pd-launch status --record`` wrote beside such a pair. With --check nothing is written;
+status 1 if anything would change.
 """
 
 from __future__ import annotations
 
 import argparse
 import html
+import json
 import pathlib
 import re
 import subprocess
@@ -22,7 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "img"
 COLUMNS = 100
 CELL, LINE, MARGIN = 8.4, 20, 16
-PALETTE = {"31": "#ff7b72", "33": "#e3b341", "36": "#76e3ea", "2": "#8b949e"}
+PALETTE = {"32": "#3fb950", "31": "#ff7b72", "33": "#e3b341", "36": "#76e3ea", "2": "#8b949e"}
+REPLAY = ["status", "--replay", "../img/status.jsonl"]
 CHECK = ["check", "decode.sh", "--target", "vllm-ascend==0.23.0", "--select", "PD001,PD301"]
 
 
@@ -126,7 +129,13 @@ def picture(command: str, text: str, title: str) -> str:
 def pictures(table: str) -> dict[pathlib.Path, str]:
     """Return every picture's file with its text."""
     command = f"pd-launch {' '.join(CHECK)}"
+    look = json.loads((IMAGES / "status.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    asked = f"pd-launch status {' '.join(engine['url'] for engine in look['engines'])}"
     return {
+        IMAGES / "status.svg": picture(asked, output_of(REPLAY), "A real pair of engines, by pd-launch status"),
+        IMAGES / "status.zh.svg": picture(
+            f"{asked} --lang zh", output_of([*REPLAY, "--lang", "zh"]), "pd-launch status 显示的一对真实引擎"
+        ),
         IMAGES / "demo.txt": table,
         IMAGES / "demo.svg": picture("make demo", table, "The table that make demo prints"),
         IMAGES / "finding.svg": picture(command, output_of(CHECK), "Findings of pd-launch check"),

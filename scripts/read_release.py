@@ -60,7 +60,7 @@ def main() -> int:
         parser.error("name a project and a release, or give --new, --verify or --all")
     statuses = {_done(project, release, options.verify) for project, release in wanted}
     if not options.verify:
-        write_shapes(DATA, ROOT / "schemas" / "releases" / "flag_shapes.py")
+        write_shapes(DATA)
     return 1 if 1 in statuses else max(statuses, default=0)
 
 

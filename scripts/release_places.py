@@ -20,6 +20,7 @@ SECTIONS = {
     "fields": "generated; of --kv-transfer-config: kv_fields.py",
     "facts": "schemas/releases/schedulers.py (TYPED)",
     "modules": "generated",
+    "registered": "generated",
     "keywords": "generated",
     "logs": "schemas/releases/log_lines.py, launcher/logs/patterns.py",
     "refusals": "schemas/releases/features.py and the rule",

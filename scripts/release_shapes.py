@@ -7,10 +7,11 @@ import textwrap
 from itertools import groupby
 from pathlib import Path
 
+PATH = Path(__file__).resolve().parent.parent / "schemas" / "core" / "flag_shapes.py"
 _HEAD = '''"""How the flags of ``vllm serve`` are split from their values, for all releases together.
 
-Written by scripts/read_release.py from the tables in data/; do not edit. A flag that takes no value in one release and
-one in another stands in the last set.
+Written by scripts/read_release.py from the tables in schemas/releases/data; do not edit. A flag that takes no value in
+one release and one in another stands in the last set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 '''
 
 
-def write_shapes(data: Path, path: Path) -> None:
+def write_shapes(data: Path, path: Path = PATH) -> None:
     """Write the module from every vLLM table in ``data``."""
     switches: set[str] = set()
     lists: set[str] = set()

@@ -175,6 +175,7 @@ _SHOWN = {
     "connectors": "connectors",
     "modules": "connectors' modules",
     "options": "connectors' options",
+    "registered": "names of parsers and attention backends",
     "keywords": "keyword arguments",
     "additional": "keys of --additional-config",
     "groups": "groups of --additional-config",

@@ -15,6 +15,7 @@ from pd_launch.launcher.builds.files import Files, Limit
 from pd_launch.launcher.builds.flags import Flag
 from pd_launch.launcher.builds.options import read_options
 from pd_launch.launcher.builds.parser import ARGS_MODULE, read_flags
+from pd_launch.launcher.builds.registered import read_registered
 from pd_launch.launcher.builds.source import Module, NotFoundError, Package
 
 FACTORY = "vllm.distributed.kv_transfer.kv_connector.factory"
@@ -67,6 +68,7 @@ def read_vllm(files: Files) -> Reading:
             "connectors": lambda: _complete(connectors()),
             "modules": lambda: _modules(package, connectors()),
             "options": lambda: read_options(package, connectors()),
+            "registered": lambda: read_registered(package),
             "keywords": lambda: dict.fromkeys(_keywords(package, flags()), ""),
             "facts": lambda: _parser_facts(package),
         }

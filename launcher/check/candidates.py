@@ -20,6 +20,8 @@ from pd_launch.schemas.core.target import Choice, Target, ranges
 from pd_launch.schemas.core.values import Origin
 
 _OF_THE_RELEASE = ("target", "ascend")
+KNOW_OLDER = frozenset({"PD213", "PD605"})
+"""Rules that know what releases before the first row do."""
 _RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
 """What messages of one fault differ in, where they are of several releases."""
 
@@ -183,7 +185,13 @@ class _Asked:
             yield from self.confirmed(self.led())
             return
         (only,) = self.choice.rows
-        yield from (replace(hit, releases=(str(only),)) if self.depends else hit for hit in self.run(only))
+        for hit in self.run(only):
+            if self.depends:
+                own = hit.severity or self.rule.severity
+                known = not only.is_before_rows or self.rule.code in KNOW_OLDER
+                severity = own if known else _at_most(own, "warning")  # it may well be right there
+                hit = replace(hit, severity=severity, releases=(str(only),))
+            yield hit
 
     def led(self) -> dict[Target, dict[Origin, list[Hit]]]:
         """Return what is found for the releases that findings are looked for in."""

@@ -116,6 +116,13 @@ def vetted(
     return [f.model_copy(update={"fix": None}) if f.fix and _key(f) in lost else f for f in findings]
 
 
+def make_fixes(inputs: Inputs, findings: Sequence[Finding], lang: str = "en") -> dict[str, str]:
+    """Return the texts of ``inputs`` with the fixes of these findings that pass, and no others."""
+    trial = _Trial(inputs, lang)
+    trial.make_only(findings)
+    return trial.texts
+
+
 def vetted_profile(findings: list[Finding], deployment: Deployment, lang: str) -> list[Finding]:
     """Return the findings on a profile's deployment with the fixes alone that would be made."""
     if not any(finding.fix for finding in findings):
@@ -181,6 +188,15 @@ class _Trial:
             if not self.accepted:
                 return
             self.done += self.accepted
+            self.texts, self.state = self.better
+            self.accepted = []
+
+    def make_only(self, findings: Sequence[Finding]) -> None:
+        """Make the fixes of these findings that pass."""
+        for batch in _batches([finding for finding in findings if self._writable(finding)]):
+            if not self.accepted:  # places of a later one are those of the text before
+                self._make(batch)
+        if self.accepted:
             self.texts, self.state = self.better
             self.accepted = []
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.sources.text.remarks import is_remark
+from pd_launch.launcher.sources.text.remarks import is_remark, opens_script
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.finding import Finding
@@ -64,7 +64,7 @@ def find_ignores(source: SourceFile, spans: Iterable[tuple[int, int]]) -> list[I
         before = source.line(line)[: column - 1]
         codes = tuple(code.strip().upper() for code in (match["codes"] or "").split(",") if code.strip())
         origin = source.origin(match.start(), match.end())
-        if before.strip():
+        if before.strip() and not opens_script(source, match.start()):
             found.append(Ignore(origin, codes, line, line))
             continue
         after = after if after > line else _next_code_line(source, line)  # comments below each other share one

@@ -10,6 +10,7 @@ from functools import cache, partial
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.candidates import hits_of, places_under
 from pd_launch.launcher.check.ignores import apply_ignores
+from pd_launch.launcher.check.listed import Listed
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
@@ -137,12 +138,7 @@ def _findings(
     """Return the findings of ``rules``; ``origins`` takes in which hit each is of, by its identity."""
     found: dict[tuple[object, ...], Finding] = {}
     unfilled = places(deployment)
-    seen: set[tuple[object, ...]] = set()
     for rule, hit in _hits(rules, deployment):
-        key = (rule.code, hit.origin, hit.message)
-        if key in seen:
-            continue  # what many engines share is found for each of them
-        seen.add(key)
         if hit.origin in unfilled and rule.code not in OF_PLACEHOLDERS:
             continue
         if selection.takes_in(rule, hit.origin.file):
@@ -163,12 +159,12 @@ def _of_guess(rule: Rule, hit: Hit, deployment: Deployment) -> Hit:
 
 def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:
     """Iterate over what the rules find, as long as the budget lasts; the one that says what was not read is last."""
-    rules = list(rules)
+    rules, listed = list(rules), Listed()
     rule = None
     try:
         for rule in (rule for rule in rules if rule.code != LIMITS):
             budget.look()
-            yield from _hits_in_time(rule, deployment)
+            yield from _hits_in_time(rule, deployment, listed)
     except budget.Spent as spent:
         code = rule.code if rule else ""
         place = next((source.origin(0, 0) for source in deployment.sources.values()), None)
@@ -176,15 +172,17 @@ def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule,
         if place is not None:
             left, left_zh = f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行"
             deployment.faults.append(not_followed(place, spent.limit, spent.limit_zh, left, left_zh))
-    yield from ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
+    last = ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
+    yield from ((rule, hit) for rule, hit in last if listed.takes(rule, hit))
+    yield from listed.rest()
 
 
-def _hits_in_time(rule: Rule, deployment: Deployment) -> Iterator[tuple[Rule, Hit]]:
+def _hits_in_time(rule: Rule, deployment: Deployment, listed: Listed) -> Iterator[tuple[Rule, Hit]]:
     """Iterate over what one rule finds; where the budget ends in the middle of it, over what it found till then."""
     found: list[tuple[Rule, Hit]] = []
     try:
         with budget.interruptible():
-            found.extend((rule, hit) for hit in hits_of(rule, deployment))
+            found.extend((rule, hit) for hit in hits_of(rule, deployment) if listed.takes(rule, hit))
     except budget.Spent:
         yield from found
         raise

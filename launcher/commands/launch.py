@@ -36,13 +36,18 @@ from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.finding import Summary
+
+SMALLEST_LOG = 64 * 1024
 
 
 def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None, **options: Any) -> int:
     """Plan and start one side of a profile; return only for a dry run or a refused launch."""
     lang = lang or locale_language()
     target = parse_target_option(options.pop("target"))
+    if options["log_size"] is not None:
+        options["log_size"] = _log_size(options["log_size"])
     _check_words(options["extra"], options["settings"])
     if options["host_facts"] is not None and not dry_run:
         raise click.UsageError("--host-facts goes with --dry-run: a launch looks at the machine that it runs on")
@@ -76,6 +81,16 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
     except Refused as error:
         click.echo(f"pd-launch: {clean(str(error))}", err=True)
     return REFUSED
+
+
+def _log_size(text: str) -> int:
+    try:
+        size = parse_size(text)
+    except SizeError as error:
+        raise click.UsageError(f"--log-size {clean(text)}: {error}") from None
+    if size < SMALLEST_LOG:
+        raise click.UsageError(f"--log-size {clean(text)}: 64KiB or more, as long as a line may be")
+    return size
 
 
 def _config_target(profile: str) -> Target | None:

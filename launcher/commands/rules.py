@@ -36,7 +36,7 @@ def schema_command(name: str) -> int:
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of ``profile``, ``report``, ``plan``, ``logs`` or ``simulate`` as text."""
+    """Return the JSON Schema of a profile, or of what a command prints, as text."""
     from pydantic import BaseModel
 
     from pd_launch.launcher.check.schema_docs import described_schema
@@ -45,6 +45,8 @@ def schema_text(name: str) -> str:
     from pd_launch.schemas.plan import LaunchPlan
     from pd_launch.schemas.profile import Profile
     from pd_launch.schemas.simulation import Simulation
+    from pd_launch.schemas.status import StatusReport
+    from pd_launch.schemas.upgrade import UpgradeReport
 
     models: dict[str, type[BaseModel]] = {
         "profile": Profile,
@@ -52,6 +54,8 @@ def schema_text(name: str) -> str:
         "plan": LaunchPlan,
         "logs": LogsReport,
         "simulate": Simulation,
+        "status": StatusReport,
+        "upgrade": UpgradeReport,
     }
     model = models[name]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described_schema(model)}

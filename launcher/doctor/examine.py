@@ -135,7 +135,7 @@ def _needs(deployment: Deployment) -> Needs:
 
 
 def _ranks(node: NodeLaunch) -> int | None:
-    return None if node.world_size is None or node.local_engines is None else node.world_size * node.local_engines
+    return None if node.local_world is None or node.local_engines is None else node.local_world * node.local_engines
 
 
 def _total(parts: Sequence[int | None]) -> int | None:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, grace_of, stop_seconds, together
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Word, command_words, environment, launch_devices
 from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.render import argument_words
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.joins import Join
+from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -21,7 +23,7 @@ from pd_launch.schemas.memory.host_memory import engine_memory
 from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 from pd_launch.schemas.profile import ContainerSection, Profile
 
-Ask = Literal["", "secret", "auto"]
+Ask = Literal["", "secret", "auto", "join"]
 ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 """Variables that name the node's own address."""
 SMALLEST_SHM = GIB
@@ -31,30 +33,26 @@ class FormatError(Exception):
     """A deployment that a form cannot express; the message says why and what to do."""
 
 
-TOGETHER = (  # "jobs", since a signal may come before the last engine's number is in $engines
-    "engines=",
-    "trap 'kill $(jobs -p) 2> /dev/null || :; wait' EXIT",
-    "trap 'exit 143' TERM",
-    "trap 'exit 130' INT",
-)
-"""The head of a script of several engines: none outlives it."""
-ADD = 'engines="$engines $!"'
-UNTIL_ONE_ENDS = (  # bash's "wait -n" can miss an engine that ends at once, and then waits for the others
-    "while sleep 1; do",
-    "  for engine in $engines; do",
-    "    kill -0 $engine 2> /dev/null || { wait $engine; exit; }",
-    "  done",
-    "done",
-)
-"""Its end: the status is that of the first engine that ends."""
-
-
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs."""
+    """A variable of the engine. ``ask`` says that its value is a secret, or known only where the engine runs.
+
+    That of a ``join`` is put around what the variable holds there.
+    """
 
     value: str
     ask: Ask = ""
+    join: Join | None = None
+
+    def word(self, name: str, quote: Callable[[str], str]) -> str:
+        """Return the value as a word of a shell script."""
+        if self.join is None or self.ask == "secret":
+            return quote(self.value)
+        before = quote(self.join.before) if self.join.before else ""
+        after = quote(self.join.after) if self.join.after else ""
+        if before and after:
+            return f'{before}"${{{name}:+:${name}}}":{after}'
+        return f'{before}"${{{name}:+:${name}}}"' if before else f'"${{{name}:+${name}:}}"{after}'
 
 
 @dataclass(frozen=True)
@@ -88,19 +86,34 @@ class Box:
     section: ContainerSection
     hardware: str
     ascend: bool
+    grace: int
+    """Seconds between TERM and KILL."""
+    stop: int
+    """Seconds that whoever stops the container waits before it kills."""
+    replicas: int = 1
+    """Instances of the whole side."""
     asked_words: dict[str, Ask] = field(default_factory=dict)
     address: str | None = None
 
     @property
-    def own(self) -> list[dict[str, str]]:
+    def own(self) -> list[dict[str, Variable]]:
         """For each launch, the variables that are not the same for all of them."""
-        every = [renumbered(launch, self.devices) for launch in self.launches]
-        return [{name: value for name, value in one.items() if name not in self.variables} for one in every]
+        every = [(launch, renumbered(launch, self.devices)) for launch in self.launches]
+        return [
+            {n: Variable(value, join=launch.env[n].joins) for n, value in one.items() if n not in self.variables}
+            for launch, one in every
+        ]
+
+    @property
+    def joins(self) -> dict[str, Variable]:
+        """The variables that are put around what the image says, which only a shell inside can do."""
+        return {name: v for name, v in self.variables.items() if v.ask == "join"}
 
     @property
     def asked(self) -> dict[str, Ask]:
         """The variables that whoever runs the container must give."""
-        return {name: v.ask for name, v in self.variables.items() if v.ask} | self.asked_words
+        own = {name: v.ask for name, v in self.variables.items() if v.ask in ("secret", "auto")}
+        return own | self.asked_words
 
     @property
     def secrets(self) -> list[str]:
@@ -110,24 +123,30 @@ class Box:
 
 def slug(name: str) -> str:
     """Return ``name`` as Kubernetes, Docker and systemd all accept it."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].rstrip("-") or "pd"
+    made = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return (f"pd-{made}" if made[:1].isdigit() else made)[:40].rstrip("-") or "pd"
 
 
-def make_boxes(deployment: Deployment, profile: Profile, launches: Sequence[NodeLaunch]) -> list[Box]:
-    """Return a box for each node of each side in ``launches``, in their order."""
+def make_boxes(
+    deployment: Deployment, profile: Profile, launches: Sequence[NodeLaunch], grace: float | None = None
+) -> list[Box]:
+    """Return a box for each node of each side in ``launches``, in their order.
+
+    ``grace`` is the grace period that was asked for, in seconds; None: what the engines themselves need.
+    """
     grouped: dict[tuple[str, int], list[NodeLaunch]] = {}
     for launch in launches:
         grouped.setdefault((launch.side or "", launch.node_rank), []).append(launch)
-    return [_box(deployment, profile, group) for group in grouped.values()]
+    return [_box(deployment, profile, group, grace) for group in grouped.values()]
 
 
-def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -> Box:
+def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch], grace: float | None) -> Box:
     first, target = launches[0], deployment.target
     section = profile.container or ContainerSection()
     side, number, nodes = first.side or "engine", first.node_rank, first.nodes or 1
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed()).total
     budget = sum(offload_bytes(launch, deployment) or 0 for launch in launches)
-    ranks = sum((launch.world_size or 1) * (launch.local_engines or 1) for launch in launches)
+    ranks = sum((launch.local_world or 1) * (launch.local_engines or 1) for launch in launches)
     devices = _devices(launches)
     held = Held.of(launches)
     words = [word for launch in launches for word in command_words(launch, held)]
@@ -149,6 +168,9 @@ def _box(deployment: Deployment, profile: Profile, launches: list[NodeLaunch]) -
         section,
         first.hardware.kind if first.hardware else "",
         target.is_ascend,
+        grace_of(launches, grace),
+        stop_seconds(launches, grace),
+        getattr(profile, side).replicas if getattr(profile, side, None) is not None else 1,
         asked,
         hosts[number].address if number < len(hosts) else None,
     )
@@ -203,9 +225,15 @@ def _common(launches: Sequence[NodeLaunch], devices: Sequence[int] | None, held:
     shared = {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
     known = launches[0].env
     return {
-        name: Variable(value, "secret" if held.variable(name, value) else "" if known[name].value.known else "auto")
+        name: Variable(value, "secret" if held.variable(name, value) else _means(known[name]), known[name].joins)
         for name, value in shared.items()
     }
+
+
+def _means(variable: EnvVar) -> Ask:
+    if variable.joins is not None:
+        return "join"
+    return "" if variable.value.known else "auto"
 
 
 def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
@@ -232,13 +260,19 @@ def script(box: Box, quote: Callable[[str], str], changes: Sequence[Changes], be
 
     One launch replaces the shell. Of several, the first that ends ends the container, and with it the others.
     """
+    return "\n".join(["set -eu", *before, *script_body(box, quote, changes)]) + "\n"
+
+
+def script_body(box: Box, quote: Callable[[str], str], changes: Sequence[Changes]) -> list[str]:
+    """Return the lines of the script that start the launches."""
     many = len(box.launches) > 1
-    lines = ["set -eu", *(TOGETHER if many else ()), *before]
+    lines = [f"export {name}={v.word(name, quote)}" for name, v in box.joins.items()]
+    lines += together(box.grace) if many else []
     for launch, own, change in zip(box.launches, box.own, changes, strict=True):
         command = _lines([(p.text, p.text if p.raw else quote(p.text)) for p in pieces(launch, change)])
-        exports = "".join(f"export {name}={quote(value)}; " for name, value in own.items())
+        exports = "".join(f"export {name}={value.word(name, quote)}; " for name, value in own.items())
         lines.append(f"( {exports}exec vllm {command} ) & {ADD}" if many else f"{exports}exec vllm {command}")
-    return "\n".join([*lines, *(UNTIL_ONE_ENDS if many else ())]) + "\n"
+    return [*lines, *(UNTIL_ONE_ENDS if many else ())]
 
 
 def _lines(words: Sequence[tuple[str, str]]) -> str:
@@ -255,6 +289,25 @@ def _lines(words: Sequence[tuple[str, str]]) -> str:
 def bound(box: Box, use: str) -> list[int]:
     """Return the ports of one use that the box's launches open."""
     return [port for node in box.launches for p in all_ports(node) if p.use == use and p.binds for port in p.ports]
+
+
+def one_instance(boxes: Sequence[Box], form: str) -> None:
+    """Refuse several instances where a form names each node.
+
+    Raises:
+        FormatError: a side has replicas.
+    """
+    for box in boxes:
+        if box.replicas > 1:
+            raise FormatError(
+                f"{form} names each node, and nodes.{box.side} has those of one instance: print it without "
+                f"{box.side}.replicas, once for the nodes of each instance; k8s and llm-d have replicas"
+            )
+
+
+def needs_shell(box: Box) -> bool:
+    """Whether the command is a script: several engines, or a word that only the container's environment knows."""
+    return len(box.launches) > 1 or bool(box.asked_words or box.joins)
 
 
 def has_connector(box: Box, name: str) -> bool:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from pd_launch.launcher.formats.box import make_boxes, slug
+from pd_launch.launcher.formats.box import Box, make_boxes, slug
 from pd_launch.launcher.formats.compose import compose_file
 from pd_launch.launcher.formats.docker import docker_script
+from pd_launch.launcher.formats.ending import stop_seconds
 from pd_launch.launcher.formats.k8s import k8s_manifest
+from pd_launch.launcher.formats.kserve import kserve_service
+from pd_launch.launcher.formats.llm_d import llm_d_values
+from pd_launch.launcher.formats.nodes import slurm_job, ssh_commands
 from pd_launch.launcher.formats.shell import shell_script
 from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.formats.unit_words import Given, UnitWord
-from pd_launch.launcher.launch.prepare import Launch
+from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import own_command
-from pd_launch.launcher.launch.start import default_grace
 from pd_launch.launcher.sources.profiles.load import SHIPPED
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.profile import Profile
-
-STOP_MARGIN = 10
+from pd_launch.schemas.profile import PatchForm, Profile
 
 
 def _profile(launch: Launch) -> Profile:
@@ -30,27 +31,54 @@ def _profile(launch: Launch) -> Profile:
 
 
 def _shell(launch: Launch) -> str:
-    return shell_script(launch.launches)
+    return shell_script(launch.launches, launch.options.grace)
 
 
 def _docker(launch: Launch) -> str:
-    return docker_script(make_boxes(launch.deployment, _profile(launch), launch.launches))
+    return docker_script(make_boxes(launch.deployment, _profile(launch), launch.launches, launch.options.grace))
 
 
-def _compose(launch: Launch) -> str:
-    whole, profile = launch.whole or launch.deployment, _profile(launch)
-    return compose_file(make_boxes(whole, profile, whole.nodes), profile.name)
+def _all_boxes(launch: Launch) -> list[Box]:
+    whole = launch.whole or launch.deployment
+    return make_boxes(whole, _profile(launch), whole.nodes, launch.options.grace)
 
 
-def _k8s(launch: Launch) -> str:
-    whole, profile = launch.whole or launch.deployment, _profile(launch)
-    return k8s_manifest(make_boxes(whole, profile, whole.nodes), profile.name)
+def _patching(form: PatchForm, write: Callable[[Sequence[Box], str, Any], str]) -> Callable[[Launch], str]:
+    def text(launch: Launch) -> str:
+        profile = _profile(launch)
+        return write(_all_boxes(launch), profile.name, profile.patch.get(form))
+
+    return text
+
+
+def _slurm(launch: Launch) -> str:
+    mine = [box for box in _all_boxes(launch) if box.side == launch.options.side]
+    return slurm_job(mine, _profile(launch).name)
+
+
+def _ssh(launch: Launch) -> str:
+    boxes = _all_boxes(launch)
+    commands = {box.name: _command_words(launch, box)[0] for box in boxes}
+    return ssh_commands(boxes, _profile(launch).name, commands)
 
 
 def _systemd(launch: Launch) -> str:
-    options, first = launch.options, launch.launches[0]
-    given = Given(launch.launches)
-    words: list[UnitWord] = [*own_command(), options.side, "--profile", _profile_word(launch)]
+    words, named = _command_words(launch)
+    options = launch.options
+    stop = stop_seconds(launch.launches, options.grace)
+    ascend = launch.deployment.target.is_ascend
+    name = slug(_profile(launch).name)
+    unit = Unit(name, options.side, words, sorted(named), stop, ascend, options.notify, options.ready_timeout)
+    return systemd_unit(unit)
+
+
+def _command_words(launch: Launch, box: Box | None = None) -> tuple[list[UnitWord], set[str]]:
+    """Return the words that start pd-launch for this launch, or for a box, and the variables that they ask for."""
+    options, launches = launch.options, launch.launches if box is None else box.launches
+    first = launches[0]
+    given = Given(launches)
+    side = options.side if box is None else box.side
+    words: list[UnitWord] = [*own_command(), side, "--profile", _profile_word(launch)]
     if (first.nodes or 1) > 1:
         words += ["--node-rank", str(first.node_rank)]
     if options.dp_rank is not None:
@@ -61,11 +89,28 @@ def _systemd(launch: Launch) -> str:
     words += [word for code in options.force for word in ("--force", code)]
     words += [] if options.grace is None else ["--grace", f"{options.grace:g}"]
     words += ["--no-host"] if options.host is False else []
+    words += _watched(options)
     words += ["--", *given.extra(options.extra)] if options.extra else []
     named = given.asked | {part.asked for word in words if not isinstance(word, str) for part in word if part.asked}
-    grace = default_grace(launch.launches) if options.grace is None else options.grace
-    stop = math.ceil(grace) + STOP_MARGIN
-    return systemd_unit(Unit(slug(_profile(launch).name), options.side, words, sorted(named), stop))
+    return words, named
+
+
+def _watched(options: LaunchOptions) -> list[str]:
+    """Return the options of the keeper, as they were given."""
+    given = {
+        "--ready-timeout": options.ready_timeout,
+        "--health": options.health,
+        "--restart": options.restart,
+        "--log-dir": options.log_dir and str(Path(options.log_dir).absolute()),
+        "--log-size": options.log_size,
+        "--log-files": options.log_files,
+    }
+    words = [word for name, value in given.items() if value is not None for word in (name, _number(value))]
+    return [*words, "--notify"] if options.notify else words
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _profile_word(launch: Launch) -> str:
@@ -91,10 +136,14 @@ def _carrying(form: Callable[[Launch], str]) -> Callable[[Launch], str]:
 TEXTS: dict[str, Callable[[Launch], str]] = {
     "shell": _carrying(_shell),
     "docker": _carrying(_docker),
-    "compose": _carrying(_compose),
-    "k8s": _carrying(_k8s),
+    "compose": _carrying(_patching("compose", compose_file)),
+    "k8s": _carrying(_patching("k8s", k8s_manifest)),
     "systemd": _carrying(_systemd),
+    "kserve": _carrying(_patching("kserve", kserve_service)),
+    "llm-d": _carrying(_patching("llm-d", llm_d_values)),
+    "slurm": _carrying(_slurm),
+    "ssh": _carrying(_ssh),
 }
 """Each form carries its target as a comment; the plan as JSON, which has no comments, has it as ``target``."""
-WHOLE = ("compose", "k8s")
-"""Forms that describe all nodes of both sides."""
+WHOLE = ("compose", "k8s", "kserve", "llm-d", "slurm", "ssh")
+"""Forms that describe all nodes of both sides; slurm those of the side that is named."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pd_launch.launcher.formats.box import Box, pieces, script
-from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, needs_shell
+from pd_launch.launcher.formats.box import Box, needs_shell, one_instance, pieces, script
+from pd_launch.launcher.formats.docker import RUNTIME, device_paths, gib, mounts, program
+from pd_launch.launcher.formats.patch import patched
 from pd_launch.launcher.formats.text import head, yaml_text
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.engine.ports import http_port
@@ -15,8 +16,13 @@ STARTUP_SECONDS = 3600
 """A large model takes long to load; until then an engine that does not answer is not called unhealthy."""
 
 
-def compose_file(boxes: Sequence[Box], name: str) -> str:
-    """Return the compose file of all nodes of both sides."""
+def compose_file(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
+    """Return the compose file of all nodes of both sides.
+
+    Raises:
+        FormatError: a side has several instances, whose machines the profile does not know.
+    """
+    one_instance(boxes, "compose")
     apart = not one_machine(boxes)
     services = {_key(box): _service(box, apart) for box in boxes}
     notes = [f"Compose file of the profile {name}."]
@@ -28,7 +34,7 @@ def compose_file(boxes: Sequence[Box], name: str) -> str:
     for box in boxes:
         if box.secrets:
             notes.append(f"{box.name}.env, beside this file, sets {', '.join(box.secrets)}")
-    return head(notes) + yaml_text({"services": services})
+    return head(notes) + yaml_text(*patched([{"services": services}], patch, "compose"))
 
 
 def _key(box: Box) -> str:
@@ -55,7 +61,9 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
         "network_mode": "host",
         "shm_size": gib(box.shm),
         "ulimits": {"memlock": -1},
-        "restart": "on-failure",
+        "restart": "unless-stopped",
+        "stop_grace_period": f"{box.stop}s",
+        "init": True,
     }
     if box.limit is not None:
         service["mem_limit"] = gib(box.limit)
@@ -71,12 +79,11 @@ def _service(box: Box, apart: bool) -> dict[str, Any]:
         service["environment"] = environment
     if box.secrets:
         service["env_file"] = [f"{box.name}.env"]
+    words = [piece.text for piece in pieces(box.launches[0], {})]
     if needs_shell(box):
-        text = script(box, shell_word, [{}] * len(box.launches))
-        service |= {"entrypoint": ["bash", "-c"], "command": [_escaped(text)]}
-    else:
-        words = [_escaped(piece.text) for piece in pieces(box.launches[0], {})]
-        service |= {"entrypoint": ["vllm"], "command": words}
+        words = ["-c", script(box, shell_word, [{}] * len(box.launches))]
+    own = {"command": [program(box), *words]} if box.ascend else {"entrypoint": [program(box)], "command": words}
+    service |= {key: [_escaped(word) for word in value] for key, value in own.items()}
     check = _health(box)
     if check:
         service["healthcheck"] = check

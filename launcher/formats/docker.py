@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.formats.box import Box, pieces, script
+from pd_launch.launcher.formats.box import Box, FormatError, needs_shell, pieces, script
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.profile import VolumeSection
 
 CONTROL_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 DRIVER_MOUNTS = (
@@ -41,6 +42,8 @@ def _options(box: Box) -> list[str]:
     section = box.section
     options = [
         f"--name {shell_word(section.name or box.name)}",
+        "--init",
+        f"--stop-timeout={box.stop}",
         "--net=host",
         f"--shm-size={gib(box.shm)}",
         "--ulimit memlock=-1",
@@ -57,18 +60,22 @@ def _options(box: Box) -> list[str]:
     options += [f"-e {shell_word(f'{n}={v.value}')}" for n, v in box.variables.items() if not v.ask]
     if section.runtime == RUNTIME and box.devices is not None:
         options.append(f"-e ASCEND_VISIBLE_DEVICES={','.join(map(str, box.devices))}")
-    return [*options, f"--entrypoint {'bash' if needs_shell(box) else 'vllm'}"]
+    return options if box.ascend else [*options, f"--entrypoint {program(box)}"]
 
 
-def needs_shell(box: Box) -> bool:
-    """Whether the command is a script: several engines, or a word that only the container's environment knows."""
-    return len(box.launches) > 1 or bool(box.asked_words)
+def program(box: Box) -> str:
+    """Return what the container runs.
+
+    On Ascend it stands behind the image's own entrypoint, which sources CANN; on others in its place.
+    """
+    return "bash" if needs_shell(box) else "vllm"
 
 
 def _command(box: Box) -> list[str]:
+    own = [program(box)] if box.ascend else []
     if needs_shell(box):
-        return [f"-c {shell_word(script(box, shell_word, [{}] * len(box.launches)))}"]
-    lines: list[str] = []
+        return [*own, f"-c {shell_word(script(box, shell_word, [{}] * len(box.launches)))}"]
+    lines = own
     for piece in pieces(box.launches[0], {}):
         if piece.text.startswith("--") or not lines:
             lines.append(shell_word(piece.text))
@@ -83,11 +90,12 @@ def gib(size: int) -> str:
 
 
 def device_paths(box: Box) -> list[str]:
-    """Return the device files that an Ascend container is given; none where its runtime brings them."""
+    """Return the device files that a container is given: the profile's own, and NPUs that no runtime brings."""
+    own = list(box.section.devices)
     if not box.ascend or box.section.runtime == RUNTIME:
-        return []
+        return own
     numbers = box.devices if box.devices is not None else list(range(box.ranks))
-    return [*(f"/dev/davinci{number}" for number in numbers), *CONTROL_DEVICES]
+    return [*(f"/dev/davinci{number}" for number in numbers), *CONTROL_DEVICES, *own]
 
 
 def gpus(box: Box) -> str:
@@ -104,7 +112,25 @@ def mounts(box: Box) -> list[str]:
     model = model_path(box)
     if model is not None:
         found.append(f"{model}:{model}:ro")
-    return [*found, *box.section.mounts]
+    found += box.section.mounts
+    for volume in box.section.volumes:
+        found.append(_mount(volume))
+    return found
+
+
+def _mount(volume: VolumeSection) -> str:
+    """Return a volume as Docker mounts it.
+
+    Raises:
+        FormatError: only a cluster has it.
+    """
+    if volume.host is None and volume.empty is None:
+        raise FormatError(
+            f"container.volumes: {volume.path} is a {'claim' if volume.pvc else 'Secret'}, which only a cluster has; "
+            "write host: FOLDER for Docker"
+        )
+    source = volume.host if volume.host is not None else ""
+    return (f"{source}:" if source else "") + volume.path + (":ro" if volume.read_only and source else "")
 
 
 def model_path(box: Box) -> str | None:
@@ -113,4 +139,5 @@ def model_path(box: Box) -> str | None:
     if not model.startswith("/"):
         return None
     targets = [mount.split(":")[1].rstrip("/") for mount in box.section.mounts if ":" in mount]
+    targets += [volume.path.rstrip("/") for volume in box.section.volumes]
     return None if any(model == t or model.startswith(f"{t}/") for t in targets) else model

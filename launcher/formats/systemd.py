@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Part
 from pd_launch.launcher.launch.program import REFUSED
 from pd_launch.launcher.wording.width import shows_all
+
+WATCHDOG_SECONDS = 120
+"""More than three looks at the engines' health take."""
+CANN = (
+    "/usr/local/Ascend/ascend-toolkit/set_env.sh",
+    "/usr/local/Ascend/ascendnpu-ir/bin/set_env.sh",
+    "/usr/local/Ascend/nnal/atb/set_env.sh",
+)
+"""The scripts that the entrypoint of Ascend's images sources; one that is not installed is passed over."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +33,23 @@ class Unit:
     words: Sequence[str | Sequence[Part]]
     secrets: Sequence[str]
     stop_seconds: int
+    ascend: bool = False
+    """Whether CANN's own scripts are sourced first, as the images do."""
+    notify: bool = False
+    """Whether pd-launch says itself when all engines are ready, and that they are well."""
+    ready_timeout: float | None = None
 
 
 def systemd_unit(unit: Unit) -> str:
-    """Return the unit. A launch that was refused is not started again: it would be refused again."""
-    words = [quoted(word) if isinstance(word, str) else composed(word) for word in unit.words]
+    """Return the unit. It is started again however it ended, for a broken engine ends with status 0 too.
+
+    What an operator stops stays stopped, and a launch that was refused would be refused again. Tries get rarer, to one
+    in five minutes; a systemd older than 254 does not know that and tries every ten seconds.
+    """
+    if unit.ascend:
+        command = f"/bin/bash -c {quoted(_sourcing(unit.words))}"
+    else:
+        command = " ".join(quoted(word) if isinstance(word, str) else composed(word) for word in unit.words)
     lines = [
         "[Unit]",
         f"Description=vLLM {unit.side} engines of {unit.name}",
@@ -34,19 +57,39 @@ def systemd_unit(unit: Unit) -> str:
         "After=network-online.target",
         "",
         "[Service]",
-        "Type=exec",
-        f"ExecStart={' '.join(words)}",
-        "Restart=on-failure",
+        *_kind(unit),
+        f"ExecStart={command}",
+        "Restart=always",
         "RestartSec=10",
+        "RestartSteps=6",
+        "RestartMaxDelaySec=300",
         f"RestartPreventExitStatus={REFUSED}",
         "KillMode=mixed",
         f"TimeoutStopSec={unit.stop_seconds}",
         "LimitMEMLOCK=infinity",
         "LimitNOFILE=1048576",
     ]
-    if unit.secrets:
-        lines += [f"# {', '.join(unit.secrets)}", f"EnvironmentFile=/etc/pd-launch/{unit.name}.env"]
+    lines += [f"# {', '.join(unit.secrets)}"] if unit.secrets else []
+    lines.append(f"EnvironmentFile={'' if unit.secrets else '-'}/etc/pd-launch/{unit.name}.env")
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
+
+
+def _kind(unit: Unit) -> list[str]:
+    """Return when the unit counts as started, and how it says that it is well."""
+    if not unit.notify:
+        return ["Type=exec"]
+    start = "infinity" if unit.ready_timeout is None else str(math.ceil(unit.ready_timeout) + unit.stop_seconds)
+    # A process below the one that systemd starts speaks to it.
+    return ["Type=notify", "NotifyAccess=all", f"TimeoutStartSec={start}", f"WatchdogSec={WATCHDOG_SECONDS}"]
+
+
+def _sourcing(words: Sequence[str | Sequence[Part]]) -> str:
+    """Return the shell text that sources CANN and becomes the command; what is asked for is a variable there too."""
+    found = []
+    for word in words:
+        parts = [Part(word)] if isinstance(word, str) else word
+        found.append("".join(f'"${{{part.asked}}}"' if part.asked else shell_word(part.text) for part in parts) or "''")
+    return f"for i in {' '.join(CANN)}; do [ ! -r $i ] || . $i; done; exec {' '.join(found)}"
 
 
 def composed(parts: Sequence[Part]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from pd_launch.launcher.formats.box import Box
-from pd_launch.launcher.launch.start import health_address
+from pd_launch.launcher.launch.start import health_addresses
 from pd_launch.launcher.wording.width import clean, shows_all
 
 WIDTH = 110
@@ -47,5 +47,5 @@ def head(notes: Sequence[str]) -> str:
 
 def health_words(box: Box) -> list[str]:
     """Return a command that fails unless every engine of the box answers; it needs nothing but Python."""
-    addresses = [a for launch in box.launches if (a := health_address(launch)) is not None]
+    addresses = [address for launch in box.launches for address in health_addresses(launch)]
     return ["python3", "-c", f"import urllib.request as r; [r.urlopen(u, timeout=5) for u in {addresses!r}]"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.schemas.core.launch import Container, NodeLaunch
+from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.budget import PREFIX_CACHING
@@ -65,7 +65,7 @@ def canonical(launch: NodeLaunch) -> Canonical:
     if isinstance(args.get("kv-transfer-config"), dict):
         args["kv-transfer-config"] = canonical_transfer(args["kv-transfer-config"])
     _drop_defaults(args)
-    env = {name: _scalar(variable.value.value) for name, variable in launch.env.items()}
+    env = {name: _variable(variable) for name, variable in launch.env.items()}
     model = _scalar(launch.model.value) if launch.model is not None else None
     return Canonical(model, args, env, _container(launch.container))
 
@@ -136,6 +136,11 @@ def _plain(node: Node) -> Any:
     if isinstance(node.value, list):
         return [_plain(child) for child in node.value]
     return _scalar(node.value)
+
+
+def _variable(variable: EnvVar) -> Any:
+    join = variable.join
+    return _scalar(variable.value.value) if join is None else (join.before, join.after)
 
 
 def _scalar(value: Any) -> Any:

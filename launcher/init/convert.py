@@ -161,7 +161,10 @@ class _Conversion:
     def variables(self, node: NodeLaunch, layout: Layout, variable: str | None) -> dict[str, Any]:
         env: dict[str, Any] = {}
         for name, found in node.env.items():
-            if not isinstance(found.value.value, Unknown) and not self.held.variable(name, str(found.value.value)):
+            join = found.join
+            if join is not None:
+                env[name] = {key: text for key, text in (("prepend", join.before), ("append", join.after)) if text}
+            elif not isinstance(found.value.value, Unknown) and not self.held.variable(name, str(found.value.value)):
                 env[name] = found.value.plain()
         if layout.external and variable:
             if env.get(variable) == own_devices(layout, node, variable):

@@ -180,7 +180,7 @@ def _process(launch: NodeLaunch, held: Held) -> ProcessPlan:
 
 def launch_devices(launch: NodeLaunch) -> list[int] | None:
     """Return the device numbers that a launch takes on its node; None where it needs none or they are unknown."""
-    hardware, world, engines = launch.hardware, launch.world_size, launch.local_engines
+    hardware, world, engines = launch.hardware, launch.local_world, launch.local_engines
     if hardware is None or hardware.device_variable is None or world is None or engines is None:
         return None
     written = launch.env.get(hardware.device_variable)
@@ -198,13 +198,13 @@ def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:
     plan: dict[str, Any] = {"ranks_per_engine": world, "engines_on_node": engines}
     if world is not None and data is not None and engines is not None:
         cpu = launch.hardware is not None and launch.hardware.kind == "cpu"
-        plan["shm_bytes"] = ring_bytes(world, data, engines, cpu)
+        plan["shm_bytes"] = ring_bytes(launch.local_world or world, data, engines, cpu)
     offload = next(iter(offloads(launch)), None)
     budget = budget_of(launch, offload, target) if offload is not None else None
     if budget is not None:
         plan["per_rank_bytes"] = budget.per_rank_bytes
         plan["per_engine_bytes"] = budget.per_engine_bytes
-        plan["per_node_bytes"] = None if engines is None else budget.per_node_bytes(engines)
+        plan["per_node_bytes"] = None if engines is None else budget.per_node_bytes(engines, launch.local_world)
         plan["decided_by"] = budget.source
         geometry = geometry_of(launch, model_of(launch), target)
         if budget.per_rank_bytes is not None and geometry is not None and geometry.exact:

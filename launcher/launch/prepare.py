@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher import host as host_module
 from pd_launch.launcher.check.fix import vetted_profile
-from pd_launch.launcher.check.run import Selection, check
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.inputs import host_option, installed_option, read_profile
 from pd_launch.launcher.launch.plan import make_plan
 from pd_launch.launcher.launch.program import Refused, find_program
-from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
@@ -49,8 +49,22 @@ class LaunchOptions:
     lang: str = "en"
     grace: float | None = None
     show_origin: bool = False
+    ready_timeout: float | None = None
+    health: float | None = None
+    """Seconds between looks at engines that were ready; 0: never; None: as often as the place wants."""
+    restart: int | None = None
+    log_dir: str | None = None
+    log_size: int | None = None
+    """Bytes of a log file before the next one begins."""
+    log_files: int | None = None
+    notify: bool = False
     whole: bool = False
     """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether something is asked for that only a supervisor can do, also of one engine alone."""
+        return bool(self.ready_timeout or self.health or self.restart or self.log_dir or self.notify)
 
 
 @dataclass
@@ -90,16 +104,15 @@ def prepare(options: LaunchOptions) -> Launch:
     given = Given.of(options.target, options.config, facts, installed)
     deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
-    pair = _pair_findings(deployment, options)
-    whole = replace(deployment) if options.whole else None
+    whole = replace(deployment)
     _keep_side(deployment, options)
     if not options.dry_run:
         _resolve(deployment)
-    findings = _merged(pair, check([replace(deployment, host=None)], lang=options.lang))
-    launch = Launch(options, loaded, deployment, findings, whole=whole)
+    findings = _findings(whole, deployment, options)
+    launch = Launch(options, loaded, deployment, findings, whole=whole if options.whole else None)
     if loaded.profile is not None and deployment.nodes:
         launch.launches = _this_node(deployment.nodes, options)
-        launch.findings = _merged(findings, _host_findings(deployment, launch.launches, options))
+        launch.findings = _with_host(findings, deployment, launch.launches, options.lang)
     launch.findings = hide(vetted_profile(launch.findings, deployment, options.lang), all_secrets([deployment]))
     if loaded.profile is None or not launch.launches:
         return _without_launches(launch)
@@ -131,28 +144,45 @@ def _without_launches(launch: Launch) -> Launch:
     return launch
 
 
-def _pair_findings(deployment: Deployment, options: LaunchOptions) -> list[Finding]:
-    """Return what is wrong between the sides: sizes that differ, ports and devices that both take on one machine."""
-    codes = [code for code, rule in all_rules().items() if "P" in rule.needs.split()]
-    hosts = [{node.host for node in deployment.nodes if node.side == side} for side in ("prefill", "decode")]
-    if hosts[0] & hosts[1]:
-        codes.append("PD401")
-    whole = replace(deployment, host=None, faults=[])
-    return check([whole], Selection(select=codes), options.lang)
+def _findings(whole: Deployment, own: Deployment, options: LaunchOptions) -> list[Finding]:
+    """Return what `check` says of both sides, without what it would say of the other side alone.
+
+    So that a launch of either side goes by what `check` reports: each of its findings is one of this side, of the
+    other, or of both and then of what is between them.
+    """
+    other = [node for node in whole.nodes if node.side != options.side]
+    found = check([replace(whole, host=None)], lang=options.lang)
+    if not other:
+        return found
+    here, there = (
+        {_place(finding) for finding in check([replace(whole, nodes=nodes, host=None)], lang=options.lang)}
+        for nodes in (own.nodes, other)
+    )
+    return [finding for finding in found if _place(finding) in here or _place(finding) not in there]
 
 
-def _host_findings(deployment: Deployment, launches: list[NodeLaunch], options: LaunchOptions) -> list[Finding]:
-    """Return what this host lacks for its own launches: the other nodes' ports and devices are none of its business."""
+def _with_host(findings: list[Finding], deployment: Deployment, launches: list[NodeLaunch], lang: str) -> list[Finding]:
+    """Put in what this host's facts add for its own launches, and take out what they disprove.
+
+    The other nodes' ports, devices and memory are none of its business.
+    """
     if deployment.host is None:
-        return []
-    codes = [code for code, rule in all_rules().items() if "H" in rule.needs.split()]
-    return check([replace(deployment, nodes=launches, faults=[])], Selection(select=codes), options.lang)
+        return findings
+    own = replace(deployment, nodes=launches)
+    known = {_place(finding): finding for finding in check([own], lang=lang)}
+    guessed = {_place(finding): finding for finding in check([replace(own, host=None)], lang=lang)}
+    kept = [
+        known.get(_place(finding), finding)
+        for finding in findings
+        if _place(finding) not in guessed or _place(finding) in known
+    ]
+    there = {_place(finding) for finding in kept}
+    added = [finding for place, finding in known.items() if place not in guessed and place not in there]
+    return sorted([*kept, *added], key=Finding.sort_key)
 
 
-def _merged(first: list[Finding], second: list[Finding]) -> list[Finding]:
-    """Return the findings of both, each once, in the order of their places."""
-    found = {(f.code, f.file, f.line, f.column, f.message): f for f in (*first, *second)}
-    return sorted(found.values(), key=Finding.sort_key)
+def _place(finding: Finding) -> tuple[object, ...]:
+    return finding.code, finding.file, finding.line, finding.column, finding.message
 
 
 def _keep_side(deployment: Deployment, options: LaunchOptions) -> None:
@@ -215,13 +245,16 @@ def _resolve(deployment: Deployment) -> None:
     address = next((a for a, name in host_module.addresses().items() if name == interface), None)
     for node in deployment.nodes:
         for name, variable in node.env.items():
-            if _is_auto(variable.value):
+            if variable.joins is not None:
+                variable.value.value = variable.joins.around(os.environ.get(name))
+            elif _is_auto(variable.value):
                 found = address if name == "HCCL_IF_IP" else interface
                 if found is None:
                     raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
                 variable.value.value = found
-        master = node.value("data-parallel-address")
-        if master is not None and _is_auto(master):
+        for master in filter(None, (node.value("data-parallel-address"), node.value("master-addr"))):
+            if not _is_auto(master):
+                continue
             if address is None or node.node_rank:
                 raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
             master.value = address

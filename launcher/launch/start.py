@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from pd_launch.launcher.launch.plan import command_words, environment
-from pd_launch.launcher.launch.prepare import Launch
+from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import Refused, changed_variables, check_model, exec_engine, find_program
 from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
 from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
-from pd_launch.launcher.supervise import Rank, supervise
+from pd_launch.launcher.supervise import Rank, Watch, supervise
+from pd_launch.launcher.supervise.watch import HEALTH_SECONDS, LOG_BYTES, LOG_FILES
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.engine.port_range import first_rank
@@ -21,6 +23,8 @@ from pd_launch.schemas.engine.ports import http_port
 
 GRACE = 20.0
 """Seconds that engines have to end, beyond what their own --shutdown-timeout says."""
+IN_A_POD = "KUBERNETES_SERVICE_HOST"
+"""A variable that every pod has."""
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
@@ -33,7 +37,7 @@ def start(launch: Launch) -> int:
     program = find_program()
     _model(launch)
     _report_changed(launch.launches)
-    if len(launch.launches) == 1:
+    if len(launch.launches) == 1 and not launch.options.watched:
         node = launch.launches[0]
         _show(program, node, "")
         exec_engine(_command(program, node), environment(node))
@@ -42,9 +46,34 @@ def start(launch: Launch) -> int:
         _show(program, node, f"{rank.name}: ")
     grace = launch.options.grace
     try:
-        return supervise(ranks, default_grace(launch.launches) if grace is None else grace)
+        return supervise(ranks, default_grace(launch.launches) if grace is None else grace, _watch(launch.options))
     except OSError as error:
         raise Refused(f"no process can be started: {error.strerror}") from None
+
+
+def _watch(options: LaunchOptions) -> Watch:
+    """Return what the keeper is asked. In a pod the kubelet looks at the engines' health itself.
+
+    Raises:
+        Refused: the folder for log files cannot be made.
+    """
+    if options.log_dir is not None:
+        try:
+            Path(options.log_dir).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(f"{options.log_dir}: {error.strerror}") from None
+    health = options.health
+    if health is None:
+        health = 0.0 if IN_A_POD in os.environ else HEALTH_SECONDS
+    return Watch(
+        health,
+        options.ready_timeout,
+        options.restart or 0,
+        options.log_dir,
+        options.log_size or LOG_BYTES,
+        options.log_files or LOG_FILES,
+        options.notify,
+    )
 
 
 def default_grace(nodes: Sequence[NodeLaunch]) -> float:
@@ -65,7 +94,10 @@ def _model(launch: Launch) -> None:
 
 def _report_changed(nodes: Sequence[NodeLaunch]) -> None:
     """Say which variables of the present environment the profile overrides; values may be secrets and are not shown."""
-    names = {name: None for node in nodes for name in changed_variables(environment(node), os.environ)}
+    names: dict[str, None] = {}
+    for node in nodes:
+        replaced = {name: value for name, value in environment(node).items() if node.env[name].joins is None}
+        names |= dict.fromkeys(changed_variables(replaced, os.environ))
     for name in names:
         click.echo(f"pd-launch: {clean(name)} is already set otherwise; the profile's value is used", err=True)
 
@@ -80,16 +112,20 @@ def _show(program: str, node: NodeLaunch, head: str) -> None:
 
 
 def _rank(program: str, node: NodeLaunch) -> Rank:
-    return Rank(f"dp{first_rank(node)}", _command(program, node), environment(node), health_address(node))
+    return Rank(f"dp{first_rank(node)}", _command(program, node), environment(node), health_addresses(node))
 
 
-def health_address(node: NodeLaunch) -> str | None:
-    """Return where the engine answers /health to this host, or None where it serves no HTTP on a port."""
+def health_addresses(node: NodeLaunch) -> list[str]:
+    """Return where each server that the command starts answers /health: one, or one for each rank of its own."""
     port = http_port(node)
     if port is None or node.arg("uds") is not None:
-        return None
+        return []
+    return [_health(node, number) for number in port.ports]
+
+
+def _health(node: NodeLaunch, port: int) -> str:
     written = node.value("host")
     host = str(written.value) if written else ""
     host = _ANY_ADDRESS.get(host, host)
     scheme = "https" if node.arg("ssl-certfile") is not None else "http"
-    return f"{scheme}://[{host}]:{port.first}/health" if ":" in host else f"{scheme}://{host}:{port.first}/health"
+    return f"{scheme}://[{host}]:{port}/health" if ":" in host else f"{scheme}://{host}:{port}/health"

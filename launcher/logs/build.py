@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from pd_launch.launcher.logs.collect import Collector, EngineFacts
 from pd_launch.launcher.logs.story import Story
-from pd_launch.launcher.logs.verdict import STATUS, Trouble, judge
+from pd_launch.launcher.logs.verdict import judge
 from pd_launch.launcher.secrets.masking import mask_lines
+from pd_launch.launcher.verdicts.table import VERDICTS, Trouble, over_all
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.logs import (
     ConnectorReport,
@@ -19,11 +20,8 @@ from pd_launch.schemas.logs import (
     RecomputedReport,
     RequestReport,
     SchedulerReport,
-    Verdict,
 )
 
-_ORDER: tuple[Verdict, ...] = ("errors", "inactive", "fallbacks", "idle", "healthy")
-"""Of several engines the first of these that there is stands for all."""
 NO_LOG = Msg("nothing in it comes from a vLLM engine", "其中没有 vLLM 引擎的日志")
 
 
@@ -41,11 +39,9 @@ def whole(reports: Sequence[EngineReport]) -> LogsReport:
     engines = [r for r in reports if r.verdict != "not_an_engine"]
     counted = [r for r in engines if r.role != "kv_producer" or r.verdict == "errors"] or engines
     foreign = len(reports) - len(engines)
-    verdict: Verdict = next((v for v in _ORDER if any(r.verdict == v for r in counted)), "not_an_engine")
-    if verdict == "idle" and any(r.verdict == "healthy" for r in counted):
-        verdict = "healthy"
-    status = STATUS["not_an_engine"] if foreign or not counted else max(r.status for r in counted)
-    return LogsReport(verdict=verdict if not foreign else "not_an_engine", status=status, engines=list(reports))
+    verdict = "not_an_engine" if foreign else over_all({r.verdict for r in counted})
+    status = VERDICTS["not_an_engine"].status if foreign or not counted else max(r.status for r in counted)
+    return LogsReport(verdict=verdict, status=status, engines=list(reports))
 
 
 def _report(file: str, engine: EngineFacts, lang: str, requests: bool, wanted: str) -> EngineReport:

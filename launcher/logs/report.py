@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from pd_launch.launcher.logs.story import TITLES
+from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
-from pd_launch.schemas.logs import EngineReport, LogsReport, Problem
+from pd_launch.schemas.logs import EngineReport, LogsReport, Problem, Verdict
 
-_COLOURS = {"healthy": "32", "idle": "32", "inactive": "33", "fallbacks": "33", "errors": "31", "not_an_engine": "31"}
-_SEVERITY = {"error": "31", "warning": "33", "info": "36"}
-VERDICTS = {
-    "healthy": Msg("HEALTHY", "正常"),
-    "idle": Msg("ACTIVE, IDLE", "已启用,空闲"),
-    "inactive": Msg("INACTIVE", "未启用"),
-    "fallbacks": Msg("FALLBACKS", "有回退"),
-    "errors": Msg("ERRORS", "有错误"),
-    "not_an_engine": Msg("NOT AN ENGINE'S LOG", "不是引擎日志"),
-}
 _LABELS = {
     "engine": Msg("engine", "引擎"),
     "scheduler": Msg("scheduler", "调度器"),
@@ -41,14 +32,14 @@ class LogsText:
         many = len({(e.file, e.stream) for e in report.engines}) > 1
         parts = ["\n".join(self._engine(engine, many)) for engine in report.engines]
         if many:
-            head = self._paint(VERDICTS[report.verdict].text(self.lang), _COLOURS[report.verdict])
+            head = self._verdict(report.verdict)
             count = len(report.engines)
             parts.append(self._say(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎"))
         return "\n\n".join(parts) + "\n"
 
     def _engine(self, engine: EngineReport, many: bool) -> list[str]:
         name = f"{clean(engine.file)}{f' [{clean(engine.stream)}]' if engine.stream else ''}"
-        verdict = self._paint(VERDICTS[engine.verdict].text(self.lang), _COLOURS[engine.verdict])
+        verdict = self._verdict(engine.verdict)
         lines = [f"{name}: {verdict}: {clean(engine.reason)}"]
         if engine.verdict == "not_an_engine":
             return lines
@@ -151,7 +142,7 @@ class LogsText:
 
     def _problem(self, problem: Problem) -> list[str]:
         code = f"[{problem.code}]" if problem.code else ""
-        head = self._paint(f"{problem.severity}{code}", _SEVERITY[problem.severity])
+        head = self._paint(f"{problem.severity}{code}", COLOURS[problem.severity])
         place = self._say(f" (line {problem.line})", f"(第 {problem.line} 行)") if problem.line else ""
         times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
         lines = [f"  {head} {clean(problem.message)}{place}{times}"]
@@ -174,6 +165,10 @@ class LogsText:
             n = engine.requests_left_out
             lines.append(self._say(f"  and {n} earlier requests", f"  另有 {n} 个更早的请求"))
         return lines
+
+    def _verdict(self, verdict: Verdict) -> str:
+        row = VERDICTS[verdict]
+        return self._paint(row.title.text(self.lang), row.colour)
 
     def _label(self, key: str) -> str:
         return f"{_LABELS[key].text(self.lang)}: "

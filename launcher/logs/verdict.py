@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from pd_launch.launcher.logs.collect import EngineFacts
-from pd_launch.launcher.logs.fallbacks import FALLBACKS, OTHER
-from pd_launch.schemas.core.msg import NOTHING, Msg
-from pd_launch.schemas.core.units import GIB, human_size
+from pd_launch.launcher.verdicts.counts import IDLE, Tally, budget_advice, fallback_troubles, of_counts
+from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.schedulers import NESTED
 
-Severity = Literal["error", "warning", "info"]
-STATUS: dict[Verdict, Literal[0, 1, 2]] = {
-    "healthy": 0, "idle": 0, "inactive": 1, "fallbacks": 1, "errors": 1, "not_an_engine": 2,
-}  # fmt: skip
 _NAMES = f"RecomputeCPUOffloadConnector (PreemptOffloadConnector from vllm-ascend {RENAMED.first})"
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """One thing to change. Line 0: it is about the whole log."""
-
-    code: str
-    severity: Severity
-    message: Msg
-    help: Msg = NOTHING
-    line: int = 0
-    count: int = 1
-    text: str = ""
 
 
 @dataclass
@@ -43,9 +25,9 @@ class Judgement:
     benign: list[Trouble] = field(default_factory=list)
 
     @property
-    def status(self) -> Literal[0, 1, 2]:
+    def status(self) -> Status:
         """The exit status that goes with the verdict."""
-        return STATUS[self.verdict]
+        return VERDICTS[self.verdict].status
 
 
 def judge(engine: EngineFacts) -> Judgement:
@@ -61,36 +43,25 @@ def judge(engine: EngineFacts) -> Judgement:
         return Judgement("inactive", reason, [*why, *troubles, *lost], benign)
     troubles += _doubts(engine)
     totals = engine.book.totals
-    if totals.fallbacks:
-        count = sum(totals.fallbacks.values())
-        reason = Msg(
-            f"preemption offload is active, but {count} of {totals.preempted} preemptions were not saved and restored "
-            "in full",
-            f"抢占卸载已启用,但 {totals.preempted} 次抢占中有 {count} 次没有完整保存和恢复",
-        )
-        return Judgement("fallbacks", reason, lost + troubles, benign)
-    if totals.preempted == 0 and totals.restored == 0:
-        return Judgement("idle", *_idle(engine), troubles, benign)
-    waiting = totals.parked - totals.restored
-    more_en = f"; {waiting} still parked, or ended while parked, when the log ends" if waiting > 0 else ""
-    more_zh = f";日志结束时还有 {waiting} 个停放中(或停放时已结束)" if waiting > 0 else ""
-    reason = Msg(
-        f"preemption offload is active: {totals.parked} times parked, {totals.restored} times restored{more_en}",
-        f"抢占卸载已启用:停放 {totals.parked} 次,恢复 {totals.restored} 次{more_zh}",
+    tally = Tally(
+        totals.preempted, totals.parked, totals.restored, totals.fallbacks, waiting := totals.parked - totals.restored
     )
-    return Judgement("healthy", reason, troubles, benign)
+    still = Msg(
+        f"; {waiting} still parked, or ended while parked, when the log ends",
+        f";日志结束时还有 {waiting} 个停放中(或停放时已结束)",
+    )
+    verdict, reason = of_counts(tally, _idle(engine), still)
+    return Judgement(verdict, reason, lost + troubles, benign)
 
 
-def _idle(engine: EngineFacts) -> tuple[Msg]:
+def _idle(engine: EngineFacts) -> Msg:
     if engine.preemptions:
-        return (
-            Msg(
-                f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
-                "line about them (is the log level above INFO?)",
-                f"抢占卸载已启用;引擎统计到 {engine.preemptions} 次抢占,但日志没有相应的行(日志级别是否高于 INFO?)",
-            ),
+        return Msg(
+            f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
+            "line about them (is the log level above INFO?)",
+            f"抢占卸载已启用;引擎统计到 {engine.preemptions} 次抢占,但日志没有相应的行(日志级别是否高于 INFO?)",
         )
-    return (Msg("preemption offload is active; no request was preempted", "抢占卸载已启用;没有请求被抢占"),)
+    return IDLE
 
 
 def _noticed(engine: EngineFacts) -> tuple[list[Trouble], list[Trouble]]:
@@ -260,15 +231,7 @@ def _doubts(engine: EngineFacts) -> list[Trouble]:
 
 def _fallbacks(engine: EngineFacts) -> list[Trouble]:
     totals = engine.book.totals
-    found = []
-    for reason, count in sorted(totals.fallbacks.items()):
-        if reason == "aborted":
-            continue  # told below, with those that an earlier line gave another reason for
-        message, help_, code = FALLBACKS.get(reason, OTHER)
-        if reason in ("pool_full", "partial"):
-            help_ = _budget_help(engine) or help_
-        text = Msg(message.en.format(count=count), message.zh.format(count=count))
-        found.append(Trouble(code, "warning", text, help_, 0, count))
+    found = fallback_troubles(totals.fallbacks, _budget_help(engine))
     if totals.handed_back:
         found.append(_handed_back(totals.handed_back))
     if totals.aborted:
@@ -320,13 +283,4 @@ def _budget_help(engine: EngineFacts) -> Msg | None:
     size = connector.block_bytes
     if size is None and connector.per_rank_bytes and connector.blocks:
         size = connector.per_rank_bytes // connector.blocks
-    if not size or not connector.blocks or not missing:
-        return None
-    need = (connector.blocks + missing) * size
-    step = GIB if need > GIB else 2**20
-    need = -(-need // step) * step
-    return Msg(
-        f"raise cpu_bytes_to_use_per_rank from {human_size(connector.blocks * size)} to at least {need} "
-        f"({human_size(need)})",
-        f"把 cpu_bytes_to_use_per_rank 从 {human_size(connector.blocks * size)} 增至至少 {need}({human_size(need)})",
-    )
+    return budget_advice(connector.blocks, missing, size)

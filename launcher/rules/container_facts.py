@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.sides import exclusive, in_turn
 
 DAVINCI = re.compile(r"/dev/davinci(\d+)")
 NPU_RESOURCE = re.compile(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)
 GPU_RESOURCE = "nvidia.com/gpu"
 _ELSEWHERE = ("ray", "external_launcher")
+_MOST_COMPARED = 100
+"""Engines of one container among which those are looked for that never run together."""
 
 
 def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
-    """Return the ranks that run in one container; None where they are unknown or spread over several containers."""
+    """Return the ranks that run in one container; None where they are unknown or spread over several containers.
+
+    Of engines of which one or the other runs, each alone says how many there are: None where they do not agree.
+    """
+    if any(exclusive(one, other) or in_turn(one, other) for one, other in combinations(nodes[:_MOST_COMPARED], 2)):
+        each = {ranks_inside([node]) for node in nodes}
+        return each.pop() if len(each) == 1 else None
     total = 0
     for node in nodes:
-        engines, world = node.local_engines, node.world_size
+        engines, world = node.local_engines, node.local_world
         backends = (node.value("distributed-executor-backend"), node.value("data-parallel-backend"))
-        spread = any(b is not None and b.value != "mp" for b in backends) or (node.number("nnodes", 1) or 2) > 1
-        if engines is None or world is None or spread or (node.container is not None and node.container.spread):
+        spread = any(b is not None and b.value != "mp" for b in backends)
+        if engines is None or world is None or spread or _reaches_out(node):
             return None
         total += engines * world
     return total
+
+
+def _reaches_out(node: NodeLaunch) -> bool:
+    """Whether an engine may have ranks in other containers: over Ray, or in a group of pods with a part in each."""
+    container = node.container
+    if container is None:
+        return False
+    return container.spread or (container.grouped and node.arg("data-parallel-size-local") is None)
 
 
 def for_ascend(container: Container, deployment: Deployment) -> bool:

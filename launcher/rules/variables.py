@@ -30,11 +30,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     vLLM's, a lost word. Names that differ only in digits, in a word of two or three letters (TP, DP), or in a first
     word that is right in itself (HCCL, NCCL), are taken for names of their own.
     """
-    return _nearest(name, tuple(known))
+    return _nearest(name, known if isinstance(known, frozenset) else tuple(known))  # its hash is known
 
 
 @lru_cache(maxsize=4096)
-def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+def _nearest(name: str, known: tuple[str, ...] | frozenset[str]) -> str | None:
     """Look a name up once, in however many engines it is set."""
     families = _families(known)
     plain = name.upper().replace("-", "_")
@@ -48,7 +48,7 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def _families(known: tuple[str, ...]) -> set[str]:
+def _families(known: tuple[str, ...] | frozenset[str]) -> set[str]:
     return {other.partition("_")[0] for other in known}
 
 

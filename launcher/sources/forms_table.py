@@ -150,6 +150,16 @@ FORMS: tuple[FormRow, ...] = (
         whole=True,
     ),
     FormRow(
+        "production-stack",
+        Msg(
+            "Helm values of vllm-project/production-stack",
+            "vllm-project/production-stack 的 Helm values",
+        ),
+        Msg("`servingEngineSpec.modelSpec` with `modelURL`", "`servingEngineSpec.modelSpec`,其中有 `modelURL`"),
+        module="production_stack",
+        signs=("modelSpec",),
+    ),
+    FormRow(
         "options",
         Msg("the file of `vllm serve --config`, alone", "单独的 `vllm serve --config` 文件"),
         Msg(
@@ -188,6 +198,14 @@ FORMS: tuple[FormRow, ...] = (
         signs=("FROM", "from", "From"),
         tree=False,
         named=Msg("a Dockerfile", "Dockerfile"),
+    ),
+    FormRow(
+        "makefile",
+        Msg("Makefiles", "Makefile"),
+        Msg("a rule with a recipe behind a tab", "规则,后面跟着以制表符开头的命令"),
+        module="makefile",
+        signs=("\n\t",),
+        tree=False,
     ),
     FormRow(
         "systemd",

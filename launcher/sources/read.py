@@ -25,11 +25,13 @@ from pd_launch.launcher.sources.engine.engines import (
     read_command,
     surroundings,
 )
+from pd_launch.launcher.sources.engine.machines import name_machines, same_host
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose, parts_of_prose, yaml_blocks
-from pd_launch.launcher.sources.engine.scripts_given import files_run, runs_python, scripts_inside
+from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
+from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import (
@@ -48,6 +50,7 @@ from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE, read_online_dp
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, is_unit, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, text_form, tree_form
+from pd_launch.launcher.sources.given_files import read_given
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.profiles.deployment import is_profile, profile_deployment
 from pd_launch.launcher.sources.profiles.load import (
@@ -76,17 +79,16 @@ from pd_launch.launcher.sources.text.kinds import (
 )
 from pd_launch.launcher.sources.text.limits import MAX_SIZE, not_followed
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
+from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.schemas.core.launch import Deployment, Fault, Form, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, parse_target
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
-from pd_launch.schemas.engine.sides import is_unreachable
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
-_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -157,11 +159,15 @@ class _Call:
         # Files of their own know each other by their places alone: another folder may have one of the same name.
         self.templates = {} if inputs.separate else {s.path.rpartition("/")[2]: s for s in inputs.files}
 
+        self.sourced = SourcedFiles(self.templates, self.is_large, inputs.max_size)
+
     def read(self) -> list[Deployment]:
         files, part = self.inputs.unique(), self.inputs.part
         for source in files if part is None else files[part.start : part.stop]:
             self.within_budget(source)
         self.together.found.offered += self.elsewhere.left()
+        elsewhere = self.sourced.counted_elsewhere()
+        self.together.found.nodes = [node for node in self.together.found.nodes if id(node) not in elsewhere]
         self.nested(self.together.found)
         if self.inputs.command:
             self.given_command(self.inputs.command)
@@ -233,8 +239,8 @@ class _Call:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
-            self.script(whole, group.found)
-            _same_host(group.found.nodes[before:], source.path)
+            self.top_script(whole, group)
+            same_host(group.found.nodes[before:], source.path)
             if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
                 group.found.faults.append(carriage_returns(whole))
         if self.inputs.separate and group.sources:
@@ -284,6 +290,8 @@ class _Call:
         shaped = any(isinstance(d.value, dict) or tree_form(d, source) is not None for d in documents)
         if not named and not shaped and not is_object(source.text):
             return False
+        if source.path.endswith(".json") and not faults:
+            faults = strict_faults(source)
         others = [tree for tree in documents if not is_profile(tree)]
         if len(others) < len(documents):
             self.profiles_in(source, documents, faults)
@@ -350,7 +358,14 @@ class _Call:
                 whole = whole or form.whole
             elif is_manifest(tree):
                 found.forms.add("manifest")
+                held = len(found.nodes) + len(found.nested) + len(found.offered) + len(found.faults)
                 read_manifest(tree, source.path, found)
+                if starts_vllm and held == len(found.nodes) + len(found.nested) + len(found.offered) + len(
+                    found.faults
+                ):
+                    from pd_launch.launcher.sources.forms.loose import read_texts_of
+
+                    read_texts_of(tree, source.path, found)
             elif starts_vllm:
                 from pd_launch.launcher.sources.forms.loose import read_loose
 
@@ -384,6 +399,17 @@ class _Call:
             found.add_faults([too_deep(nested.text.origin(0, 1))])
         found.nested = []
 
+    def top_script(self, text: Text, group: _Group) -> None:
+        """Read a file that is a script, with the files that it reads itself."""
+        before, others = len(group.found.nodes), set(self.sourced.opened)
+        if text.source.path in self.sourced.within and not self.inputs.separate:
+            return  # another script of the call has read it
+        self.effort.opens, self.sourced.top = self.sourced, text.source.path
+        self.script(text, group.found)
+        self.sourced.alone[text.source.path] = group.found.nodes[before:]
+        read = {path: file for path, file in self.sourced.opened.items() if path not in others or self.inputs.separate}
+        group.sources.update(read)
+
     def script(
         self,
         text: Text,
@@ -397,6 +423,7 @@ class _Call:
             found.add_faults([read_often(text.origin(0, 1))])
             return
         script = read_shell(text, scope, self.effort)
+        self.effort.opens = None  # a container, or another machine, has other files
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
@@ -404,7 +431,7 @@ class _Call:
         for command in commands:
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
-            if self.written(command, found):
+            if read_given(command, found, self.known_form):
                 continue
             found.add_faults(list(started_otherwise(command)))
             for inner, given in self.inner(command, around, found, run):
@@ -446,39 +473,6 @@ class _Call:
             if isinstance(value, Text):
                 self.script(value, found, None, one_of_them, depth)
         return len(found.nodes) > before
-
-    def written(self, command: Command, found: Found) -> bool:
-        """Read a manifest, a unit or a Python program that a script writes or runs; return whether it was one."""
-        body = command.body
-        if body is None or not word_matters(body.value):
-            return False
-        if opens_like_yaml(body.value):
-            self.written_yaml(body, found)
-            return True
-        if is_unit(SourceFile("", body.value)):
-            if (source := _in_place(body)) is not None:
-                read_unit(source, found)
-            return True
-        if runs_python(command):
-            from pd_launch.launcher.sources.python.file import read_python
-
-            if (source := _in_place(body)) is not None:
-                read_python(source, found)
-            return source is not None
-        return False
-
-    def written_yaml(self, body: Text, found: Found) -> None:
-        """Read a manifest that a script writes or applies: a here-document, at its place in the file."""
-        source = body.source
-        start, end = body.spots[0], body.spots[-1]
-        raw, quoting = source.text[start:end], body.quoting(0)
-        same = raw.replace("\r\n", "\n") == body.value
-        if not same and (quoting is None or quoting.kind != "heredoc" or quoting.outer or "\\" in raw):
-            return
-        before = re.sub(r"[^\n]", " ", source.text[:start])
-        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
-        documents, _ = parse_yaml(SourceFile(source.path, before + filled))
-        self.known_form(documents, source, found)
 
     def profiles(self, found: Found) -> None:
         """Follow ``pd-launch decode --profile X``: a file of the call, or a shipped profile."""
@@ -546,7 +540,7 @@ class _Call:
         for options in found.online_dp:
             before = len(found.nodes)
             found.add_faults(list(read_online_dp(options, template, self.rank)))
-            _same_host(found.nodes[before:], options[0].source.path if options else template.path)
+            same_host(found.nodes[before:], options[0].source.path if options else template.path)
 
     def rank(self, text: Text, scope: Scope) -> None:
         """Read a template for one rank."""
@@ -568,6 +562,7 @@ class _Call:
     def deployment(self, group: _Group) -> Deployment:
         found = group.found
         into_containers(found)
+        name_machines(found.nodes)
         for node in found.nodes:
             if node.arg("config") is None:
                 continue
@@ -612,15 +607,6 @@ class _Call:
             deployment.faults += [none_in(source) for source in deployment.sources.values()]
 
 
-def _in_place(body: Text) -> SourceFile | None:
-    """Return the file with nothing but a here-document in it, at its place; None where the document is not verbatim."""
-    start, end = body.spots[0], body.spots[-1]
-    text = body.source.text
-    if text[start:end] != body.value:
-        return None
-    return SourceFile(body.source.path, re.sub(r"[^\n]", " ", text[:start]) + body.value)
-
-
 def _extend(found: Found, more: Found) -> None:
     found.idle += more.idle
     found.nodes += more.nodes
@@ -628,12 +614,4 @@ def _extend(found: Found, more: Found) -> None:
     found.add_faults(more.faults)
     found.forms |= more.forms
     found.guessed += more.guessed
-
-
-def _same_host(nodes: list[NodeLaunch], path: str) -> None:
-    """Engines that one script starts run on one host; HCCL_IF_IP names it where it is known."""
-    for node in nodes:
-        form: Form = node.form
-        if form == "shell" and node.host is None:
-            address = node.variable("HCCL_IF_IP")
-            node.host = address if address and not is_unreachable(address) else f"host of {path}"
+    found.apart += more.apart

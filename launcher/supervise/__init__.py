@@ -6,5 +6,6 @@ engines. Whichever of the two is killed, the other one ends the engines; where b
 
 from pd_launch.launcher.supervise.front import supervise
 from pd_launch.launcher.supervise.rank import Rank
+from pd_launch.launcher.supervise.watch import Watch
 
-__all__ = ["Rank", "supervise"]
+__all__ = ["Rank", "Watch", "supervise"]

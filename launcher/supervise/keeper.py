@@ -8,11 +8,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from pd_launch.launcher.supervise.family import adopt_orphans, descendants, kill_all, reap, send
-from pd_launch.launcher.supervise.output import Pump, Sink, Voice
-from pd_launch.launcher.supervise.rank import STOPPING, Rank, start
+from pd_launch.launcher.supervise.notify import Notifier
+from pd_launch.launcher.supervise.output import Last, Pump, RotatedFile, Sink, to_descriptor
+from pd_launch.launcher.supervise.rank import IGNORED, STOPPING, Rank, start
 from pd_launch.launcher.supervise.ready import Readiness
+from pd_launch.launcher.supervise.watch import Watch
 
 NOT_STARTED = 126
 _PART_ENDED = 1
@@ -26,10 +29,10 @@ class Keeper:
     """Runs ``ranks`` until all have ended. ``life`` is a pipe that closes when the front ends.
 
     Stopping starts with a signal, with the first engine that fails, or with the end of the front. The engines get the
-    signal (TERM for the last two), and KILL when ``grace`` seconds are over or at a second INT.
+    signal (TERM for the last two), and KILL when ``grace`` seconds are over or at an INT behind another signal.
     """
 
-    def __init__(self, ranks: Sequence[Rank], grace: float, life: int) -> None:
+    def __init__(self, ranks: Sequence[Rank], grace: float, life: int, watch: Watch | None = None) -> None:
         self._ranks = ranks
         self._grace = grace
         self._life: int | None = life
@@ -39,18 +42,23 @@ class Keeper:
         self._kill_at: float | None = None
         self._alone_until: float | None = None
         self._signals: list[int] = []
-        self._out, self._err = Sink(1), Sink(2)
+        self._watch = watch or Watch()
+        self._out, self._err = Sink(to_descriptor(1), "output"), Sink(to_descriptor(2), "messages")
+        self._files: list[Sink] = []
         self._pumps: list[Pump] = []
-        self._voice = Voice(self._err)
-        self._say = self._voice.say
-        self._ready = Readiness(ranks, self._say)
+        self._last = {rank.name: Last() for rank in ranks}
+        self._ready = Readiness(ranks, self._say, self._watch, self._last)
+        self._notifier = Notifier(self._watch.notify)
+
+    def _say(self, text: str) -> None:
+        self._err.line(f"pd-launch: {text}".encode(), ours=True)
 
     def run(self) -> int:
         """Return the status of the whole: that of the first engine that failed, else 0."""
         adopt_orphans()
         wake = self._listen()
         if self._start():
-            for thread in (self._voice, *self._pumps, self._ready):
+            for thread in (self._out, self._err, *self._files, *self._pumps, self._ready):
                 thread.start()
             while self._running:
                 self._wait(wake)
@@ -61,13 +69,17 @@ class Keeper:
 
     def _finish_output(self) -> None:
         """Wait for what is still on its way out; not long, where nobody reads it."""
-        self._voice.close()
-        if self._voice.ident is None:  # not "is not alive": it may have ended just now
-            self._voice.start()
         until = time.monotonic() + _LAST_OUTPUT
-        for thread in (*self._pumps, self._voice):
-            if thread.is_alive():
-                thread.join(max(0.0, until - time.monotonic()))
+        for pump in self._pumps:
+            if pump.is_alive():
+                pump.join(max(0.0, until - time.monotonic()))
+        for sink in (self._out, self._err, *self._files):
+            sink.close()
+            if sink.ident is None:  # not "is not alive": it may have ended just now
+                sink.start()
+        for sink in (self._out, self._err, *self._files):
+            if sink.is_alive():
+                sink.join(max(0.0, until - time.monotonic()))
 
     def _listen(self) -> int:
         """Take signals as bytes of a pipe, so that one ``select`` waits for everything."""
@@ -75,7 +87,7 @@ class Keeper:
         os.set_blocking(writer, False)
         os.set_blocking(reader, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        for number in (*STOPPING, signal.SIGCHLD):
+        for number in (*STOPPING, *IGNORED, signal.SIGQUIT, signal.SIGCHLD):
             signal.signal(number, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         return reader
@@ -92,10 +104,34 @@ class Keeper:
                 return False
             assert process.stdout is not None and process.stderr is not None
             self._running[process.pid] = rank
-            self._pumps += [Pump(rank.name, process.stdout, self._out), Pump(rank.name, process.stderr, self._err)]
+            file = self._log_file(rank)
+            for source, sink in ((process.stdout, self._out), (process.stderr, self._err)):
+                self._pumps.append(Pump(rank.name, source, (sink,), file, self._last[rank.name]))
             process.returncode = 0  # it is reaped here, with all others; Popen must not look for it
             self._say(f"{rank.name} started, pid {process.pid}")
         return True
+
+    def _log_file(self, rank: Rank) -> Sink | None:
+        if self._watch.log_dir is None:
+            return None
+        path = Path(self._watch.log_dir, f"{rank.name}.log")
+        file = RotatedFile(path, self._watch.log_bytes, self._watch.log_files)
+        self._files.append(Sink(file.write, f"log of {rank.name}"))
+        return self._files[-1]
+
+    def _look(self) -> None:
+        """Act on what the engines' health says."""
+        if self._stopping:
+            return
+        if self._ready.all_well:
+            self._notifier.ready()
+            self._notifier.alive()
+        if self._ready.late:
+            self._status = self._status or _PART_ENDED
+            self._stop(signal.SIGTERM, "not all engines got ready in time")
+        elif self._ready.ill and self._watch.restarts:
+            self._status = self._status or _PART_ENDED
+            self._stop(signal.SIGTERM, f"{', '.join(sorted(self._ready.ill))} hangs")
 
     def _wait(self, wake: int) -> None:
         sources = [wake] if self._life is None else [wake, self._life]
@@ -104,9 +140,10 @@ class Keeper:
             self._life = None  # it never has data: readable means closed
             self._stop(signal.SIGTERM, "the process that started us was killed")
         for number in os.read(wake, 512) if wake in ready else b"":
-            if number in STOPPING:
-                self._signal(number)
+            if number in STOPPING or number == signal.SIGQUIT:
+                self._signal(signal.SIGTERM if number == signal.SIGQUIT else number)
         self._ended(reap())
+        self._look()
         now = time.monotonic()
         if self._kill_at is not None and now >= self._kill_at:
             self._kill()
@@ -116,7 +153,7 @@ class Keeper:
 
     def _signal(self, number: int) -> None:
         name = signal.Signals(number).name
-        if self._stopping and number == signal.SIGINT and signal.SIGINT in self._signals:
+        if self._stopping and number == signal.SIGINT and self._signals:
             self._say("SIGINT again: killing the engines")
             self._kill()
             return
@@ -131,6 +168,7 @@ class Keeper:
             return
         self._stopping = True
         self._ready.stop()
+        self._notifier.stopping()
         self._kill_at = time.monotonic() + self._grace
         if self._running:
             names = ", ".join(rank.name for rank in self._running.values())

@@ -11,19 +11,23 @@ from dataclasses import dataclass, field
 from pd_launch.launcher.supervise.family import die_with_parent
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that would end us without a word; nobody means that."""
+_OURS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+"""What systemd tells the keeper only."""
 
 
 @dataclass(frozen=True)
 class Rank:
     """What is started. ``argv[0]`` is the program's path; ``env`` is added to the present environment.
 
-    ``health`` is the address at which the engine says that it is ready, or None where it serves no HTTP.
+    ``health`` are the addresses at which its servers say that they are ready; none where it serves no HTTP.
     """
 
     name: str
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
-    health: str | None = None
+    health: Sequence[str] = ()
 
 
 def start(rank: Rank) -> subprocess.Popen[bytes]:
@@ -43,7 +47,7 @@ def start(rank: Rank) -> subprocess.Popen[bytes]:
 
     return subprocess.Popen(
         list(rank.argv),
-        env={**os.environ, **rank.env},
+        env={name: value for name, value in {**os.environ, **rank.env}.items() if name not in _OURS},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
+from pd_launch.schemas.core.joins import Join, read_join
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.units import human_integer
@@ -64,6 +65,15 @@ class EnvVar:
     name: str
     value: Node
     how: Means = "export"
+    joins: Join | None = None
+    """What is put around the value that it has before, of a profile; ``value`` is unknown then."""
+
+    @property
+    def join(self) -> Join | None:
+        """What is put around the value that the variable has before, or None where it is replaced."""
+        if self.joins is not None or self.how not in ("export", "inline"):
+            return self.joins
+        return read_join(self.name, self.value.text)
 
     @classmethod
     def of(cls, name: str, value: Text, how: Means, written: Text | None = None) -> EnvVar:
@@ -97,6 +107,8 @@ class Container:
     """Whether an unknown word may stand for further options: what is not said may still be there."""
     spread: bool = False
     """Whether it joins a Ray cluster: its engines may reach over several containers."""
+    grouped: bool = False
+    """Whether it is one of several that are started together: an engine that says nothing else may reach over them."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +154,10 @@ class NodeLaunch:
 
     Each form says it of what it reads; rules never look for it themselves.
     """
+    kept: dict[str, Origin] = field(default_factory=dict)
+    """Variables that the script sets, does not export and does not read itself, and where."""
     model: Node | None = None
-    program: Literal["serve", "api_server", "python", "dynamo"] = "serve"
+    program: Literal["serve", "api_server", "python", "dynamo", "omni"] = "serve"
     side: Side | None = None
     """What the input says of the side (a section's or group's name), not the kv_role."""
     container: Container | None = None
@@ -159,6 +173,8 @@ class NodeLaunch:
     proxies: bool = False
     partial: bool = False
     """Whether an unknown word may stand for further arguments: what is not written may still be there."""
+    unread: bool = False
+    """Whether an unknown word stands for further arguments of a program that completes what is not written anyway."""
     branches: tuple[tuple[int, int], ...] = ()
     """The branches of conditions in its file that lead to it: place of the condition, number of the branch.
 
@@ -276,6 +292,22 @@ class NodeLaunch:
         return tensor * pipeline * context
 
     @property
+    def machines(self) -> int | None:
+        """Machines over which --nnodes spreads the ranks of this side's engines; None where that is unknown."""
+        return self.number("nnodes", 1)
+
+    @property
+    def local_world(self) -> int | None:
+        """Ranks of one engine that run on this node: all of them, or the node's share; None where it is unknown."""
+        world, data, machines, engines = self.world_size, self.data, self.machines, self.local_engines
+        if machines == 1 or world is None:
+            return world
+        if not machines or not data or not engines:
+            return None
+        within = max(machines // max(data // engines, 1), 1)
+        return None if world % within else world // within
+
+    @property
     def external_dp(self) -> bool:
         """Whether this command starts one rank of an external-DP side."""
         return self.arg("data-parallel-rank") is not None
@@ -288,7 +320,8 @@ class NodeLaunch:
         local = self.arg("data-parallel-size-local")
         if local is not None:
             return self.number("data-parallel-size-local", 1)
-        return self.data
+        data, machines = self.data, self.machines
+        return data if machines == 1 or not data or not machines else max(data // machines, 1)
 
     def variable(self, name: str) -> str | None:
         """Return the value of an environment variable; None where it is not set or unknown."""

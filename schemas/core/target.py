@@ -90,6 +90,16 @@ class Target:
         """The row of its family's table."""
         return self.vllm_ascend or self.vllm
 
+    @property
+    def is_before_rows(self) -> bool:
+        """Whether it is older than all rows: what counts for it instead is true of later releases only."""
+        if self.asked is None or self.build is not None:
+            return False
+        try:
+            return release(self.asked) < release(self.row)
+        except TargetError:
+            return False
+
     def by(self, decided_by: Decider) -> Target:
         """Return the same release as if something else had decided it."""
         return replace(self, decided_by=decided_by)

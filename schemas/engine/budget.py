@@ -61,9 +61,11 @@ class Budget:
         """Bytes of all ranks of one engine."""
         return None if self.per_rank_bytes is None else self.per_rank_bytes * self.ranks_per_engine
 
-    def per_node_bytes(self, engines: int) -> int | None:
-        """Bytes of ``engines`` engines on one node."""
-        return None if self.per_engine_bytes is None else self.per_engine_bytes * engines
+    def per_node_bytes(self, engines: int, ranks: int | None = None) -> int | None:
+        """Bytes of ``engines`` engines on one node; ``ranks`` of each are there, all where it is None."""
+        if self.per_rank_bytes is None:
+            return None
+        return self.per_rank_bytes * (self.ranks_per_engine if ranks is None else ranks) * engines
 
 
 def parse_bytes(key: str, value: object) -> int:

@@ -44,12 +44,12 @@ def spread(node: NodeLaunch) -> bool:
     backend = node.value("distributed-executor-backend")
     if backend is not None and (backend.string() is None or backend.string() in _SPREAD):
         return True
-    return node.number("nnodes", 1) != 1
+    return node.machines is None
 
 
 def ranks_here(node: NodeLaunch) -> int | None:
     """Return the devices that ``node`` takes on its machine: one for each rank of its engines; None if unknown."""
-    world, engines = node.world_size, node.local_engines
+    world, engines = node.local_world, node.local_engines
     return None if world is None or engines is None or spread(node) else world * engines
 
 

@@ -6,6 +6,7 @@ from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.offload import budget_of, served
+from pd_launch.schemas.engine.sides import exclusive
 
 ASSUMED = "host of "
 """How the host of a script's engines is named where nothing in the input names the machine itself."""
@@ -50,12 +51,28 @@ def same_machine(first: NodeLaunch, second: NodeLaunch) -> bool:
 
 
 def by_container(deployment: Deployment) -> list[tuple[Container, list[NodeLaunch]]]:
-    """Return each container with the launches inside it."""
+    """Return each container with the launches that run in it together.
+
+    One whose script chooses between launches, as by its number in a group, comes once for each choice.
+    """
     groups: dict[int, tuple[Container, list[NodeLaunch]]] = {}
     for node in deployment.nodes:
         if node.container is not None:
             groups.setdefault(id(node.container), (node.container, []))[1].append(node)
-    return list(groups.values())
+    return [(container, chosen) for container, nodes in groups.values() for chosen in _choices(nodes)]
+
+
+def _choices(nodes: list[NodeLaunch]) -> list[list[NodeLaunch]]:
+    """Return the sets of launches of which no two exclude each other."""
+    if not any(node.branches for node in nodes):
+        return [nodes]
+    found: list[list[NodeLaunch]] = []
+    for node in nodes:
+        beside = [other for other in nodes if other is node or not exclusive(node, other)]
+        chosen = [one for one in beside if not any(exclusive(one, other) for other in beside)]
+        if chosen not in found:
+            found.append(chosen)
+    return found
 
 
 def size_of(node: Node | None) -> int | None:
@@ -73,7 +90,7 @@ def offload_bytes(node: NodeLaunch, deployment: Deployment) -> int | None:
     total = 0
     for connector in served(node, deployment.target):
         budget, engines = budget_of(node, connector, deployment.target), node.local_engines
-        size = None if budget is None or engines is None else budget.per_node_bytes(engines)
+        size = None if budget is None or engines is None else budget.per_node_bytes(engines, node.local_world)
         if size is None:
             return None
         total += size

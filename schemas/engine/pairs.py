@@ -1,7 +1,8 @@
 """What a pair of connectors asks of both sides, and which proxy serves which connector.
 
 Source: the connectors of vllm-ascend at 0.18.0 to 0.27.1rc1, its example proxies
-(examples/disaggregated_prefill_v1), and vLLM's NixlConnector at 0.23.0 to 0.32.0.
+(examples/disaggregated_prefill_v1), vLLM's NixlConnector at 0.23.0 to 0.32.0, its mooncake_connector.py and
+p2p_nccl_connector.py at 0.18.0 to 0.33.0, and the proxies in its examples/disaggregated.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ PROXY_KINDS = {
     "toy_proxy_server.py": PREFILL_FIRST,
 }
 """Program → the connectors whose order of calls it follows: prefill first, or decode first."""
+OWN_PROXIES = {
+    "MooncakeConnector": "mooncake_connector_proxy.py",
+    "MoRIIOConnector": "moriio_toy_proxy_server.py",
+    "P2pNcclConnector": "disagg_proxy_p2p_nccl_xpyd.py",
+}
+"""vLLM's connectors that want more of a request than others do, and the program that puts it in: a transfer_id and the
+bootstrap server's address, the peer's handshake, the peers' addresses in the request's name."""
 PROXY_LISTS = {
     "prefill": (("prefiller-hosts", "prefiller-host"), ("prefiller-ports", "prefiller-port")),
     "decode": (("decoder-hosts", "decoder-host"), ("decoder-ports", "decoder-port")),

@@ -30,7 +30,12 @@ def first_rank(node: NodeLaunch) -> int | None:
     """Return the global DP rank of the first engine that ``node`` starts, or None where it is unknown."""
     if node.external_dp:
         return node.number("data-parallel-rank", 0)
-    return node.number("data-parallel-start-rank", 0)
+    if node.machines == 1 or node.arg("data-parallel-start-rank") is not None:
+        return node.number("data-parallel-start-rank", 0)
+    number, engines, data, machines = node.number("node-rank", 0), node.local_engines, node.data, node.machines
+    if number is None or not engines or not data or not machines:
+        return None
+    return number * data // machines  # as vLLM infers it
 
 
 def place_of(node: NodeLaunch, value: Node | None) -> Origin:

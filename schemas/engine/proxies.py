@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
-from pd_launch.schemas.core.launch import Proxy
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
+from pd_launch.schemas.engine.connector_ports import DEFAULT_BOOTSTRAP
 from pd_launch.schemas.engine.pairs import PROXY_LISTS
-from pd_launch.schemas.engine.sides import PairSide
+from pd_launch.schemas.engine.ports import http_port, on_host_network
+from pd_launch.schemas.engine.sides import PairSide, exclusive, side_of
 
-_ONE = re.compile(r"\"?\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?\"?", re.IGNORECASE)
-"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many."""
+_ONE = re.compile(
+    r"(?:\\{0,3}\")?\\{0,3}\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?(?:\\{0,3}\")?", re.IGNORECASE
+)
+"""A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
+escaped, as in a here-document."""
+_URL = re.compile(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
 
 
 @dataclass
@@ -46,6 +54,65 @@ def side_lists(proxy: Proxy) -> dict[PairSide, SideList]:
         places = [node.origin for node in (ports or hosts or ())] or [proxy.origin]
         found[side] = SideList(places[0], _texts(hosts), _numbers(ports), _count(hosts), _count(ports))
     return found
+
+
+def bootstrap_asked(proxy: Proxy) -> list[tuple[int, Origin]] | None:
+    """Return the ports at which a proxy asks for MooncakeConnector's bootstrap servers, and where each is written.
+
+    ``--prefill URL [PORT]``, repeated; without a port it is the default. None where a part is unknown.
+    """
+    found: list[tuple[int, Origin]] = []
+    words = proxy.words
+    for index, word in enumerate(words):
+        if not isinstance(word.value, str):
+            return None
+        if word.value != "--prefill":
+            continue
+        port = words[index + 2] if index + 2 < len(words) else None
+        if port is None or (isinstance(port.value, str) and port.value.startswith("--")):
+            found.append((DEFAULT_BOOTSTRAP, words[min(index + 1, len(words) - 1)].origin))
+        else:
+            number = DEFAULT_BOOTSTRAP if port.value == "none" else as_integer(port.value)
+            if number is None:
+                return None
+            found.append((number, port.origin))
+    return found
+
+
+def behind_one_address(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
+    """Iterate over pairs of launches that a proxy asks at one address, each at its own port: they share a machine."""
+    for proxy in deployment.proxies:
+        entries = {side: _entries(proxy, side) for side in _SIDES}
+        found = [
+            (host, node) for side, listed in entries.items() for host, port in listed
+            if (node := _one_at(deployment, side, port)) is not None
+        ]  # fmt: skip
+        for (host, one), (other_host, other) in combinations(found, 2):
+            if host == other_host and one is not other and not exclusive(one, other):
+                yield one, other
+
+
+_SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
+
+
+def _entries(proxy: Proxy, side: PairSide) -> list[tuple[str, int]]:
+    """Return the hosts and ports of a side, from its lists or from the URLs behind ``--prefill`` and ``--decode``."""
+    listed = side_lists(proxy).get(side)
+    if listed is not None:
+        return listed.entries() or []
+    urls = [word.value for word in _values(proxy, (side,)) or () if isinstance(word.value, str)]
+    matches = [_URL.fullmatch(url) for url in urls]
+    return [(match[1].lower(), int(match[2])) for match in matches if match is not None]
+
+
+def _one_at(deployment: Deployment, side: PairSide, port: int) -> NodeLaunch | None:
+    """Return the one engine that serves at a port of its machine; None where none does, or several do."""
+    found = []
+    for node in deployment.nodes:
+        served = http_port(node)
+        if side_of(node) in (side, None) and served is not None and served.first == port and on_host_network(node):
+            found.append(node)
+    return found[0] if len(found) == 1 else None
 
 
 def _values(proxy: Proxy, names: tuple[str, ...]) -> list[Node] | None:

@@ -124,7 +124,7 @@ def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
 
     They stand in different branches of one condition, or the first was stopped before the second starts.
     """
-    if one.origin.file != other.origin.file:
+    if not _of_one_script(one, other):
         return False
     taken, others = dict(one.branches), dict(other.branches)
     if taken.get(STAGE, 0) != others.get(STAGE, 0):
@@ -134,7 +134,12 @@ def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
 
 def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
     """Whether one script starts ``later`` only when ``earlier`` has ended: lines of one file to choose from."""
-    return earlier.foreground and earlier.origin.file == later.origin.file
+    return earlier.foreground and _of_one_script(earlier, later)
+
+
+def _of_one_script(one: NodeLaunch, other: NodeLaunch) -> bool:
+    """Whether one script starts both, also where one of them stands in a file that it reads with ``source``."""
+    return one.origin.file == other.origin.file or (one.form == other.form == "shell" and one.label == other.label)
 
 
 def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
@@ -155,8 +160,10 @@ def _at_one_port(one: NodeLaunch, other: NodeLaunch) -> bool:
 
 
 def spans_machines(node: NodeLaunch, deployment: Deployment) -> bool:
-    """Whether ``node``'s data-parallel group surely runs on more than one machine."""
+    """Whether ``node``'s data-parallel group, or one of its engines, surely runs on more than one machine."""
     data, local = node.data, node.local_engines
+    if (node.machines or 1) > 1:
+        return True
     if data is None or local is None or data < 2:
         return False
     if node.nodes is not None:

@@ -36,7 +36,7 @@ class ShmNeed:
 
 def shm_need(node: NodeLaunch, target: Target) -> ShmNeed | None:
     """Return what ``node``'s engines need, or None where the layout is unknown."""
-    world, engines = node.world_size, node.local_engines
+    world, engines = node.local_world, node.local_engines
     data = node.data or (engines if engines and engines > 1 else None)  # at least as many as on this node
     if not world or not data or not engines:
         return None

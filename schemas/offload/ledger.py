@@ -223,11 +223,16 @@ class Ledger:
 
     # Ends
 
-    def drop(self, request_id: str) -> None:
-        """Forget the copy of a request; one that an asynchronous load reads stays until :meth:`loaded`."""
+    def drop(self, request_id: str) -> bool:
+        """Forget the copy of a request; one that an asynchronous load reads stays until :meth:`loaded`.
+
+        Returns whether a copy went.
+        """
         copy = self.copies.get(request_id)
-        if copy is not None and copy.state is not State.RESTORING:
-            self._release(request_id)
+        if copy is None or copy.state is State.RESTORING:
+            return False
+        self._release(request_id)
+        return True
 
     def finish(self, request_id: str) -> None:
         """Take in the end of a request, however it came: neither table nor copy is needed."""

@@ -54,6 +54,20 @@ ASCEND_WORDS: dict[str, tuple[tuple[str, Fact], ...]] = {
         )
         for word in ("int8", "mxfp8")
     ),
+    **{
+        flag: (
+            (
+                "kimi_k3",
+                ascend(
+                    f"{flag}-kimi_k3", "0.26.0rc1", "0.27.1rc1", f"kimi_k3 is registered for --{flag}",
+                    Code("vllm_ascend/patch/platform/patch_kimi_k3_parsers.py", rf"{manager}\.register_module\("),
+                ),
+            ),
+        )
+        for flag, manager in {
+            "reasoning-parser": "ReasoningParserManager", "tool-call-parser": "ToolParserManager"
+        }.items()
+    },
 }  # fmt: skip
 """Flag → words that vllm-ascend adds to vLLM's own, each with the releases that take it on the command line."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +147,7 @@ def _tables(target: Target) -> tuple[Table, Table | None]:
     return vllm_table(target), ascend_table(target)
 
 
+@lru_cache(maxsize=8192)
 def variable(name: str, target: Target) -> Variable | None:
     """Return how ``target`` reads a variable's text; None where it does not read it, or nothing is known of it."""
     if name in COMMON:
@@ -185,6 +186,7 @@ def ascend_reads(name: str, target: Target) -> bool:
     return table is not None and table.entry("env", name) is not None
 
 
+@lru_cache(maxsize=8192)
 def removed(name: str, target: Target) -> bool:
     """Whether an older release read a variable that ``target`` no longer reads."""
     if name in VLLM_OLD:

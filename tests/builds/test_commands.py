@@ -131,3 +131,10 @@ def test_what_is_installed_decides_behind_all_others(
     write(tmp_path, {"named.sh": "# pd-launch: target vllm==0.31.0\nvllm serve /models/m --gpu-memory-utilization 1\n"})
     _, out, _ = run(capsys, "check", "named.sh", "--host")
     assert "as a comment says" in out and "has no flag" not in out
+
+
+def test_a_build_has_its_own_parsers(script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "fork", VLLM)
+    Path(script).write_text("vllm serve m --reasoning-parser fork-r1 --attention-backend fork_attn\n")
+    _, out, _ = run(capsys, "check", script, "--target", "fork", "--format", "concise")
+    assert out.count("PD007") == 1 and "(fork) has no reasoning parser 'fork-r1'" in out

@@ -88,6 +88,9 @@ VLLM = {
     "vllm/config/__init__.py": BOMB + CONFIG,
     "vllm/envs.py": BOMB + ENVS,
     "vllm/distributed/kv_transfer/kv_connector/factory.py": BOMB + FACTORY,
+    "vllm/reasoning/__init__.py": BOMB + "_REASONING_PARSERS_TO_REGISTER = {'fork_r1': ('fork_parser', 'Parser')}\n",
+    "vllm/tool_parsers/__init__.py": BOMB + "_TOOL_PARSERS_TO_REGISTER = {'hermes': ('hermes_parser', 'Parser')}\n",
+    "vllm/v1/attention/backends/registry.py": BOMB + "class AttentionBackendEnum:\n    FORK_ATTN = 'x'\n",
     "vllm/distributed/fork.py": "class ForkConnector:\n    pass\n",
 }
 ASCEND = {

@@ -13,6 +13,7 @@ import yaml
 pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.metrics")
 
 from pd_launch.connector.metrics import COUNTERS, FALLBACKS, GAUGES, PREFIX
+from pd_launch.schemas.offload.reasons import REASONS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OURS = {PREFIX + name for name, _ in (*COUNTERS.values(), *GAUGES.values())} | {PREFIX + "fallback_total"}
@@ -76,6 +77,6 @@ def test_panels_are_told_apart_and_fit() -> None:
 
 
 def test_the_log_reader_has_words_for_every_reason() -> None:
-    from pd_launch.launcher.logs.fallbacks import FALLBACKS as WORDS
+    from pd_launch.launcher.verdicts.fallbacks import FALLBACKS as WORDS
 
-    assert set(FALLBACKS) - {"reset"} <= set(WORDS)  # a reset is wanted
+    assert {reason for reason in FALLBACKS if not REASONS[reason].wanted} <= set(WORDS)

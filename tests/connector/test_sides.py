@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from pd_launch.connector.wording import WORDING, Wording  # noqa: E402
 from pd_launch.connector.worker import OffloadWorker  # noqa: E402
 from pd_launch.schemas.offload.groups import Group  # noqa: E402
 from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
+from pd_launch.schemas.offload.reasons import of_kind  # noqa: E402
 
 WORDS = WORDING["RecomputeCPUOffloadConnector"]
 
@@ -175,7 +177,7 @@ def test_a_victim_that_ended_or_runs_again_is_not_saved(late: str) -> None:
     else:
         step = made.step(output(preempted={"a"}, cached={"a": ([[5, 6, 7]], 0)}, scheduled={"a": 9}, resumed={"a"}))
     assert step.saves == []
-    assert counts(made) == {}
+    assert counts(made) == ({} if late == "finished" else {"fallback.reset_running": 1})
 
 
 def test_resumable_and_untracked_requests_are_refused() -> None:
@@ -391,3 +393,139 @@ def test_a_save_that_fails_recomputes_and_the_engine_goes_on() -> None:
 def test_a_budget_without_room_for_a_block_is_refused() -> None:
     with pytest.raises(ValueError, match="holds no block of 1 KiB; raise cpu_bytes_to_use_per_rank"):
         worker(budget=1000)
+
+
+def test_what_a_reset_preempts_is_counted_whether_it_runs_again_at_once_or_not() -> None:
+    for again in (False, True):
+        made = scheduler()
+        running(made)
+        made.reset()
+        made.step(
+            output(preempted={"a"}, cached={"a": ([[5, 6, 7]], 0)}, scheduled={"a": 9}, resumed={"a"})
+            if again
+            else output(preempted={"a"})
+        )
+        assert counts(made) == {"fallback.reset_running": 1}
+        assert made.step(output(preempted={"a"} if not again else {"b"})).saves == []
+        assert counts(made) == {"fallback.untracked": 1}  # the reset is over
+
+
+def test_a_copy_that_nobody_needs_is_counted() -> None:
+    made = scheduler()
+    running(made)
+    made.step(output(preempted={"a"}))
+    made.allocated(request(), [[7, 8, 9]], 0)  # the device has as much
+    assert counts(made) == {"parked": 1, "fallback.superseded": 1}
+    made.allocated(request("new"), [[1]], 0)  # nothing of it was parked
+    assert counts(made) == {}
+
+
+def test_a_request_that_ends_while_it_is_parked_is_counted() -> None:
+    made = scheduler()
+    running(made)
+    made.step(output(preempted={"a"}))
+    made.finished("a")
+    made.step(output(finished={"a"}))
+    assert counts(made) == {"parked": 1, "fallback.ended": 1}
+    running(made)
+    made.finished("a")
+    assert counts(made) == {}
+
+
+def test_a_victim_that_the_hook_refused_is_counted_once() -> None:
+    made = scheduler(host_blocks=2)
+    running(made)
+    assert made.before_preempt(request("b"), ([4, 5],), 8)
+    assert made.before_preempt(request(), ([1, 2, 3],), 9)
+    made.step(output(preempted={"a", "b"}))
+    assert counts(made) == {"parked": 1, "fallback.pool_full": 1}
+    running(made)
+    made.step(output(preempted={"a"}))  # a later one without the hook
+    assert counts(made) == {"fallback.pool_full": 1}
+
+
+def test_what_cannot_be_saved_yet_is_counted() -> None:
+    silent = OffloadScheduler([Group(4)], 10, WORDS)
+    silent.wrap_reset(Pool())
+    running(silent)
+    silent.step(output(preempted={"a"}))
+    assert counts(silent) == {"fallback.no_worker": 1}
+    blind = OffloadScheduler([Group(4)], 10, WORDS)
+    blind.worker_output(answer(0))
+    running(blind)
+    blind.step(output(preempted={"a"}))
+    assert counts(blind) == {"fallback.no_pool": 1}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_preemption_and_every_copy_is_accounted_for(seed: int) -> None:
+    """Random lives of requests: parked + not saved = preempted, and parked = restored + lost + not needed + parked."""
+    draw = random.Random(seed)
+    made, totals, preempted = scheduler(host_blocks=draw.choice([3, 6, 12])), {}, 0
+    made.saves_late = draw.random() < 0.3
+    live: dict[str, str] = {}
+    for number in range(200):
+        name = f"r{draw.randrange(6)}"
+        act = draw.choice(["new", "preempt", "preempt", "resume", "end", "reset", "hook"])
+        step = output()
+        if act == "new" and name not in live:
+            made.allocated(request(name, num_tokens=20), [[1, 2, 3]], 0)
+            step, live[name] = output(new={name: ([[1, 2, 3]], 0)}, scheduled={name: 9}), "runs"
+        elif act in ("preempt", "hook") and live.get(name) == "runs":
+            preempted += 1
+            if act == "hook":
+                made.before_preempt(request(name, num_tokens=20), ([1, 2, 3],), 9)
+            step, live[name] = output(preempted={name}), "waits"
+            step.new_block_ids_to_zero = [1] if draw.random() < 0.3 else None
+        elif act == "resume" and live.get(name) == "waits":
+            found, _ = made.matched(request(name, num_tokens=20), draw.choice([0, 4, 12]))
+            made.allocated(request(name, num_tokens=20), [[4, 5, 6, 7, 8]], found or 0)
+            step = output(cached={name: ([[4, 5, 6]], found or 0)}, scheduled={name: 9}, resumed={name})
+            live[name] = "runs"
+        elif act == "end" and name in live:
+            made.finished(name)
+            step = output(finished={name})
+            del live[name]
+        elif act == "reset" and draw.random() < 0.2:
+            made.reset()
+            victims = {name for name, state in live.items() if state == "runs"}
+            preempted += len(victims)
+            live.update(dict.fromkeys(victims, "waits"))
+            step = output(preempted=victims)
+        done = made.step(step)
+        failed = {block for t in done.saves for block in t.host} if draw.random() < 0.1 else set()
+        made.worker_output(answer(done.number, failed=failed))
+        for key, value in counts(made).items():
+            totals[key] = totals.get(key, 0) + value
+        fallback = {
+            key.removeprefix("fallback."): value for key, value in totals.items() if key.startswith("fallback.")
+        }
+        assert totals.get("parked", 0) + of_kind("unsaved", fallback) == preempted, number
+        gone = totals.get("restored", 0) + of_kind("lost", fallback) + of_kind("unneeded", fallback)
+        assert totals.get("parked", 0) == gone + len(made.ledger.copies), (number, totals)
+
+
+def test_the_age_of_the_oldest_copy_goes_on_while_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+
+    from pd_launch.connector import metrics
+
+    clock = [100.0]
+    monkeypatch.setattr(metrics.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(metrics.time, "time", lambda: 1000.0 + clock[0])
+    config = SimpleNamespace(kv_transfer_config=SimpleNamespace())
+    types = {Counter: Counter, Gauge: Gauge, Histogram: Histogram}
+    prom = metrics.OffloadPromMetrics(config, types, ["engine"], {0: ["0"]})
+
+    def seen(name: str) -> float | None:
+        return REGISTRY.get_sample_value(metrics.PREFIX + name, {"engine": "0"})
+
+    assert seen("oldest_parked_seconds") == 0
+    prom.observe({"counts": {}, "gauges": {"oldest_parked_seconds": 2.0, "pool_blocks_used": 1}})
+    assert (seen("oldest_parked_seconds"), seen("oldest_parked_since_seconds")) == (2.0, 1098.0)
+    clock[0] += 30
+    assert (seen("oldest_parked_seconds"), seen("oldest_parked_since_seconds")) == (32.0, 1098.0)
+    prom.observe({"counts": {}, "gauges": {"oldest_parked_seconds": 0.0}})
+    clock[0] += 30
+    assert (seen("oldest_parked_seconds"), seen("oldest_parked_since_seconds")) == (0.0, 0.0)
+    metrics._unregister()

@@ -173,7 +173,9 @@ def test_a_reset_drops_what_is_parked_and_saves_nothing_stale(multi: bool) -> No
     assert result["done"] is True
     assert result["after"] == {"copies": 0, "tables": 0}
     assert result["saved"] == 0
-    assert result["series"]["pd_launch:preempt_offload_fallback_total{reset}"] > 0
+    series = result["series"]
+    assert series["pd_launch:preempt_offload_fallback_total{reset}"] > 0
+    assert series["pd_launch:preempt_offload_fallback_total{reset_running}"] > 0
     assert len(result["tokens"]) == 8
     assert all(len(tokens) == 150 for tokens in result["tokens"].values())
 

@@ -154,7 +154,6 @@ def test_most_edits_are_made(form: str) -> None:
 
 REFUSED: dict[str, list[str]] = {
     "systemd '": ["set"],
-    "notebook": ["remove", "insert"],
     "os.system raw": ["set", "insert"],
 }
 """Changes of a plain document that are refused, by form: the fewer the better."""

@@ -6,12 +6,14 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 
@@ -23,6 +25,7 @@ from pd_launch.launcher.sources.profiles.load import find_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import parse_target
+from tests.supervise.harness import wait_for, zombie
 
 HERE = Path(__file__).parent
 FILES = {
@@ -194,7 +197,7 @@ def test_pod_of_the_guides_deployment() -> None:
 def test_ranks_come_from_the_controller() -> None:
     found = pods("a3-moe-external")
     worker = found["a3-moe-external-decode workerTemplate"]["containers"][0]
-    script = worker["args"][0].replace("$$", "$")
+    script = worker["args"][-1].replace("$$", "$")
     ranks = re.findall(r"--data-parallel-rank (.+?) \\\n", script)
     for index in (1, 2):
         values = [
@@ -202,7 +205,7 @@ def test_ranks_come_from_the_controller() -> None:
         ]
         assert list(map(int, values)) == list(range(16 * index, 16 * (index + 1)))
     assert script.count('--data-parallel-address "$LWS_LEADER_ADDRESS"') == 16
-    leader = found["a3-moe-external-decode leaderTemplate"]["containers"][0]["args"][0]
+    leader = found["a3-moe-external-decode leaderTemplate"]["containers"][0]["args"][-1]
     assert re.findall(r"--data-parallel-rank (\d+)", leader) == [str(rank) for rank in range(16)]
 
 
@@ -216,7 +219,7 @@ def test_start_rank_of_internal_workers(tmp_path: Path) -> None:
     path = tmp_path / "wide.yaml"
     path.write_text(text)
     worker = pods(str(path))["a3-dp2tp8-decode workerTemplate"]["containers"][0]
-    script = worker["args"][0].replace("$$", "$")
+    script = worker["args"][-1].replace("$$", "$")
     rank = re.findall(r"--data-parallel-start-rank (.+?) \\", script)[0]
     value = subprocess.check_output(["bash", "-c", f"LWS_WORKER_INDEX=2; echo {rank}"], text=True)
     assert int(value) == 4 and "--headless" in script and "startupProbe" not in worker
@@ -293,11 +296,11 @@ def test_secrets_are_named_never_written(form: str, secret_profile: str) -> None
             if "secretKeyRef" in v.get("valueFrom", {})
         }
         assert keys == {n: {"name": "cuda-nixl", "key": n} for n in ("HF_TOKEN", "API_KEY")}
-        assert '"$${API_KEY:?}"' in container["args"][0]
+        assert '"$${API_KEY:?}"' in container["args"][-1]
     elif form == "compose":
         service = yaml.safe_load(text)["services"]["decode"]
         assert service["env_file"] == ["cuda-nixl-decode.env"] and "HF_TOKEN" not in service["environment"]
-        assert '"$${API_KEY:?}"' in service["command"][0]
+        assert '"$${API_KEY:?}"' in service["command"][-1]
     elif form == "systemd":
         assert "EnvironmentFile=/etc/pd-launch/cuda-nixl.env" in text
     else:
@@ -306,14 +309,15 @@ def test_secrets_are_named_never_written(form: str, secret_profile: str) -> None
 
 def test_unit_does_not_repeat_a_refused_start() -> None:
     text = text_of("a3-moe-external", "systemd", "decode", 1, settings=("decode.port=8300",), extra=("--seed", "50%"))
-    assert "RestartPreventExitStatus=78\n" in text and "Restart=on-failure\n" in text
+    assert "RestartPreventExitStatus=78\n" in text and "Restart=always\n" in text
     line = next(line for line in text.splitlines() if line.startswith("ExecStart="))
-    assert line.endswith("decode --profile a3-moe-external --node-rank 1 --set decode.port=8300 -- --seed 50%%")
+    assert line.endswith('decode --profile a3-moe-external --node-rank 1 --set decode.port=8300 -- --seed 50%%"')
 
 
 def exec_start(**options: Any) -> list[str]:
     text = text_of("a3-dp2tp8", "systemd", **options)
-    return next(line for line in text.splitlines() if line.startswith("ExecStart=")).removeprefix("ExecStart=").split()
+    line = next(line for line in text.splitlines() if line.startswith("ExecStart="))
+    return shlex.split(line)[2].partition("; exec ")[2].split()
 
 
 def own(path: Path) -> str:
@@ -451,3 +455,69 @@ def test_script_of_several_ranks_ends_with_the_first(signal_after: str | None, s
     assert started.wait(30) == status
     for pid in pids.read_text().split() if pids.exists() else ():
         assert not Path(f"/proc/{pid}").exists()
+
+
+STUBBORN = """#!/bin/bash
+case "$*" in *--data-parallel-rank\\ 1*)
+  until [ -s {folder}/pids ]; do sleep 0.1; done
+  {one} ;;
+esac
+{other}
+setsid sleep 61 &
+echo $$ $! >> {folder}/pids
+while :; do sleep 0.1; done
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "signals", "status"),
+    [
+        ("exit 0", ":", (), 1),
+        ("exit 7", "trap '' TERM", (), 7),
+        (":", "trap '' TERM", ("TERM",), 143),
+        (":", ":", ("INT",), 130),
+        (":", "trap '' TERM", ("TERM", "INT"), 143),
+        (":", ":", ("HUP",), 129),
+    ],
+)
+def test_script_of_several_ranks_leaves_nothing(
+    one: str, other: str, signals: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    """An engine that ignores TERM is killed, what it started with it, and an engine that ends is never a success."""
+    (tmp_path / "ranks.yaml").write_text(EXTERNAL)
+    engine = tmp_path / "vllm"
+    engine.write_text(STUBBORN.format(one=one, other=other, folder=tmp_path))
+    engine.chmod(0o755)
+    text = text_of(str(tmp_path / "ranks.yaml"), "shell", grace=60 if len(signals) > 1 else 1.2)
+    assert f"SECONDS + {60 if len(signals) > 1 else 2}" in text
+    (tmp_path / "start.sh").write_text(text)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    started = subprocess.Popen(["bash", str(tmp_path / "start.sh")], env=environment)
+    pids = tmp_path / "pids"
+    want = 4 if signals else 2
+    end = time.monotonic() + 20
+    while time.monotonic() < end and (not pids.exists() or len(pids.read_text().split()) < want):
+        time.sleep(0.02)
+    for number, name in enumerate(signals):
+        if number:
+            time.sleep(1.0)
+        started.send_signal(getattr(signal, f"SIG{name}"))
+    assert started.wait(30) == status
+    assert len(pids.read_text().split()) >= want
+    for pid in map(int, pids.read_text().split()):
+        wait_for(lambda pid=pid: not psutil.pid_exists(pid) or zombie(pid), f"{pid} is left", 5.0)
+
+
+@pytest.mark.parametrize("form", ["docker", "compose", "systemd"])
+def test_whoever_stops_it_waits_for_the_engines(form: str) -> None:
+    settings = ("decode.engine.shutdown-timeout=300",)
+    said = {"docker": "--stop-timeout=330", "compose": "stop_grace_period: 330s", "systemd": "TimeoutStopSec=330"}
+    assert said[form] in text_of("cuda-nixl", form, settings=settings)
+    asked = {"docker": "--stop-timeout=56", "compose": "stop_grace_period: 56s", "systemd": "TimeoutStopSec=56"}
+    assert asked[form] in text_of("cuda-nixl", form, settings=settings, grace=45.5)
+
+
+def test_an_engine_that_ends_is_started_again() -> None:
+    """An engine that dies of a fault inside ends with status 0: only an operator's stop is one."""
+    assert "Restart=always\n" in text_of("cuda-nixl", "systemd")
+    assert yaml.safe_load(text_of("cuda-nixl", "compose"))["services"]["decode"]["restart"] == "unless-stopped"

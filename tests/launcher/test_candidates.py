@@ -415,3 +415,15 @@ def test_an_unused_comment_is_found_beside_engines_of_several_releases() -> None
 def test_cached_results_are_the_same_in_both_languages() -> None:
     checked = run_checks(read_texts({"a.sh": f"{SERVE} {FLAG}\n"}))
     assert [f.releases for f in checked.rendered("zh")] == [f.releases for f in checked.findings]
+
+
+def test_an_older_release_than_the_tables_know_is_no_ground_for_an_error() -> None:
+    text = (
+        'vllm serve /m --no-such-flag --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_bth"}\'\n'
+    )
+    old, first = (
+        {f.code: f.severity for f in check(read_texts({"a.sh": text}, target=f"vllm=={release}"))}
+        for release in ("0.9.2", "0.18.0")
+    )
+    assert (old["PD004"], first["PD004"]) == ("warning", "error")
+    assert (old["PD101"], first["PD101"]) == ("error", "error")  # that depends on no release

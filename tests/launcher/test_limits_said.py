@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pd_launch.launcher.check.ignores import MAX_COMMENTS
+from pd_launch.launcher.check.listed import MOST as LISTED
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.logs.collect import MAX_EXCEPTIONS, MAX_LINE, Collector
 from pd_launch.launcher.logs.story import MAX_EVENTS
@@ -51,3 +52,12 @@ def test_moments_of_a_request() -> None:
     line = "INFO 01-01 00:00:00 [x.py:1] Created recompute offload state for request r\n"
     list(collector.feed((line * (MAX_EVENTS + 1)).encode()))
     assert "only the first" in " ".join(collector.not_kept())
+
+
+def test_findings_of_one_rule_in_one_file() -> None:
+    keys = ", ".join(f'"fooo{i}": 1' for i in range(LISTED + 50))
+    findings = check(read_texts({"a.sh": f"vllm serve m --kv-transfer-config '{{{keys}}}'\n"}, target="vllm:0.32.0"))
+    told = [finding for finding in findings if finding.code == "PD006"]
+    assert len(told) == LISTED + 1
+    last = max(told, key=lambda finding: finding.column)
+    assert "are not listed" in last.message and last.help.startswith("50 more") and last.severity == "error"

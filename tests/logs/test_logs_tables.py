@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pd_launch.launcher.logs.build import file_reports, whole
-from pd_launch.launcher.logs.fallbacks import FALLBACKS
 from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import PATTERNS
 from pd_launch.launcher.logs.reader import Noticed, Scanner
 from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.verdicts.fallbacks import FALLBACKS
 from tests.logs.lines import collected, line
 
 REAL = Path(__file__).parent / "real"
@@ -24,7 +24,7 @@ NEEDLES = [p.needle for p in PATTERNS] + [n.needle for n in NOTICES]
 
 def test_codes_are_rules() -> None:
     rules = all_rules()
-    verdict = (Path(__file__).parents[2] / "launcher" / "logs" / "verdict.py").read_text()
+    verdict = (Path(__file__).parents[2] / "launcher" / "logs" / "verdict.py").read_text("utf-8")
     codes = (
         {n.code for n in NOTICES} | {code for _, _, code in FALLBACKS.values()} | set(re.findall(r"PD\d{3}", verdict))
     )

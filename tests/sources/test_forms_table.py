@@ -64,6 +64,18 @@ MOTOR = json.dumps(
     },
     indent=1,
 )
+STACK = """\
+servingEngineSpec:
+  modelSpec:
+  - name: "qwen-prefill"
+    repository: "vllm/vllm-openai"
+    tag: "v0.32.0"
+    modelURL: "Qwen/Qwen3-8B"
+    vllmConfig:
+      maxModelLen: many
+      extraArgs: ["--max-num-seqss", "8"]
+    lmcacheConfig: {enabled: true, kvRole: "kv_bth"}
+"""
 KV = "--kv-transfer-config"
 JSON = '{"kv_connector": "NixlConnector", "kv_role": "kv_bth"}'
 OPTIONS = f"model: Qwen/Qwen3-8B\nmax-num-seqss: 8\nmax-model-len: many\nkv-transfer-config: '{JSON}'\nport: 8000\n"
@@ -109,14 +121,22 @@ PATCH = f"""\
   path: /spec/template/spec/containers/0/args
   value: [--model, Qwen/Qwen3-8B, --max-num-seqss, "8", --max-model-len, many, {KV}, '{JSON}']
 """
+MAKEFILE = f"""\
+MODEL := Qwen/Qwen3-8B
+decode: deps
+\t@vllm serve $(MODEL) --max-num-seqss 8 --max-model-len many \\
+\t  {KV} '{JSON}'
+"""
 FILES = {
     "srt-slurm": ("recipe.yaml", SRT),
     "ray": ("serve.yaml", RAY),
     "ray-service": ("service.yaml", SERVICE),
     "pymotor": ("user_config.json", MOTOR),
+    "production-stack": ("values.yaml", STACK),
     "options": ("decode.yaml", OPTIONS),
     "supervisord": ("supervisord.conf", SUPERVISORD),
     "dockerfile": ("Dockerfile", DOCKERFILE),
+    "makefile": ("Makefile", MAKEFILE),
     "notebook": ("demo.ipynb", NOTEBOOK),
     "env": (".env", ENV),
     "hcl": ("main.tf", HCL),

@@ -308,3 +308,9 @@ def test_manifests_of_other_types() -> None:
     """Mappings and lists where names belong are no fault of the reader."""
     node, _ = launch(STRANGE, "m.yaml")
     assert node.container is None
+
+
+@pytest.mark.parametrize(("run", "found"), [("cd /scripts && ./run.sh", True), ("cd x; bash ./sub/run.sh", False)])
+def test_a_script_behind_cd(run: str, found: bool) -> None:
+    node, _ = launch(f"{MAP}---\n{pod(f'[bash, -c, {run!r}]')}", "m.yaml")
+    assert (node.container is not None) == found

@@ -81,9 +81,9 @@ def test_what_is_no_plain_number_is_unknown(expression: str) -> None:
     assert tree is not None and not tree.value["kv_port"].known
 
 
-def test_names_are_followed_when_they_are_set_once() -> None:
+def test_names_are_followed_where_what_they_hold_is_known() -> None:
     text = (
-        "ROLE = 'kv_consumer'\nEXTRA: dict = {'cpu_bytes_to_use_per_rank': 1 << 34}\nPORT = 1\nPORT = 2\n"
+        "ROLE = 'kv_consumer'\nEXTRA: dict = {'cpu_bytes_to_use_per_rank': 1 << 34}\nPORT = 1\nif x:\n    PORT = 2\n"
         "config = KVTransferConfig(kv_role=ROLE, kv_port=PORT, kv_connector_extra_config=EXTRA)\n"
         "llm = LLM(model=MODEL, kv_transfer_config=config)\n"
     )
@@ -225,3 +225,10 @@ def test_what_one_function_puts_into_its_keywords_is_not_another_s() -> None:
     node, found = launch(text, "run.py")
     assert node.arg("timeout") is None and str(value(node, "max-num-seqs")) == "4" and node.partial
     assert not found.faults
+
+
+@pytest.mark.parametrize("imports", ["import pytest", "from unittest.mock import MagicMock", "import unittest"])
+def test_a_test_that_only_makes_a_configuration_starts_nothing(imports: str) -> None:
+    alone = f"{imports}\nconfig.kv_transfer_config = KVTransferConfig(kv_connector='NoSuch', kv_role='x')\n"
+    assert not deployment({"test_config.py": alone}).nodes
+    assert len(deployment({"test_config.py": alone + "LLM(model='m', max_num_seqs=4)\n"}).nodes) == 1

@@ -306,3 +306,80 @@ def test_words_that_the_parser_takes_for_something_else(written: str, word: str)
     text = f"vllm serve m --served-model-name {written} --port 8100\n"
     node, _ = launch(text)
     assert value(node, "served-model-name") == word and str(value(node, "port")) == "8100"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('IFS=,\nL="a,b"\nvllm serve $L end', ["a", "b", "end"]),
+        ('IFS=,\nL="a,,b"\nvllm serve $L', ["a", "", "b"]),
+        ("IFS=$'\\n'\nL='a b\nc'\nvllm serve $L", ["a b", "c"]),
+        ('IFS=\nL="a b"\nvllm serve $L', ["a b"]),
+        ('OLD="$IFS"\nIFS=,\nIFS="$OLD"\nL="a b"\nvllm serve $L', ["a", "b"]),
+        ('f() { local IFS=,; vllm serve $1; }\nf "a,b"', ["a", "b"]),
+        ('IFS=,\nunset IFS\nL="a b"\nvllm serve $L', ["a", "b"]),
+        ('IFS=, read -ra P <<< "x,y"\nL="a,b c"\nvllm serve $L', ["a,b", "c"]),
+    ],
+)
+def test_words_are_split_where_ifs_says(script: str, words: list[str]) -> None:
+    assert words_of(script) == words
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["echo 5 | X=2", "{ X=2; } | cat", "echo 2 | read X", "echo 5 | while read l; do X=2; done", "true | export X=2"],
+)
+def test_what_a_stage_of_a_pipeline_sets_ends_with_it(between: str) -> None:
+    assert words_of(f"X=1\n{between}\nvllm serve $X") == ["1"]
+
+
+def words_of(script: str) -> list[str]:
+    """Return the words behind ``vllm serve`` of the only engine of a script."""
+    text = f"{script}\n"
+    commands = read_shell(Text.verbatim(SourceFile("a.sh", text), 0, len(text))).commands
+    found = [command for command in commands if command.words[0].value == "vllm"]
+    assert len(found) == 1
+    return [word.value for word in found[0].words[2:]]
+
+
+SIDES = (
+    ('if [ "$R" = p ]; then K=kv_producer; else K=kv_consumer; fi', 'if [ "$R" = p ]; then', "else", "fi"),
+    ('if [[ $R == "p" ]]; then K=kv_producer; else K=kv_consumer; fi', 'if [ "${R}" != p ]; then', None, "fi"),
+    ("case $R in p) K=kv_producer;; d) K=kv_consumer;; esac", 'if [ "$R" = d ]; then', None, "fi"),
+    ('if [ "$R" = p ]; then K=kv_producer; else K=kv_consumer; fi', "case $R in p)", ";; *)", ";; esac"),
+)
+
+
+@pytest.mark.parametrize(("first", "begin", "otherwise", "end"), SIDES)
+def test_a_script_that_asks_the_same_twice_takes_the_same_branch(
+    first: str, begin: str, otherwise: str | None, end: str
+) -> None:
+    decode = 'vllm serve d --kv-transfer-config "{\\"kv_role\\": \\"$K\\"}"\n'
+    before = f'vllm serve p --kv-transfer-config "{{\\"kv_role\\": \\"$K\\"}}"\n{otherwise}\n' if otherwise else ""
+    nodes = deployment({"a.sh": f"R=$1\n{first}\n{begin}\n{before}{decode}{end}\n"}).nodes
+    roles = {(node.model.value if node.model else "", node.role) for node in nodes}
+    assert roles == ({("p", "kv_producer"), ("d", "kv_consumer")} if otherwise else {("d", "kv_consumer")})
+
+
+def test_a_condition_is_asked_anew_where_what_it_asks_for_was_changed() -> None:
+    first = 'if [ "$R" = p ]; then K=kv_producer; else K=kv_consumer; fi\nR=$(other)\n'
+    engine = 'vllm serve d --kv-transfer-config "{\\"kv_role\\": \\"$K\\"}"'
+    nodes = deployment({"a.sh": f'R=$1\n{first}if [ "$R" = p ]; then\n{engine}\nfi\n'}).nodes
+    assert {node.role for node in nodes} == {"kv_producer", "kv_consumer"}
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('A[0]=x\nA[1]="y z"\nvllm serve "${A[@]}"', ["x", "y z"]),
+        ('A=(a b)\nA[1]=c\nvllm serve "${A[@]}"', ["a", "c"]),
+        ('A=(a)\nA[${#A[@]}]=b\nvllm serve "${A[@]}"', ["a", "b"]),
+        ('A=x\nA[1]=y\nvllm serve "${A[@]}"', ["x", "y"]),
+        ('A=(a b)\nfor i in 0 1; do A[$i]=$i; done\nvllm serve "${A[@]}"', ["0", "1"]),
+        ('A=(a)\nA[$U]=b\nvllm serve "${A[@]}"', [HOLE * 2]),
+        ('A=(a b)\nA[0]+=q\nvllm serve "${A[@]}"', [HOLE * 2]),
+        ('declare -A M\nM[a]=1\nvllm serve "${M[a]}"', [HOLE]),
+    ],
+)
+def test_an_element_of_an_array_is_set(script: str, words: list[str]) -> None:
+    assert words_of(script) == words

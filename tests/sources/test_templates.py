@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.text.interpolate import TABLES
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, files_of, parts_of, variants
@@ -19,6 +20,7 @@ VALUES = (
     "@TP@",
     "%TP%",
     "${{ tp }}",
+    "${sizes.tp}",
 )
 ENVSUBST = "${TP}"
 POD = """apiVersion: v1
@@ -192,6 +194,10 @@ def test_a_command_in_yaml_goes_on_behind_lines_of_control(style: str) -> None:
         ("echo ${#A[@]} ${A%.*} ${A%%B*} $((1<%2)) user@host me@HOST s@A@B@ 100%CPU %Y%m%d", []),
         ("{{ a", []),
         (
+            "${a.b} ${A_1.b-c.0[x]} ${a.b:-c d} ${A:-b.c} ${A/.b} ${A[1.2]} ${.b} ${a.} $a.b ${a.b",
+            ["${a.b}", "${A_1.b-c.0[x]}", "${a.b:-c d}"],
+        ),
+        (
             "{% if a %}b{% endif %} <%# c %> @A_B@x @A_B@ %1% %AB%",
             ["{% if a %}", "{% endif %}", "<%# c %>", "@A_B@", "%AB%"],
         ),
@@ -261,3 +267,15 @@ def test_a_calculation_with_a_value_that_is_filled_in_is_unknown(run: str, value
     (node,) = launched({"a.sh": script})
     assert isinstance(node.named("data-parallel-start-rank")[0].value, Node) and node.switch("headless")
     assert isinstance(node.named("data-parallel-start-rank")[0].value.value, Unknown)
+
+
+def test_a_name_with_a_dot_is_filled_in_and_may_be_several_words() -> None:
+    command = (
+        'vllm serve m --kv-transfer-config \'{"kv_role": "kv_both"${device.json}}\' \\\n'
+        "  --port 1 \\\n  ${device.more} \\\n  ${run.args} \\\n  --seed 3\n"
+    )
+    for files in ({"a.sh": command}, {"a.yaml": "x: |\n" + "".join(f"  {line}\n" for line in command.splitlines())}):
+        [deployment] = read_texts(files, target="vllm==0.32.0")
+        [node] = deployment.nodes
+        assert node.partial and (node.number("port", 0), node.number("seed", 0)) == (1, 3)
+        assert not deployment.faults and not check([deployment])

@@ -336,7 +336,7 @@ def test_a_form_inside_a_text_for_people_or_a_script_is_not_the_file() -> None:
     for name, before in (("README.md", "# How\n\n"), ("notes", "cat > s.conf <<EOF\n")):
         text = f"{before}{section}" + ("EOF\nvllm serve outer --port 2\n" if name == "notes" else "")
         nodes = deployment({name: text}).nodes
-        assert [node.model.value for node in nodes if node.model] == (["outer"] if name == "notes" else [])
+        assert [node.model.value for node in nodes if node.model] == (["inner", "outer"] if name == "notes" else [])
     block = 'resource "a" "b" {\n  x = 1\n}\n'
     assert deployment({"run": f"cat > m.tf <<EOF\n{block}EOF\nvllm serve m\n"}).nodes
 
@@ -345,3 +345,99 @@ def test_a_file_of_options_met_in_a_folder_counts_only_where_it_is_named() -> No
     source = SourceFile("c.yaml", "model: m\nport: 70000\nmax-model-len: 4096\n")
     assert not [node for d in read(Inputs([source], separate=True, quiet=True)) for node in d.nodes]
     assert [node for d in read(Inputs([source], separate=True)) for node in d.nodes]
+
+
+STACK = """\
+servingEngineSpec:
+  containerPort: 8100
+  modelSpec:
+  - name: "opt125m-prefill"
+    repository: "lmcache/vllm-openai"
+    tag: "2025-05-27-v1"
+    modelURL: "facebook/opt-125m"
+    requestGPU: 2
+    env: [{name: A, value: "1"}]
+    vllmConfig:
+      enablePrefixCaching: true
+      maxModelLen: 1024
+      tensorParallelSize: 2
+      gpuMemoryUtilization: 0.6
+      extraArgs: ["--max-num-seqs", "8", "--disable-log-requests"]
+    lmcacheConfig: {enabled: true, kvRole: "kv_producer", enablePD: true, cudaVisibleDevices: "0", nixlPeerPort: "5"}
+  - name: "other"
+    enabled: false
+    modelURL: "m"
+  - name: "second"
+    modelURL: "facebook/opt-125m"
+    vllmConfig: {enableChunkedPrefill: false, maxModelLen: 1024}
+    lmcacheConfig: {enabled: true, nixlRole: "receiver"}
+"""
+
+
+def test_production_stack_becomes_what_its_chart_makes() -> None:
+    nodes = sides(deployment({"values.yaml": STACK}).nodes)
+    assert set(nodes) == {"prefill", "decode"}
+    first, second = nodes["prefill"], nodes["decode"]
+    assert [arg.name for arg in first.args] == [
+        *("port", "enable-prefix-caching", "max-model-len", "tensor-parallel-size", "gpu-memory-utilization"),
+        *("max-num-seqs", "disable-log-requests", "kv-transfer-config"),
+    ]
+    assert first.number("port", 0) == 8100 and first.tensor == 2 and first.role == "kv_producer"
+    assert first.model is not None and first.model.value == "facebook/opt-125m"
+    assert first.env_open is not None and variables(first) == {
+        **{"PYTHONHASHSEED": "123", "A": "1", "CUDA_VISIBLE_DEVICES": "0", "LMCACHE_NIXL_RECEIVER_PORT": "5"},
+    }
+    assert first.container is not None and first.container.image is not None
+    assert first.container.image.value == "lmcache/vllm-openai:2025-05-27-v1"
+    assert first.container.resources["nvidia.com/gpu"].value == 2
+    assert [arg.name for arg in second.args] == [
+        *("port", "no-enable-chunked-prefill", "no-enable-prefix-caching", "max-model-len", "kv-transfer-config"),
+    ]
+    assert second.role == "kv_both"
+
+
+def test_production_stack_inside_of_another_chart_and_on_ray() -> None:
+    text = """\
+vllm-stack:
+  servingEngineSpec:
+    modelSpec:
+    - name: m
+      repository: vllm/vllm-openai
+      tag: v0.32.0
+      modelURL: m
+      requestGPU: 1
+      raySpec: {enabled: true}
+      vllmConfig: {pipelineParallelSize: 2, tensorParallelSize: 1}
+"""
+    node, found = launch(text, "values.yaml")
+    assert node.number("pipeline-parallel-size", 1) == 2 and value(node, "distributed-executor-backend") == "ray"
+    assert str(found.target) == "vLLM 0.32.0"
+    assert not [f for f in check([found]) if f.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["dynamo.vllm", "dynamo.vllm.unified_main", '"$WORKER"'],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("run.sh", "{}"),
+        ("run.sh", "docker run --gpus all nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0 {}"),
+        (
+            "c.yaml",
+            "services:\n  p:\n    image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.0.0\n    command: >-\n      {}",
+        ),
+    ],
+)
+def test_a_worker_of_dynamo_is_read_in_every_form(module: str, form: tuple[str, str]) -> None:
+    command = f"python3 -m {module} --model m --disaggregation-mode prefill --kv-transfer-config '{JSON}'"
+    name, around = form
+    node, found = launch(around.format(command) + "\n", name)
+    assert node.program == "dynamo" and node.side == "prefill" and not node.unread
+    assert node.model is not None and node.model.value == "m" and node.role == "kv_consumer"
+    assert not found.faults
+
+
+def test_an_unknown_module_without_a_connector_is_no_engine() -> None:
+    assert not deployment({"a.sh": 'python3 -m "$TOOL" --model m --port 8000  # vllm\n'}).nodes

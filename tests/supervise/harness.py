@@ -95,7 +95,7 @@ class Bench:
 
     def left(self) -> list[int]:
         """Return which engines, or children of engines, still live."""
-        return [pid for pid in self.pids() if psutil.pid_exists(pid) and not _zombie(pid)]
+        return [pid for pid in self.pids() if psutil.pid_exists(pid) and not zombie(pid)]
 
     def assert_nothing_left(self, seconds: float = PATIENCE) -> None:
         assert self.pids()
@@ -114,7 +114,7 @@ class Bench:
         return psutil.Process(process.pid).children()[0]
 
 
-def _zombie(pid: int) -> bool:
+def zombie(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -42,6 +42,7 @@ CUDA = "vllm==0.32.0"
 MOONCAKE = "transfer: {connector: MooncakeConnectorV1, kv_port: 36000}\nprefill: {parallel: {tensor: 4, data: 2}}"
 NIXL = "transfer: {connector: NixlConnector}\nprefill: {parallel: {tensor: 4, data: 2}}"
 TWO = "{address: 192.0.2.11}, {address: 192.0.2.12}"
+FOUR = f"{TWO}, {{address: 192.0.2.13}}, {{address: 192.0.2.14}}"
 ONE = "{address: 192.0.2.11}"
 LAYOUTS: dict[str, dict[str, str]] = {
     "internal": {"parallel": "tensor: 4, data: 2, expert: true", "nodes": ONE},
@@ -50,6 +51,9 @@ LAYOUTS: dict[str, dict[str, str]] = {
     "hybrid": {"parallel": "tensor: 2, data: 4, expert: true, launch: hybrid", "nodes": TWO},
     "external": {"parallel": "tensor: 4, data: 2, expert: true, launch: external", "nodes": ONE},
     "external-two-nodes": {"parallel": "tensor: 2, data: 4, expert: true, launch: external", "nodes": TWO},
+    "tensor-two-nodes": {"parallel": "tensor: 16", "nodes": TWO, "target": CUDA},
+    "pipeline-two-nodes": {"parallel": "tensor: 4, pipeline: 2", "nodes": TWO},
+    "engines-four-nodes": {"parallel": "tensor: 16, data: 2, expert: true", "nodes": FOUR, "target": CUDA},
     "external-cuda": {"parallel": "tensor: 2, data: 4, expert: true, launch: external", "nodes": TWO, "target": CUDA},
     "external-cuda-old": {
         "parallel": "data: 2, expert: true, launch: external",

@@ -7,13 +7,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from pd_launch.launcher.supervise.keeper import Keeper
-from pd_launch.launcher.supervise.output import Voice
+from pd_launch.launcher.supervise.output import Sink
 from tests.supervise.harness import PATIENCE, Bench, positions, wait_for
 
 BOTH = ("--no-host", "--grace", "8")
@@ -288,11 +287,12 @@ def test_the_end_waits_for_messages_whether_their_thread_has_ended_or_never_bega
     """One that had ended between two looks at it was started again, and a supervisor that had done all gave 70."""
     said: list[bytes] = []
     keeper = object.__new__(Keeper)
-    keeper._voice, keeper._pumps = Voice(SimpleNamespace(line=said.append)), []  # type: ignore[arg-type]
-    keeper._voice.say("the last message")
+    keeper._out, keeper._err = Sink(said.append), Sink(said.append)
+    keeper._pumps, keeper._files = [], []
+    keeper._say("the last message")
     if started:
-        keeper._voice.close()
-        keeper._voice.start()
-        keeper._voice.join()
+        keeper._err.close()
+        keeper._err.start()
+        keeper._err.join()
     keeper._finish_output()
-    assert said == [b"pd-launch: the last message"]
+    assert said == [b"pd-launch: the last message\n"]

@@ -66,7 +66,8 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0.
+    vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0. Files whose name ends with .json are
+    held to the same, even where YAML would take them.
     """
     torn = {fault.origin.file for fault in deployment.faults_of("shell") if fault.detail.endswith(OPEN)}
     for fault in deployment.faults_of("json"):

@@ -42,6 +42,8 @@ ZH = r"""
 """
 
 
+_EXTENDED = ("dynamo", "omni")
+"""Programs that take the engine's options, and their own beside them."""
 _DYNAMO = frozenset({"connector", "endpoint", "is-prefill-worker", "is-decode-worker", "disaggregation-mode"})
 """Options of Dynamo's worker itself."""
 MOST = 100
@@ -105,15 +107,15 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for index, arg in enumerate(node.args):
         if not arg.name:
             torn = (arg.origin.file, arg.origin.line) in broken  # another rule says what tore the line apart
-            ours = node.program == "dynamo"  # it has options of its own, with values
+            ours = node.program in _EXTENDED  # it has options of its own, with values
             if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
-        elif knowable(arg.written) and (node.program != "dynamo" or _is_vllms(arg, table)):
+        elif knowable(arg.written) and (node.program not in _EXTENDED or _is_vllms(arg, table)):
             yield from check(arg, table, deployment)
 
 
 def _is_vllms(arg: Arg, table: Table) -> bool:
-    """Whether an option of Dynamo's worker is, or is surely meant to be, one of the engine's."""
+    """Whether an option of Dynamo's worker, or of vLLM-Omni, is, or is surely meant to be, one of the engine's."""
     if meaning(arg, table).spec is not None:
         return True
     base = arg.name.partition(".")[0]
@@ -150,6 +152,10 @@ def _glued(arg: Arg) -> bool:
     return (name.file, name.end_line, name.end_column) == (behind.file, behind.line, behind.column)
 
 
+_SURELY = 0.9
+"""How near a name must be to be taken for a slip, where the release itself may have had it."""
+
+
 def _certain(name: str, table: Table, deployment: Deployment) -> bool:
     """Whether the table is the target's own, or no other release knows the name either."""
     return table.exact or table.release == deployment.target.vllm or not table.releases_with("flags", name)
@@ -163,6 +169,10 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if elsewhere is not None:
         return Hit(arg.origin, message, elsewhere)
     near = _meant(base, table)
+    if deployment.target.is_before_rows and nearest(base, spellings(table), _SURELY) is None:
+        asked = deployment.target.asked
+        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表,可能有这个参数")
+        return Hit(arg.origin, message, older, severity="warning")
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values import objects_and_names, value_checks, value_limits
 from pd_launch.launcher.rules.values.connector_values import connector_values
+from pd_launch.launcher.rules.values.registered_names import registered_names
 from pd_launch.launcher.rules.values.table_values import table_values
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Origin
@@ -21,6 +22,7 @@ CHECKS = (
     value_limits.upstream_budget,
     objects_and_names.objects,
     objects_and_names.levels,
+    registered_names,
     value_checks.additional_values,
     value_checks.other_json_values,
     connector_values,
@@ -38,7 +40,8 @@ ZH = r"""
 以及 `--additional-config` 里写成文本的布尔值;不是对象的 `--hf-overrides` 之类,没有的级别,长度为 0 的请求,
 以及没有写连接器的 `--kv-transfer-config`。对每个已注册的连接器,还检查没有默认值却必须写的选项(如 MoRIIOConnector 的
 `http_port`)、固定取值的选项(如 `backend`)、会被转换成数字的选项,以及写成文本 `"false"` 的开关;
-对 NIXL 检查 `kv_buffer_device`。
+对 NIXL 检查 `kv_buffer_device`。还检查该版本没有注册的 reasoning parser、tool call parser 和 attention backend;
+加载了插件时不检查。
 
 ## 为什么重要
 
@@ -69,7 +72,8 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     text, `--hf-overrides` and its like without an object, levels that no release has, a longest request of 0 tokens,
     and a `--kv-transfer-config` that names no connector. Of every registered connector: options that are missing and
     have no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted
-    to a number, and switches written as the text `"false"`; and NIXL's `kv_buffer_device`.
+    to a number, and switches written as the text `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool
+    call parser or attention backend that the release does not register; where a plugin is loaded, nothing is said.
 
     ## Why it matters
 

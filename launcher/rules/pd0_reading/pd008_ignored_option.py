@@ -22,6 +22,7 @@ ZH = r"""
 
 `python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
 vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
+与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。
 
 ## 为什么重要
 
@@ -35,7 +36,8 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受�
 
 vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理它们);
 vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包;
-vllm_ascend/ascend_config.py,0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行。
+vllm_ascend/ascend_config.py,0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行;
+vllm/config/vllm.py 的 VllmConfig.__post_init__,0.18.0 到 0.33.0。
 """
 
 
@@ -47,7 +49,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Fires on `--headless`, `--api-server-count` and a model without `--model` with
     `python -m vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to
-    other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag.
+    other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A
+    graph mode or capture sizes beside `--enforce-eager` are an info.
 
     ## Why it matters
 
@@ -75,7 +78,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the three);
     vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1;
-    vllm_ascend/ascend_config.py lines 776 at 0.29.0rc1 and 919 at 0.30.0rc1.
+    vllm_ascend/ascend_config.py lines 776 at 0.29.0rc1 and 919 at 0.30.0rc1; VllmConfig.__post_init__ in
+    vllm/config/vllm.py, 0.18.0 to 0.33.0.
     """
     if node.program == "api_server" and node.model is not None and node.arg("model") is None and not node.partial:
         yield Hit(
@@ -108,6 +112,32 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             )
     for key in DERIVED:
         yield from _derived(node, key, deployment.target)
+    yield from _graphs_in_eager_mode(node)
+
+
+def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
+    """Graphs that are asked for beside --enforce-eager, which switches them off whatever else is said."""
+    eager = node.arg("enforce-eager")
+    if eager is None or node.switch("enforce-eager") is not True:
+        return
+    asked = {
+        "cudagraph_mode": _written(node, "compilation-config", "cudagraph_mode"),
+        "cudagraph_capture_sizes": _written(node, "compilation-config", "cudagraph_capture_sizes"),
+        "--cudagraph-capture-sizes": node.value("cudagraph-capture-sizes"),
+    }
+    for name, value in asked.items():
+        if value is None or not value.known or value.plain() in ("NONE", None, []):
+            continue
+        yield Hit(
+            value.key or value.origin,
+            Msg(
+                f"{name} does nothing beside --enforce-eager, which switches graphs off",
+                f"写了 --enforce-eager 就不使用图模式,{name} 不起作用",
+            ),
+            Msg("keep one of the two", "两者只保留一个"),
+            severity="info",
+            related=((eager.origin, Msg("--enforce-eager", "--enforce-eager")),),
+        )
 
 
 def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:

@@ -15,8 +15,8 @@ ZH = """
 ## 作用
 
 读取在某处达到上限而停下时报告:文件过大,步骤、引擎、参数或值过多,嵌套或调用过深,或者用完了一次检查的时间和内存。
-脚本无法读取、而未读取的部分里有引擎时也会报告;引擎的启动方式无法跟踪时(`perl -e`、crontab、`eval "$line"` 这样的未知值)
-在引擎处报告。
+脚本无法读取、而未读取的部分里有引擎时也会报告;引擎的启动方式无法跟踪时
+(`perl -e`、未知的程序、编码过的 Secret、`eval "$line"` 这样的未知值)在引擎处报告。
 结果指向停下的位置,并写明是哪个上限、哪些内容没有检查。只有可能有影响的内容计入上限(引擎、赋值、读取的文件),
 `echo` 这样的普通命令不计入。
 
@@ -43,7 +43,8 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
     Fires where reading stopped at a limit: a file is too large, there are too many steps, engines, arguments or
     values, something is nested or called too deep, or the time and memory of a check are used up. Also where a script
     cannot be read, if an engine stands in what was not read, and at an engine that is started in a way that is not
-    followed: by `perl -e`, from a crontab, or as a value that nothing tells (`eval "$line"`). The finding stands
+    followed: by `perl -e`, by a program that nobody knows, from
+    an encoded Secret, or as a value that nothing tells (`eval "$line"`). The finding stands
     where reading stopped, and names the limit and what is not checked. Only what can matter counts: engines,
     assignments and files that are read, but no plain command such as `echo`.
 

@@ -40,7 +40,7 @@ vllm_ascend/utils.py 的 check_kv_extra_config(0.27.1rc1,第 1217–1246 行),0.
 """
 
 
-@rule("PD207", "pd-sizes-own-side", "error", zh=ZH)
+@rule("PD207", "pd-sizes-own-side", "error", zh=ZH, needs="C R")
 def pd_sizes_own_side(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""The sizes declared for this node's own side differ from its parallel flags.
 

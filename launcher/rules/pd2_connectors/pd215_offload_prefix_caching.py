@@ -50,7 +50,7 @@ vllm-ascend 的卸载指南(0.23.0 至 0.30.0rc2):实验功能,默认关闭。
 """
 
 
-@rule("PD215", "offload-prefix-caching", "warning", zh=ZH)
+@rule("PD215", "offload-prefix-caching", "warning", zh=ZH, needs="C R")
 def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Prefix sharing of the offload connector is on.
 

@@ -41,7 +41,7 @@ SETTINGS = {
 }
 
 
-@rule("PD218", "store-role", "warning", zh=ZH, confidence="medium", needs="C R")
+@rule("PD218", "store-role", "warning", zh=ZH, confidence="medium", needs="C P R")
 def store_role(deployment: Deployment) -> Iterator[Hit]:
     r"""A KV pool connector's role or settings do not work.
 

@@ -43,7 +43,7 @@ vllm-ascend 的卸载指南:单独使用只用于验证。
 """
 
 
-@rule("PD222", "no-pd-connector", "warning", zh=ZH)
+@rule("PD222", "no-pd-connector", "warning", zh=ZH, needs="C R")
 def no_pd_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""A decode node has the offload connector and no other.
 

@@ -123,7 +123,7 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
         f"从不除以 DP:{on.each_zh} 得到 {share}{wrong_zh},每个引擎 {engine}"
     )
     if engines is not None:
-        node_bytes = human_size(budget.per_node_bytes(engines) or 0)
+        node_bytes = human_size(budget.per_node_bytes(engines, node.local_world) or 0)
         en += f", and each node with its {engines} engine{'s' if engines != 1 else ''} {node_bytes}"
         zh += f",每个节点({engines} 个引擎)共 {node_bytes}"
     return Msg(en, zh)

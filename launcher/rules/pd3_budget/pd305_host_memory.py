@@ -35,7 +35,7 @@ vllm-ascend 的 recompute_cpu_offload/worker.py,第 100–111 行(0.27.1rc1):主
 """
 
 
-@rule("PD305", "host-memory", "error", zh=ZH, needs="H")
+@rule("PD305", "host-memory", "error", zh=ZH, needs="H R")
 def host_memory(deployment: Deployment) -> Iterator[Hit]:
     r"""The offload budget is more than the host's memory.
 

@@ -48,7 +48,7 @@ class _Size:
     form: str = ""
 
 
-@rule("PD306", "shared-memory", "error", zh=ZH, needs="C H")
+@rule("PD306", "shared-memory", "error", zh=ZH, needs="C H R")
 def shared_memory(deployment: Deployment) -> Iterator[Hit]:
     r"""/dev/shm is too small for the node's engines.
 

@@ -36,7 +36,7 @@ vllm-ascend 的 recompute_cpu_offload/worker.py(pin_memory=True);getrlimit(2)。
 """
 
 
-@rule("PD307", "memlock", "warning", zh=ZH, confidence="low", needs="H")
+@rule("PD307", "memlock", "warning", zh=ZH, confidence="low", needs="H R")
 def memlock(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""The memlock limit is below the memory that will be pinned.
 

@@ -32,7 +32,7 @@ vLLM 的 shm_broadcast.py:共享内存段由进程正常退出时删除,被杀�
 """
 
 
-@rule("PD310", "stale-shared-memory", "warning", zh=ZH, needs="H")
+@rule("PD310", "stale-shared-memory", "warning", zh=ZH, needs="H R")
 def stale_shared_memory(deployment: Deployment) -> Iterator[Hit]:
     r"""Leftovers of dead engines lie in /dev/shm.
 

@@ -78,7 +78,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm_ascend's ascend_store/backend/mooncake_backend.py (lines 125-146 and 297-303 at 0.26.0rc1), and the KV pool
     guide (memory registered by each card).
     """
-    segment, world, engines = segment_bytes(node), node.world_size, node.local_engines
+    segment, world, engines = segment_bytes(node), node.local_world, node.local_engines
     if segment is None or not world or not engines:
         return
     if not any(

@@ -33,7 +33,7 @@ vllm/config/parallel.py(world_size);vllm-ascend 的 P/D 教程:本机 DP × TP �
 """
 
 
-@rule("PD401", "device-count", "error", zh=ZH, needs="C H")
+@rule("PD401", "device-count", "error", zh=ZH, needs="C P H R")
 def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
     """The engines need more devices than they see, or than the node has.
 
@@ -205,4 +205,5 @@ def _product(node: NodeLaunch) -> str:
         ("PP", node.pipeline),
         ("PCP", node.prefill_context),
     )
-    return " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)
+    product = " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)
+    return product if node.local_world == node.world_size else f"{product} over {node.machines} nodes"

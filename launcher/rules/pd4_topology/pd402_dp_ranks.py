@@ -134,11 +134,20 @@ def _together(group: list[NodeLaunch]) -> Iterator[Hit]:
         for earlier, taken in known[:index]:
             both = range(max(ranks.start, taken.start), min(ranks.stop, taken.stop))
             apart = exclusive(node, earlier) or _by_itself(node, ranks) or _by_itself(earlier, taken)
+            apart = apart or _parts_of_one(node, earlier)
             if both and not apart:
                 yield _twice(node, earlier, both.start)
                 return
     if len(known) == len(group):
         yield from _missing(known)
+
+
+def _parts_of_one(node: NodeLaunch, other: NodeLaunch) -> bool:
+    """Whether two commands may be the parts of one engine that reaches over several machines."""
+    if node.machines == 1 and other.machines == 1:
+        return False
+    mine, theirs = node.number("node-rank", 0), other.number("node-rank", 0)
+    return mine is None or theirs is None or mine != theirs
 
 
 def _by_itself(node: NodeLaunch, ranks: range) -> bool:

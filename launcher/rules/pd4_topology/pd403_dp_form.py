@@ -52,7 +52,7 @@ START = "data-parallel-start-rank"
 RANK = "data-parallel-rank"
 
 
-@rule("PD403", "dp-form", "error", zh=ZH)
+@rule("PD403", "dp-form", "error", zh=ZH, needs="C R")
 def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Options of internal, hybrid and external data parallelism are mixed wrongly.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from pd_launch.launcher.rules.pd4_topology.uses import USES, shown
 from pd_launch.launcher.rules.registry import Hit, rule
@@ -11,6 +12,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.port_range import PortRange
 from pd_launch.schemas.engine.ports import bound_ports
+from pd_launch.schemas.engine.proxies import behind_one_address
 from pd_launch.schemas.engine.sides import same_machine
 
 ZH = """
@@ -22,7 +24,7 @@ ZH = """
 及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、从其他节点取 KV 的层,以及 kv_port 的
 范围;默认值也算。kv_port 只看真正监听的一方:
 MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseConnector 是消费者。
-一个引擎自己的端口互相重叠也会报告。
+一个引擎自己的端口互相重叠也会报告。输入里的代理或路由在同一个地址访问的引擎,算在同一台机器上。
 
 ## 为什么重要
 
@@ -40,7 +42,7 @@ kv_offload/tiering/p2p/manager.py:vLLM 0.18.0 到 0.33.0。
 """
 
 
-@rule("PD405", "port-overlap", "error", zh=ZH, needs="P H")
+@rule("PD405", "port-overlap", "error", zh=ZH, needs="P")
 def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     """Two engines on one machine bind the same port.
 
@@ -50,7 +52,8 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     NIXL's side channel, KV cache events and their replay, the bootstrap server of vLLM's MooncakeConnector, MoRIIO's
     handshake and notices, tiers that fetch from peers, and the kv_port range of the side that listens: producers with
     MooncakeConnectorV1 and MooncakeHybridConnector, consumers with MooncakeLayerwiseConnector. Defaults count too.
-    Ports of one engine that overlap among themselves are reported as well.
+    Ports of one engine that overlap among themselves are reported as well. Engines that a proxy or router of the input
+    asks at one address are on one machine.
 
     ## Why it matters
 
@@ -88,7 +91,7 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
         for index, one in enumerate(ports):
             yield from _overlap(one, ports[index + 1 :])
     said: set[tuple[Origin, str]] = set()  # of many engines that bind one port, each is reported once
-    for first, second in same_machine(deployment):
+    for first, second in chain(same_machine(deployment), behind_one_address(deployment)):
         for one in bound[id(second)]:
             hit = next(_overlap(one, bound[id(first)]), None) if (one.origin, one.use) not in said else None
             if hit is not None:

@@ -38,7 +38,7 @@ vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md,0.18.0 到 0.27.1rc1
 """
 
 
-@rule("PD406", "port-reserved", "warning", zh=ZH)
+@rule("PD406", "port-reserved", "warning", zh=ZH, needs="C H R")
 def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""The kv_port lies where AscendDirect picks its own ports.
 

@@ -17,7 +17,7 @@ ZH = """
 
 在确实跨多台机器的数据并行布局里,检查 --data-parallel-address 与 HCCL_IF_IP 是否为本机回环地址(127.0.0.1、localhost)
 或 0.0.0.0;
-没有写 --data-parallel-address 时默认就是 127.0.0.1。
+没有写 --data-parallel-address 时默认就是 127.0.0.1。引擎由 --nnodes 分布到多台机器时,检查 --master-addr,默认值相同。
 
 ## 为什么重要
 
@@ -41,7 +41,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     In a data-parallel layout that surely spans several machines it looks whether --data-parallel-address or
     HCCL_IF_IP is a loopback address (127.0.0.1, localhost) or 0.0.0.0. Without --data-parallel-address 127.0.0.1 is
-    the default.
+    the default. Of an engine that --nnodes spreads over machines it looks at --master-addr, with the same default.
 
     ## Why it matters
 
@@ -71,6 +71,10 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm/config/parallel.py (data_parallel_master_ip is 127.0.0.1 by default) at 0.23.0, 0.27.1 and 0.32.0.
     """
     if not spans_machines(node, deployment):
+        return
+    if node.machines != 1:
+        yield from _meeting(node)
+        yield from _hccl(node)
         return
     backend = node.value("data-parallel-backend")
     written = master(node)
@@ -102,6 +106,29 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             related=related,
         )
     yield from _hccl(node)
+
+
+def _meeting(node: NodeLaunch) -> Iterator[Hit]:
+    """Look at where the ranks of one engine over several machines meet."""
+    written = node.value("master-addr")
+    address = written.string() if written else None
+    known = written is not None and (address is None or not is_unreachable(address))
+    if known or (written is None and node.partial):
+        return
+    if written is None and node.value("distributed-executor-backend") is not None:
+        return
+    yield Hit(
+        at(node, "master-addr", "nnodes"),
+        Msg(
+            f"the address {address or DEFAULT_ADDRESS} at which the nodes of this engine meet cannot be reached from "
+            "the others",
+            f"该引擎各节点会合的地址 {address or DEFAULT_ADDRESS} 无法从其他节点访问",
+        ),
+        Msg(
+            "write --master-addr with the address of node 0 by which the others reach it, the same on all nodes",
+            "写 --master-addr,值为其他节点能访问的节点 0 的地址,各节点相同",
+        ),
+    )
 
 
 def _hccl(node: NodeLaunch) -> Iterator[Hit]:

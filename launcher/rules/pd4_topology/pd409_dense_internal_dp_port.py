@@ -34,7 +34,7 @@ vllm_ascend 各连接器使用 data_parallel_rank。
 """
 
 
-@rule("PD409", "dense-internal-dp-port", "warning", zh=ZH, confidence="medium")
+@rule("PD409", "dense-internal-dp-port", "warning", zh=ZH, confidence="medium", needs="C R")
 def dense_internal_dp_port(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Internal data parallelism of a dense model: all ranks compute the same kv port.
 

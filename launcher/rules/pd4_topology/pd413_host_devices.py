@@ -34,7 +34,7 @@ vllm-ascend 的安装文档:容器需要的设备(/dev/davinci*、davinci_manage
 """
 
 
-@rule("PD413", "host-devices", "warning", zh=ZH, needs="H")
+@rule("PD413", "host-devices", "warning", zh=ZH, needs="H R")
 def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """This host does not have the Ascend devices that are needed here.
 

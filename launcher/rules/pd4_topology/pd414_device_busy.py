@@ -31,7 +31,7 @@ Linux 的 /proc/PID/fd:哪些进程打开了设备文件。
 """
 
 
-@rule("PD414", "device-busy", "warning", zh=ZH, needs="H", confidence="medium")
+@rule("PD414", "device-busy", "warning", zh=ZH, needs="H R", confidence="medium")
 def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """Another process holds a device.
 

@@ -41,7 +41,7 @@ vllm_ascend/utils.py 的同类警告;vllm-ascend PR 16623。
 """
 
 
-@rule("PD503", "capture-sizes", "warning", zh=ZH)
+@rule("PD503", "capture-sizes", "warning", zh=ZH, needs="C R")
 def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Graph capture sizes do not cover the decode batch, or contradict each other.
 

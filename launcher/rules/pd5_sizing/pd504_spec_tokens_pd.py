@@ -70,7 +70,7 @@ vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md(num_speculative_toke
 """
 
 
-@rule("PD504", "spec-tokens-pd", "warning", zh=ZH, needs="P")
+@rule("PD504", "spec-tokens-pd", "warning", zh=ZH, needs="P R")
 def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
     r"""The speculative tokens of prefill and decode break the rule of the model's family.
 

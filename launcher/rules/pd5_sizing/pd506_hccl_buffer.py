@@ -56,7 +56,7 @@ vllm_ascend/ascend_forward_context.py 的 MC2 上限。
 """
 
 
-@rule("PD506", "hccl-buffer", "warning", zh=ZH, confidence="medium")
+@rule("PD506", "hccl-buffer", "warning", zh=ZH, confidence="medium", needs="C H R")
 def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""HCCL_BUFFSIZE is below what expert parallelism needs.
 

@@ -39,7 +39,7 @@ vllm/config/scheduler.py(verify_max_model_len)与 vllm/config/vllm.py(_set_max_n
 _LONGER = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")
 
 
-@rule("PD507", "model-length", "warning", zh=ZH)
+@rule("PD507", "model-length", "warning", zh=ZH, needs="C R")
 def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """max_model_len or batch limits cannot work together.
 

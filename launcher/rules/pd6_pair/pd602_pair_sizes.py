@@ -45,7 +45,7 @@ PIPELINED = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 """Connectors that read prefill.pp_size, 1 where it is not written."""
 
 
-@rule("PD602", "pair-sizes", "error", zh=ZH, needs="P")
+@rule("PD602", "pair-sizes", "error", zh=ZH, needs="P R")
 def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """The sizes that one side declares for the other are not the other's real ones.
 

@@ -47,7 +47,7 @@ _RESOLVING = ("VLLM_USE_MODELSCOPE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 _DRAFT_SUFFIX = re.compile(r"[-_.]mtp$")
 
 
-@rule("PD603", "pair-model", "error", zh=ZH, needs="P")
+@rule("PD603", "pair-model", "error", zh=ZH, needs="P R")
 def pair_model(deployment: Deployment) -> Iterator[Hit]:
     """The two sides differ in model, dtype, quantisation or KV cache dtype.
 

@@ -48,7 +48,7 @@ vllm_ascend/utils.py 的 refresh_block_size(0.21.0rc1 到 0.30.0rc2)与 vllm-asc
 COMPARED = (block_sizes, hybrid_manager, context, kv_layout, cross_layers, moriio_mode, hash_algorithm)
 
 
-@rule("PD604", "pair-layout", "error", zh=ZH, needs="P")
+@rule("PD604", "pair-layout", "error", zh=ZH, needs="P R")
 def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     r"""The cache layouts of the two sides differ where they must agree.
 

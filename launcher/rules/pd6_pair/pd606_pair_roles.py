@@ -17,7 +17,7 @@ ZH = """
 
 当输入把引擎分成预填充与解码两侧(按小节、分组、标签或文件名),而所有引擎的 kv_role 都是 kv_producer 或
 都是 kv_consumer 时报告。
-一侧有几个引擎,或者只给出一侧,都没有问题。
+一侧有几个引擎,或者只给出一侧,都没有问题;但只给出的一侧名为 decode 却是生产者,或名为 prefill 却是消费者时,给出警告。
 
 ## 为什么重要
 
@@ -43,7 +43,7 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
 
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
     kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
-    alone.
+    alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer.
 
     ## Why it matters
 
@@ -84,6 +84,7 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     named = [node for node in deployment.nodes if named_side(node) is not None and node.kv_transfer is not None]
     roles = {node.role for node in deployment.nodes if node.kv_transfer is not None}
     if len(roles) != 1 or {named_side(node) for node in named} != {"prefill", "decode"}:
+        yield from _contrary(named, roles)
         return
     role = next(iter(roles))
     if role not in ROLE_SIDES:
@@ -92,6 +93,25 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     right = next(node for node in named if named_side(node) == ROLE_SIDES[role])
     for node in wrong:
         yield _hit(node, right, role, deployment)
+
+
+def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:
+    """Yield the one side that is given, where its role is the other side's: copied from there, most likely."""
+    sides = {named_side(node) for node in named}
+    role = next(iter(roles)) if len(roles) == 1 else None
+    if len(sides) != 1 or role not in ROLE_SIDES or ROLE_SIDES[role] in sides:
+        return
+    side = next(iter(sides)) or "decode"
+    right = RIGHT[side]
+    for node in named:
+        value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
+        yield Hit(
+            value.origin if value else node.origin,
+            Msg(f"this is named {side}, but its kv_role is {role}", f"名称表明这是 {side} 一侧,但 kv_role 是 {role}"),
+            Msg(f"write {right}, or rename it", f"写 {right},或者改名"),
+            severity="warning",
+            fix=renamed(set_value(value, right), right) if value else None,
+        )
 
 
 def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment) -> Hit:

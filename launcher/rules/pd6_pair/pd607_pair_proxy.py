@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd6_pair.proxy_protocols import bootstrap, protocol
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
@@ -27,7 +28,8 @@ ZH = """
 解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
 每个提供
 HTTP 的引擎(外部 DP 的每个 rank)都在列表里。还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是
-引擎的 `--port`。
+引擎的 `--port`。vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
+生产者 bootstrap 服务的端口。
 
 ## 为什么重要
 
@@ -40,11 +42,12 @@ HTTP 的引擎(外部 DP 的每个 rank)都在列表里。还检查 MoRIIOConnec
 ## 来源
 
 vllm-ascend 的 examples/disaggregated_prefill_v1,0.18.0 到 0.27.1rc1;
-vLLM 的 moriio_connector.py(0.32.0)与 p2p_nccl_engine.py(0.23.0)。
+vLLM 的 moriio_connector.py(0.32.0)与 p2p_nccl_engine.py(0.23.0);mooncake_connector.py 与 p2p_nccl_connector.py
+(0.18.0 到 0.33.0),以及 vLLM examples/disaggregated 里的 mooncake_connector_proxy.py。
 """
 
 
-@rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P")
+@rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P R")
 def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     r"""The proxy's kind or lists do not fit the connector or the ranks.
 
@@ -54,7 +57,9 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed. Also the
-    `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`.
+    `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
+    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have proxies of their own, and Mooncake's must know the
+    port of the producer's bootstrap server.
 
     ## Why it matters
 
@@ -98,10 +103,13 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm-ascend's examples/disaggregated_prefill_v1 at 0.18.0 to 0.27.1rc1; vLLM's moriio_connector.py at 0.32.0 and
-    p2p_nccl_engine.py at 0.23.0.
+    p2p_nccl_engine.py at 0.23.0; mooncake_connector.py and p2p_nccl_connector.py at 0.18.0 to 0.33.0, and
+    mooncake_connector_proxy.py in vLLM's examples/disaggregated.
     """
     for proxy in deployment.proxies:
         yield from _kind(proxy, deployment)
+        yield from protocol(proxy, deployment)
+        yield from bootstrap(proxy, deployment)
         for side, listed in side_lists(proxy).items():
             yield from _lengths(side, listed)
             yield from _unlisted(side, listed, deployment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
@@ -19,9 +20,13 @@ ZH = """
 报告。
 引擎还有未知的参数时不报告。
 
+Dynamo 的预填充工作进程(`--disaggregation-mode prefill`)没有 --kv-transfer-config 时也报告:
+镜像标签表明是 Dynamo 1.0 或更新的版本时是 error,看不出版本时是 warning。
+
 ## 为什么重要
 
 没有连接器就没有 KV 传过去:解码节点会把每个提示从头再算一遍,预填充节点白白工作,而且没有任何报错。
+Dynamo 从 1.0 起不再默认使用 NIXL,这样的预填充工作进程启动时以 ValueError 退出。
 
 ## 适用版本
 
@@ -30,7 +35,13 @@ ZH = """
 ## 来源
 
 vllm/config/vllm.py:没有 kv_transfer_config 时不创建连接器。
+ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
 """
+
+_RUNTIME = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
+"""An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
+_DEFAULT_UNTIL = (1, 0)
+"""The first release of Dynamo in which NIXL is no default any more."""
 
 
 @rule("PD608", "pair-no-connector", "error", zh=ZH, needs="P")
@@ -43,10 +54,14 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
     starts a proxy with lists of both sides, and an engine has no --kv-transfer-config. Silent where further arguments
     are unknown.
 
+    A prefill worker of Dynamo (`--disaggregation-mode prefill`) without one is reported too: an error where the tag of
+    its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is.
+
     ## Why it matters
 
     Without a connector no KV is handed over: the decode node computes every prompt again, prefill works for nothing,
-    and nothing reports an error.
+    and nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError
+    at start.
 
     ## Example
 
@@ -80,9 +95,12 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm/config/vllm.py: without a kv_transfer_config no connector is made.
+    vllm/config/vllm.py: without a kv_transfer_config no connector is made. components/src/dynamo/vllm/args.py of
+    ai-dynamo/dynamo 1.0.0.
     """
     for node in deployment.nodes:
+        if node.program == "dynamo":
+            yield from _prefill_worker(node)
         if _without(node) and _is_topology(node, deployment):
             side = named_side(node)
             role = {"prefill": "kv_producer", "decode": "kv_consumer"}.get(side or "", "kv_producer or kv_consumer")
@@ -97,6 +115,37 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
                     f"加上 --kv-transfer-config,写两侧共用的连接器和 kv_role {role}",
                 ),
             )
+
+
+def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
+    """Yield a prefill worker of Dynamo that has no connector, where no older Dynamo gives it one."""
+    own = node.arg("disaggregation-mode") or node.arg("is-prefill-worker")
+    given = ("kv-transfer-config", "ec-transfer-config", "config", "engine-config-json")
+    if own is None or node.side != "prefill" or node.unread or any(node.arg(name) is not None for name in given):
+        return
+    release = _dynamo(node)
+    if (release is not None and release < _DEFAULT_UNTIL) or (release is None and node.arg("connector") is not None):
+        return
+    yield Hit(
+        own.origin,
+        Msg(
+            "this prefill worker has no --kv-transfer-config: from 1.0 on Dynamo gives it none, and ends it at start",
+            "这个预填充工作进程没有 --kv-transfer-config:Dynamo 从 1.0 起不再给它默认值,启动时就会退出",
+        ),
+        Msg(
+            'add --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_both"}\' on both sides',
+            '两侧都加上 --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_both"}\'',
+        ),
+        severity="error" if release is not None else "warning",
+    )
+
+
+def _dynamo(node: NodeLaunch) -> tuple[int, int] | None:
+    """Return the release of Dynamo that the tag of the image names."""
+    image = node.container.image if node.container is not None else None
+    name = image.string() if image is not None else None
+    found = _RUNTIME.search(name) if name else None
+    return (int(found[1]), int(found[2])) if found is not None else None
 
 
 def _without(node: NodeLaunch) -> bool:

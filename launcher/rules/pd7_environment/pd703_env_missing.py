@@ -41,7 +41,7 @@ vllm/envs.py;vllm_ascend 的 ascend_store/backend(mooncake、memcache、yuanrong
 """
 
 
-@rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C")
+@rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C R")
 def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""Environment variables that this layout needs are absent.
 
@@ -103,9 +103,11 @@ def _network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         missing += ["HCCL_IF_IP", "HCCL_SOCKET_IFNAME"]
     if missing:
         names = ", ".join(missing)
+        one = node.machines != 1 and node.data == 1
+        what = Msg("the engine", "引擎") if one else Msg("data parallelism", "数据并行")
         yield Hit(
             _dp_place(node),
-            Msg(f"data parallelism spans machines, but {names} are not set", f"数据并行跨机器,但没有设置 {names}"),
+            Msg(f"{what.en} spans machines, but {names} are not set", f"{what.zh}跨机器,但没有设置 {names}"),
             Msg(
                 "export HCCL_IF_IP with this node's address, and GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and "
                 "HCCL_SOCKET_IFNAME with the name of its network card",
@@ -195,4 +197,5 @@ def _uses_ray(node: NodeLaunch) -> bool:
 
 def _dp_place(node: NodeLaunch) -> Origin:
     arg = node.arg("data-parallel-address") or node.arg("data-parallel-size-local") or node.arg("data-parallel-size")
+    arg = arg or node.arg("nnodes")
     return arg.origin if arg else node.origin

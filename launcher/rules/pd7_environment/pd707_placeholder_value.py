@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.placeholders import placeholders
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import Node
 
+_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w{0,99}|\{[A-Za-z_]\w{0,99}\})")
 ZH = """
 占位符还没有换成真实的值
 
 ## 作用
 
 报告仍是占位符的参数、环境变量、JSON 值和挂载:`your_ip_here`、`xxxx`、`192.168.x.x`、`/path/to/…`、`<model>` 等。
-其他规则不再评论这样的值。
+其他规则不再评论这样的值。另外报告配置文件中看起来引用其他变量的值(`${HOME}/x`、`$USER`):那里的 `$` 只是普通字符。
 
 ## 为什么重要
 
@@ -38,7 +41,8 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Fires on arguments, variables, JSON values and mounts that are still placeholders: `your_ip_here`, `xxxx`,
-    `192.168.x.x`, `/path/to/…`, `<model>` and their like. No other rule speaks of such a value.
+    `192.168.x.x`, `/path/to/…`, `<model>` and their like. No other rule speaks of such a value. Fires as well on values
+    of a profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
 
     ## Why it matters
 
@@ -74,3 +78,37 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符:{shown!r}"),
             Msg("write the real value", "换成真实的值"),
         )
+    for what, leaf, name in _references(node):
+        yield Hit(
+            leaf.origin,
+            Msg(
+                f"{what} gets {name} literally: a profile refers to no other variables",
+                f"{what} 会原样得到 {name}:配置文件不引用其他变量",
+            ),
+            _instead(what, name),
+        )
+
+
+def _references(node: NodeLaunch) -> Iterator[tuple[str, Node, str]]:
+    """Iterate over the values of a profile that look as if a shell read them: what each is for, and what it names."""
+    if node.form != "profile":
+        return
+    values = [(name, variable.value) for name, variable in node.env.items()]
+    if node.model is not None:
+        values.append(("the model", node.model))
+    if node.container is not None:
+        values += [("a mount", mount) for mount in node.container.mounts]
+        values += [("the image", node.container.image)] if node.container.image is not None else []
+    for what, value in values:
+        found = _REFERENCE.search(value.value) if isinstance(value.value, str) else None
+        if found is not None:
+            yield what, value, found[0]
+
+
+def _instead(what: str, name: str) -> Msg:
+    if name.strip("${}") == what:
+        return Msg(
+            f"to keep what {what} holds, write {{prepend: TEXT}} or {{append: TEXT}} without {name}",
+            f"要保留 {what} 原有的值,请写 {{prepend: 文本}} 或 {{append: 文本}},不写 {name}",
+        )
+    return Msg("write the value itself", "写出值本身")

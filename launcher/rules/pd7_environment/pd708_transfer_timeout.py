@@ -39,7 +39,7 @@ vllm/envs.py;vllm_ascend 的 mooncake_connector.py 与 mooncake_hybrid_connector
 """
 
 
-@rule("PD708", "transfer-timeout", "info", zh=ZH, confidence="medium", needs="C R")
+@rule("PD708", "transfer-timeout", "info", zh=ZH, confidence="medium", needs="C P")
 def transfer_timeout(deployment: Deployment) -> Iterator[Hit]:
     r"""The prefill node frees KV early, before the decode node may have fetched it.
 

@@ -45,7 +45,7 @@ vllm-ascend 的安装文档;Ascend Docker Runtime 的默认挂载内容。
 """
 
 
-@rule("PD801", "container-devices", "error", zh=ZH, needs="C")
+@rule("PD801", "container-devices", "error", zh=ZH, needs="C R")
 def container_devices(deployment: Deployment) -> Iterator[Hit]:
     r"""A container lacks NPU devices, control devices or the driver.
 

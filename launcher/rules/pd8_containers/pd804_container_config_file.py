@@ -39,7 +39,7 @@ Mooncake PR 502;vllm-ascend issue 7711 与安装文档。
 """
 
 
-@rule("PD804", "container-config-file", "warning", zh=ZH, confidence="medium", needs="C")
+@rule("PD804", "container-config-file", "warning", zh=ZH, confidence="medium", needs="C R")
 def container_config_file(deployment: Deployment) -> Iterator[Hit]:
     r"""A configuration file that is needed is not in the container.
 

@@ -18,7 +18,7 @@ ZH = """
 ## 作用
 
 说明目标版本比表里最新的还新、比最旧的还旧,或在两行之间时,实际按哪个版本的事实检查。目标是路径时读取它自己的文件,
-并说明其余事实取自哪个版本。
+并说明其余事实取自哪个版本。目标比所有行都旧时,取决于版本的问题最多是警告:在那个版本上可能本来就是对的。
 
 配置文件里与硬件不符的 target 是警告:它不起作用。
 
@@ -45,7 +45,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
-    between two rows. Of a path, whose own files are read, it says where the other facts come from.
+    between two rows. Of a path, whose own files are read, it says where the other facts come from. For a target older
+    than all rows, a finding that depends on the release is at most a warning: there it may well be right.
 
     A profile's target that is not for its hardware is a warning: it does not count.
 
@@ -90,12 +91,11 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     if target.asked is None or origin is None:
         return
     asked = f"vllm-ascend {target.asked}" if target.is_ascend else f"vLLM {target.asked}"
-    row = target.vllm_ascend or target.vllm
     try:
-        older = release(target.asked) < release(row)
+        release(target.asked)
     except TargetError:
         return
-    side, side_zh = ("oldest", "最旧") if older else ("nearest older", "最近的较旧")
+    side, side_zh = ("oldest", "最旧") if target.is_before_rows else ("nearest older", "最近的较旧")
     yield Hit(
         origin,
         Msg(

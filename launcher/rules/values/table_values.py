@@ -96,10 +96,17 @@ def _text(value: Node) -> str | None:
 
 
 def _python(arg: Arg, spec: Spec) -> Iterator[Hit]:
+    """Check a value that Python code gives: what a word may end in, ``32k``, only the parser of words takes."""
+    spec = replace(spec, kind="int") if spec.kind in ("size", "length") else spec
     value = arg.value
-    if value is None or not isinstance(value.value, str) or spec.kind not in ("int", "float", "str") or spec.values:
+    if value is None or spec.kind not in ("int", "float", "str") or spec.values:
         return
-    wanted = refused_word(value.value, spec)
+    plain = value.value
+    if isinstance(plain, float) and spec.kind == "int" and not plain.is_integer():
+        plain = str(plain)
+    if not isinstance(plain, str):
+        return
+    wanted = refused_word(plain, spec)
     if wanted is not None:
         yield wrong(value, arg.written, wanted)
 

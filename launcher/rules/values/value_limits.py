@@ -9,14 +9,31 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.connector_ports import kv_ports
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.engine.ports import all_ports
 
 LAST_PORT = 65535
+SIDE = "VLLM_NIXL_SIDE_CHANNEL_PORT"
+RANKED = {"http": "--port", "kv_events": "endpoint", "kv_events_replay": "replay_endpoint", "side_channel": SIDE}
+"""Ports of which each rank of a node takes one of its own, and where the first is written; kv_port is said apart."""
 OWN_SPECS = (None, "CPUOffloadingSpec", "TieringOffloadingSpec")
 BUDGET = "cpu_bytes_to_use"
 
 
 def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
-    """Yield each kv_port behind which there are too few ports for the ranks of this node."""
+    """Yield each port behind which there are too few ports for the ranks of this node."""
+    for found in (one for one in all_ports(node) if one.use in RANKED and one.count > 1):
+        last = found.first + found.count - 1
+        if found.written and found.binds and 1 <= found.first <= LAST_PORT < last:
+            name = RANKED[found.use]
+            yield Hit(
+                found.origin,
+                Msg(
+                    f"each rank takes a port from {name} on: this node's reach from {found.first} to {last}, "
+                    f"and the last port is {LAST_PORT}",
+                    f"每个 rank 从 {name} 起各占一个端口:本节点用到 {found.first} 到 {last},最大端口是 {LAST_PORT}",
+                ),
+                Msg(f"take a lower {name}", f"换一个更小的 {name}"),
+            )
     for connector in connectors(node.kv_transfer):
         ports = kv_ports(node, connector)
         if ports is None or not ports.written or not ports.binds or not 1 <= ports.first <= LAST_PORT:

@@ -71,10 +71,10 @@ def _verb(words: Sequence[Text]) -> tuple[int, str]:
     while at < len(words) and words[at].value.startswith("-"):
         option = words[at].value
         at += 2 if "=" not in option and global_takes_value(option) else 1
-    if at < len(words) and words[at].value == "container":
-        at += 1
+    kind = words[at].value if at < len(words) else ""
+    at += kind in ("container", "service")
     verb = words[at].value if at < len(words) else ""
-    return (at + 1, verb) if verb in _VERBS else (0, "")
+    return (at + 1, verb) if verb in _VERBS and (kind != "service" or verb == "create") else (0, "")
 
 
 def _read(words: list[Text], at: int, verb: str, origin: Origin, valued: Collection[int]) -> DockerCommand:

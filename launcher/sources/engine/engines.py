@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 
 from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
+from pd_launch.launcher.sources.engine.fillers import with_input
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
-from pd_launch.launcher.sources.engine.scripts_given import is_remote, scripts_inside
+from pd_launch.launcher.sources.engine.scripts_given import is_remote, parameters_of, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
 from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
@@ -31,6 +32,7 @@ Finish = Callable[[NodeLaunch], None]
 _GUESSED = -6
 """Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
+ROUTER = "vllm-router"
 _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
@@ -99,7 +101,13 @@ class Found:
     """Forms that were recognised, with or without an engine."""
     guessed: list[Origin] = field(default_factory=list)
     """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    apart: list[Origin] = field(default_factory=list)
+    """Where texts stand, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
+
+    def size(self) -> int:
+        """Return how much was found so far: engines, scripts and faults."""
+        return len(self.nodes) + len(self.nested) + len(self.offered) + len(self.faults)
 
     def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
         """Add a part of a text for people: what it starts runs beside nothing else of the text."""
@@ -149,7 +157,7 @@ def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) ->
 def read_command(command: Command, form: Form, label: str, found: Found, finish: Finish = keep) -> bool:
     """Add what ``command`` starts to ``found``; return whether it was recognised."""
     rest, inline = unwrap(command.words)
-    words = command.words.having(rest)
+    words = _of_pod(command.words.having(with_input(rest, command.body) or rest))
     env = {**_given(command), **_inline(inline)}
     env_open = command.origin if _given_more(command.words, rest) else command.env_open
 
@@ -160,6 +168,7 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
         node.branches = command.branches
         node.foreground = command.foreground
         node.env_open = node.env_open or env_open
+        node.kept = {name: written.origin() for name, written in command.kept.items() if name not in node.env}
         there(node)
 
     docker = read_docker(words, command.origin, partial(_starts, command))
@@ -172,6 +181,17 @@ def read_command(command: Command, form: Form, label: str, found: Found, finish:
     return _other(words, found)
 
 
+def _of_pod(words: Words) -> Words:
+    """Return the command of the container that ``kubectl run --image=X -- ARGUMENTS`` starts; others as they are."""
+    values = [word.value for word in words]
+    if values[:2] not in (["kubectl", "run"], ["oc", "run"]) or "--" not in values or "--command" in values:
+        return words
+    end = values.index("--")
+    images = _given_as("--image", words[:end])
+    given = image_engine(words.having(words[end + 1 :]), images[-1].node(), False) if images else words
+    return given if engine_words(given) is not None else words
+
+
 def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
     return {name: EnvVar.of(name, value, "inline", written) for name, (value, written) in given.items()}
 
@@ -180,7 +200,7 @@ def _other(words: list[Text], found: Found) -> bool:
     values = [word.value for word in words]
     for index, value in enumerate(values[:4]):
         name = value.rpartition("/")[2]
-        if _SCRIPT.fullmatch(name) and "proxy" in name:
+        if (_SCRIPT.fullmatch(name) and "proxy" in name) or name == ROUTER:
             found.proxies.append(Proxy(words[index].origin(), name, [w.node() for w in words[index + 1 :]]))
             return True
         if name == ONLINE_DP:
@@ -224,6 +244,8 @@ def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Foun
     found.faults += read_arguments(words.having(arguments), node)
     if program == "dynamo":
         own_worker(node)
+    elif node.arg("omni") is not None:  # vLLM-Omni takes the command over, with options of its own
+        node.program, node.partial = "omni", True
     finish(node)
     for name in [name for name in node.env if HOLE in name]:  # which variable it is, is not known
         node.env_open = node.env_open or node.env[name].value.origin
@@ -254,12 +276,14 @@ def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
     return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)
 
 
-def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, around: Around) -> None:
+def nest_scripts(
+    words: Words, origin: Origin, found: Found, finish: Finish, around: Around, body: Text | None = None
+) -> None:
     """Add the scripts that the words of another form run, and what is said of the engines that are not followed.
 
-    A script is written in the words, or is a file that the container finds.
+    A script is written in the words, or is a file that the container finds, or ``body``, what the program reads.
     """
-    command = Command(words, {}, origin)
+    command = Command(words, {}, origin, body)
     run = around.run_by(words)
     if run is not None:
         found.run.add(place_of(run.script))
@@ -270,7 +294,7 @@ def nest_scripts(words: Words, origin: Origin, found: Found, finish: Finish, aro
 
 def own_worker(node: NodeLaunch) -> None:
     """Complete a worker of Dynamo: it fills in what is not written, and names its side by options of its own."""
-    node.partial = True
+    node.unread, node.partial = node.partial, True
     mode = node.value("disaggregation-mode")
     prefill = node.arg("is-prefill-worker") is not None or (mode is not None and mode.value == "prefill")
     decode = node.arg("is-decode-worker") is not None or (mode is not None and mode.value == "decode")
@@ -347,9 +371,11 @@ def into_containers(found: Found) -> None:
     """
     bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
     for started in found.idle:
-        inside = [node for node in bare if node.origin.file.rpartition("/")[2] in started.named]
+        text = next((text for text in found.apart if text.holds(started.container.origin)), None)
+        near = bare if text is None else [node for node in bare if text.holds(node.origin)]
+        inside = [node for node in near if node.origin.file.rpartition("/")[2] in started.named]
         if len(found.idle) == 1 and not started.named:
-            inside = bare
+            inside = near
         for node in inside:
             node.container = started.container
             node.env = {**started.env, **node.env}
@@ -388,7 +414,7 @@ def surroundings(command: Command) -> Scope | None:
     if is_remote([word.value for word in words]):
         return None
     env = {name: value for name, (value, _) in [*command.env.items(), *inline.items()]}
-    return Scope(Journal(env), Journal(dict.fromkeys(env, True)))
+    return Scope(Journal(env), Journal(dict.fromkeys(env, True)), positional=parameters_of(words))
 
 
 def inside(command: Command, finish: Finish) -> Finish:

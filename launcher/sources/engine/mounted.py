@@ -19,6 +19,8 @@ from pd_launch.schemas.core.values import HOLE, Node, Text
 Place = tuple[str, int]
 """Where a script begins: its file, and the offset there."""
 _SOURCES = ("source", ".")
+_SECRET = "secret/"
+"""Stands before the names of Secrets among those of ConfigMaps, which have none with a slash."""
 
 
 def place_of(script: Text) -> Place:
@@ -58,23 +60,32 @@ class Around:
             rest = shell_operands(rest)
         elif name in _SOURCES:
             rest = rest[1:]
-        script = self.files.get(self._path(rest[0].value)) if rest else None
+        script = self._file(rest[0].value) if rest else None
         if script is None:
             return None
         return Run(script, dict(enumerate(rest)) if HOLE * 2 not in [word.value for word in rest] else {})
 
-    def _path(self, written: str) -> str:
-        return posixpath.normpath(posixpath.join(self.folder, written))
+    def _file(self, written: str) -> Text | None:
+        """Return the file of a path; behind a ``cd`` that is not followed, the only one that it can mean."""
+        found = self.files.get(posixpath.normpath(posixpath.join(self.folder, written)))
+        if found is not None or written.startswith("/") or "/" not in written:
+            return found
+        tail = posixpath.normpath(f"/{written}")
+        fitting = [text for path, text in self.files.items() if path.endswith(tail)]
+        return fitting[0] if len(fitting) == 1 else None
 
 
 NOTHING = Around()
 
 
 def config_maps(tree: Node) -> Iterator[tuple[str, Node]]:
-    """Iterate over the ConfigMaps of a document, and of a List, with their names."""
+    """Iterate over the ConfigMaps of a document, and of a List, with their names; Secrets under names of their own."""
     kind, name, data = tree.get("kind"), tree.get("metadata", "name"), tree.get("data")
+    own = name.value if name is not None and isinstance(name.value, str) else ""
     if kind is not None and kind.value == "ConfigMap" and data is not None:
-        yield (name.value if name is not None and isinstance(name.value, str) else ""), data
+        yield own, data
+    elif kind is not None and kind.value == "Secret" and (plain := tree.get("stringData")) is not None:
+        yield f"{_SECRET}{own}", plain
     items = tree.get("items")
     for item in items.elements() if items else ():
         yield from config_maps(item)
@@ -115,8 +126,11 @@ def mounted_files(pod: Node, container: Node, maps: Mapping[str, Node]) -> dict[
 def _files_of(volume: Node, maps: Mapping[str, Node]) -> Iterator[tuple[str, Text]]:
     for source in (volume, *_list(volume.get("projected"), "sources")):
         named = source.get("configMap", "name")
-        data = maps.get(named.value) if named is not None and isinstance(named.value, str) else None
-        items = source.get("configMap", "items")
+        secret = source.get("secret", "secretName") or source.get("secret", "name")
+        prefix = "" if named is not None else _SECRET
+        named = named if named is not None else secret
+        data = maps.get(f"{prefix}{named.value}") if named is not None and isinstance(named.value, str) else None
+        items = source.get("configMap", "items") or source.get("secret", "items")
         if data is None:
             continue
         chosen = {key: key for key, _ in data.items()}

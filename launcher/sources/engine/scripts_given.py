@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from pd_launch.launcher.sources.engine.wrapped import FILLS, SHELLS, STARTS, TALKS, unfilled, unwrap
+from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines, unfilled
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
+from pd_launch.launcher.sources.engine.written_files import (
+    entries_of,
+    installs_programs,
+    is_run_by_system,
+    is_table,
+    written_by,
+)
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.weave import concat
-from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.core.values import HOLE, Text
 
 _RUNS = re.compile(r"-\w{0,20}c\w{0,20}")
 _WITH_VALUE = re.compile(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
@@ -19,16 +27,21 @@ _TAKES_SCRIPTS = frozenset(
     | {"ssh", "sshpass", "pdsh", "clush", "pssh", "parallel-ssh", "dsh", "rsh", "sbatch", "salloc", "ansible", "gcloud"}
 )
 """Programs that give a word to a shell."""
-_READS = frozenset({"at", "batch", "ssh", "sshpass", "pdsh", "rsh", "sbatch", "qsub", "bsub", "su"})
+_READS = frozenset(
+    {"at", "batch", "ssh", "sshpass", "pdsh", "rsh", "sbatch", "qsub", "bsub", "su", "runuser", "doas", "newgrp", "sg"}
+    | {"chroot", "nsenter", "unshare", "machinectl", "pkexec", "gosu", "su-exec", "fakeroot", "script"}
+)
 """Programs that run what they read from standard input, as a shell does."""
 _STARTED_WITH = re.compile(r"\s--?[A-Za-z]")
 _SHEBANG = re.compile(r"#!.{0,80}\b(?:ba|z|da|k)?sh\b")
+_RECIPES = re.compile(r"(?:.{0,400}/)?(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|.{1,200}\.mk)")
+"""Files whose lines a shell runs."""
 _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 _TYPED_END = re.compile(r"(?:\\[nr]|\^M)\Z")
 """The key that ends a line which ``screen -X stuff`` types."""
 INTERPRETERS = re.compile(r"(?:[gm]?awk|perl|ruby|node|lua|expect|php|Rscript|tclsh|python(?:3(?:\.\d+)?)?)")
 """Programs whose words are programs, not commands."""
-_OPTION = re.compile(r"[\w-]{1,40}=")
+_OPTION = re.compile(r"[\w-]{1,40}=(?:[\w.-]{1,80}=)?")
 
 
 def joined(words: Sequence[Text], between: str = " ") -> Text:
@@ -52,6 +65,16 @@ def scripts_of(words: Sequence[Text]) -> list[Text]:
         return []
     at, runs = _behind_options(rest)
     return rest[at : at + 1] if runs else []
+
+
+def parameters_of(words: Sequence[Text]) -> dict[int, Text]:
+    """Return the positional parameters of ``bash -c SCRIPT NAME ARGUMENT…``; none where any number of words is one."""
+    rest, _ = unwrap(words)
+    if program_of(rest) not in SHELLS:
+        return {}
+    at, runs = _behind_options(rest)
+    given = rest[at + 1 :] if runs else []
+    return dict(enumerate(given)) if HOLE * 2 not in [word.value for word in given] else {}
 
 
 def shell_operands(words: Sequence[Text]) -> list[Text]:
@@ -96,18 +119,29 @@ def scripts_inside(command: Command, run: Collection[str] = ()) -> list[Text]:
     if values[:1] == ["ssh"] and command.body is not None and _BARE_SHELL.fullmatch(values[-1]):
         texts = []  # ssh HOST 'bash -s': the shell over there reads the here-document
     written = command.body if command.body is not None else command.prints
+    if command.body is not None and runs_lines(words):
+        return [command.body]
     if command.body is not None and reads_scripts(words) and not texts:
         texts.append(command.body)
+    elif written is not None and _is_table(words, target_of(command)):
+        texts += entries_of(written)
     elif written is not None and _is_script(target_of(command), written, run):
         texts.append(written)
     return texts
 
 
+def _is_table(words: Sequence[Text], file: str) -> bool:
+    """Whether what a command is given becomes a table of cron."""
+    return (program_of(words) == "crontab" and not file) or is_table(file)
+
+
 def _is_script(file: str, text: Text, run: Collection[str]) -> bool:
-    """Whether a text that is written to a file is a script: by the file's name, its first line, or that it is run."""
+    """Whether a file that a command writes is a script: by its name, by what others do with it, by its first line."""
     if not file or file.endswith(".py"):
         return False
-    return file.endswith(".sh") or file in run or _SHEBANG.match(text.value) is not None
+    if file.endswith((".sh", ".bash")) or file in run or is_run_by_system(file):
+        return True
+    return _RECIPES.fullmatch(file) is not None or _SHEBANG.match(text.value) is not None
 
 
 def files_run(commands: Sequence[Command]) -> set[str]:
@@ -116,7 +150,8 @@ def files_run(commands: Sequence[Command]) -> set[str]:
     for command in commands:
         words, _ = unwrap(command.words)
         values = [word.value for word in words]
-        if program_of(words) in (*SHELLS, "source", ".", "chmod"):
+        runs = program_of(words) in (*SHELLS, "source", ".", "chmod")
+        if runs or (program_of(words) == "install" and installs_programs(values)):
             files.update(value for value in values[1:] if not value.startswith(("-", "+")))
         elif values and "/" in values[0]:
             files.add(values[0])
@@ -148,7 +183,7 @@ def _strings(words: Sequence[Text], name: str) -> list[Text]:
 def reads_scripts(words: Sequence[Text]) -> bool:
     """Whether a command runs what it reads: a shell without a script of its own, here or behind another program."""
     name = program_of(words)
-    if name in SHELLS or name in _READS:
+    if not words or name in SHELLS or name in _READS:  # of wrappers alone, ``sudo -i``, a shell is left
         return True
     values = [word.value for word in words]
     if name in ("source", ".") and values[1:2]:
@@ -159,7 +194,4 @@ def reads_scripts(words: Sequence[Text]) -> bool:
 
 def target_of(command: Command) -> str:
     """Return the file that a command writes, by a redirection or as ``tee``; empty if none."""
-    words, _ = unwrap(command.words)
-    if program_of(words) == "tee":
-        return next((word.value for word in words[1:] if not word.value.startswith("-")), command.target)
-    return command.target
+    return written_by(unwrap(command.words)[0], command.target)

@@ -8,28 +8,56 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, unwrap
+from pd_launch.launcher.sources.engine.fillers import runs_lines
+from pd_launch.launcher.sources.engine.prose import is_script_text
+from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts, scripts_inside
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
+from pd_launch.launcher.sources.engine.written_files import is_edited_script
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Text
+from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 _CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
 _COMMAND_END = re.compile(r"(?<!\\)[\n;&|#]")
 _GIVEN = re.compile(r"\$\{?[@*\d]")
 """A parameter that whoever starts the script gives: nothing of the script itself."""
 _OPTION = re.compile(r"\s--?[A-Za-z]")
+_KEEPS = frozenset(
+    {"base64", "md5sum", "sha1sum", "sha256sum", "wc", "sort", "uniq", "tr", "cut", "fold", "nl", "paste", "column"}
+    | {"gzip", "zstd", "openssl", "gpg", "xclip", "pbcopy", "wl-copy", "sendmail", "mutt", "msmtp", "mysql", "psql"}
+    | {
+        "sqlite3",
+        "redis-cli",
+        "yq",
+        "diff",
+        "patch",
+        "more",
+        "bat",
+        "pandoc",
+        "envsubst",
+        "install",
+        "dd",
+        "cp",
+        "crontab",
+    }
+    | {"sponge", "aws", "s3cmd", "mosquitto_pub", "nc", "ncat", "socat", "xargs", "mapfile", "readarray", "true"}
+    | {"docker", "podman", "kubectl", "oc", "helm", "cowsay", "boxes", "lolcat", "glow", "gum", "http", "https"}
+)
+"""Programs that show, keep, count or send what they read; those of containers are told apart by their words."""
 
 
 def started_otherwise(command: Command) -> Iterator[Fault]:
     """Iterate over what is said of the engines that a command starts by a pipe, an interpreter or a table of jobs."""
     words, _ = unwrap(command.words)
     name = program_of(words)
-    if command.unread is not None and reads_scripts(words):
+    if command.unread is not None and (reads_scripts(words) or runs_lines(words) or name == "crontab"):
         yield from _said(command.unread)
-    if name == "crontab" and command.body is not None:
+    if _is_run_unseen(command, name):
         yield from _said(command.body)
+    if is_edited_script(words):
+        for text in words[1:-1]:
+            yield from _said(text)
     if INTERPRETERS.fullmatch(name):
         for text in [*words[1:], *([command.body] if command.body is not None else [])]:
             start = STARTS.search(text.value)
@@ -37,9 +65,19 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
                 yield _fault(text.part(*start.span()))
 
 
-def _said(text: Text) -> Iterator[Fault]:
-    start = STARTS.search(text.value)
-    if start is not None:
+def _is_run_unseen(command: Command, name: str) -> bool:
+    """Whether a command that nobody knows is given commands to read: most programs run such, or send them on."""
+    body = command.body
+    if body is None or not command.alone or command.target or name in TALKS or name in _KEEPS:
+        return False
+    if INTERPRETERS.fullmatch(name) or not is_script_text(body.value):
+        return False
+    return all(script is not body for script in scripts_inside(command))
+
+
+def _said(text: Text | None) -> Iterator[Fault]:
+    start = STARTS.search(text.value) if text is not None else None
+    if text is not None and start is not None:
         yield _fault(text.part(*start.span()))
 
 
@@ -97,8 +135,13 @@ def _runs_unknown(command: Command) -> bool:
 
 
 def _fault(place: Text) -> Fault:
+    return unseen(place.origin())
+
+
+def unseen(place: Origin) -> Fault:
+    """Return the fault of an engine that is started in a way that is not followed."""
     return not_followed(
-        place.origin(),
+        place,
         "this engine is started in a way that is not followed",
         "这个引擎的启动方式无法跟踪",
         "it is not checked",

@@ -6,14 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from pd_launch.launcher.sources.engine.fillers import FILLS, sign_of, unfilled
 from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.text.templates import as_written
-from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 
 Program = Literal["serve", "api_server", "dynamo"]
 API_SERVER = "vllm.entrypoints.openai.api_server"
 DYNAMO = "dynamo.vllm"
+_WORKERS = (DYNAMO, f"{DYNAMO}.unified_main", f"{DYNAMO}.main")
+_KV_FLAG = "--kv-transfer-config"
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
@@ -65,9 +67,6 @@ STARTS = re.compile(rf"\bvllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
 """Where a text speaks of the start of an engine."""
 
 
-FILLS = ("xargs", "find", "parallel")
-"""Programs that write something for ``{}`` into the words behind them."""
-_GAP = re.compile(r"\{(?:\d{1,3}|[./#%]{1,2})?\}")
 TALKS = frozenset(
     {"echo", "printf", "pgrep", "pkill", "kill", "killall", "grep", "egrep", "fgrep", "ps", "sed", "curl", "man", "cat"}
     | {"log", "info", "warn", "warning", "error", "die", "trap", "alias", "test", "[", "eval", "tee", "read", "logger"}
@@ -155,15 +154,23 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
 
 
 def _module(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """Return the program and its words behind ``-m``."""
+    """Return the program and its words behind ``-m``.
+
+    A module that is not known but takes ``--kv-transfer-config`` is taken for a worker of Dynamo, the one that has
+    options of its own beside vLLM's: ``python3 -m "$WORKER_MODULE"``.
+    """
     values = [word.value for word in words[:2]]
     if values[:1] == [API_SERVER]:
         return "api_server", list(words[1:])
-    if values[:1] == [DYNAMO]:
+    if values[:1] and (values[0] in _WORKERS or (values[0] == HOLE and _hands_over_kv(words))):
         return "dynamo", list(words[1:])
     if len(values) == 2 and values[0] in _SERVE_MODULES and values[1] == "serve":
         return "serve", list(words[2:])
     return None
+
+
+def _hands_over_kv(words: Sequence[Text]) -> bool:
+    return any(word.value.partition("=")[0] == _KV_FLAG for word in words)
 
 
 def _is_vllm(word: Text) -> bool:
@@ -187,19 +194,10 @@ def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     if found is None or name not in FILLS:
         return found
     end = next((at for at, word in enumerate(found[1]) if word.value in (";", ":::", "::::")), len(found[1]))
-    filled = [unfilled(word) for word in found[1][:end]]
+    filled = [unfilled(word, sign_of(words)) for word in found[1][:end]]
     if name == "xargs" and not any(word.value.startswith(("-I", "-i", "--replace")) for word in words):
         filled.append(words[-1].stand_in(HOLE * 2))  # any number of words
     return found[0], filled
-
-
-def unfilled(text: Text) -> Text:
-    """Return a text in which ``{}``, for which ``xargs``, ``find`` or ``parallel`` put something, is unknown."""
-    parts, at = [], 0
-    for match in _GAP.finditer(text.value):
-        parts += [text.part(at, match.start()), text.part(*match.span()).stand_in(HOLE)]
-        at = match.end()
-    return concat([*parts, text.part(at, len(text.value))], text.source, text.spots[0]) if at else text
 
 
 def _behind_any(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:

@@ -53,6 +53,8 @@ def _engine(backend: Node, worker: Node, path: str, found: Found) -> NodeLaunch:
     add_flags(node, config, found.faults)
     node.container = Container("manifest", node.origin, partial=True)  # the operator adds volumes
     node.container.image = worker.get("image")
+    pods = worker.get("pods")
+    node.container.spread = pods is not None and pods.value not in (0, 1)  # a Ray cluster of so many pods
     resources = worker.get("resources", "limits")
     for name, amount in resources.items() if resources else ():
         if name == "memory":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pd_launch.launcher.sources.engine.docker import add_mount
 from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.one_word import apart
 from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
@@ -44,7 +45,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     env = _environment(service.get("environment"))
     entrypoint = _words(service.get("entrypoint"), found)
     command = _words(service.get("command"), found)
-    words = entrypoint.having([*entrypoint, *command])
+    words = apart(entrypoint.having([*entrypoint, *command]), found)
     origin = service.key or service.origin
     started = sorted(str(profile.value) for profile in _list(service, "profiles"))
     host = f"host of {' and '.join(started)}" if started else "host"  # services of other profiles run elsewhere
@@ -53,7 +54,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         node.container = container
         node.env = {**env, **node.env}
         node.env_open = _further(service)
-        node.side = side_of(name)
+        node.side = node.side or side_of(name)
         node.host = host if container.host_network else None
 
     words = image_engine(words, container.image, bool(entrypoint))

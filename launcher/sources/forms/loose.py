@@ -10,11 +10,12 @@ from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_pro
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
-from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_node
+from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_command, expand_node
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 _SURROUNDINGS = ("env", "envs", "environment")
+_DATA = ("ConfigMap", "Secret", "CustomResourceDefinition")
 _FURTHER = ("envFrom", "env_file", "envFile")
 
 
@@ -25,6 +26,13 @@ def read_loose(tree: Node, path: str, found: Found) -> bool:
     if len(found.nodes) + len(found.nested) == before:
         _look(tree, {}, path, found)
     return len(found.nodes) + len(found.nested) > before
+
+
+def read_texts_of(tree: Node, path: str, found: Found) -> None:
+    """Add what texts anywhere in an object of a kind that nobody knows start; data of ConfigMaps is no command."""
+    kind = tree.get("kind")
+    if kind is None or kind.value not in _DATA:
+        _look(tree, {}, path, found)
 
 
 def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_open: Origin | None = None) -> None:
@@ -46,6 +54,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         texts = _texts(node)
         if len(texts) == len(node.value) and any(is_script_text(text.value) for text in texts):
             found.guessed.append(node.origin)
+            found.apart.append(node.origin)
             found.nested.append(Nested(joined(texts, "\n"), with_variables(env, env_open), env))
             return
         if _words(texts, path, node, found, with_variables(env, env_open)):
@@ -61,6 +70,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
 
 def _text(text: Text, env: Mapping[str, EnvVar], found: Found, finish: Finish) -> None:
     """Add what a text may let be run: all of it as a script, or what of it is no sentence."""
+    found.apart.append(text.origin())
     if not reads_as_prose(text.value):
         if is_script_text(text.value):
             found.guessed.append(text.origin())
@@ -83,6 +93,11 @@ def _command(mapping: Node, env: Mapping[str, EnvVar], path: str, found: Found, 
     arguments = _texts(mapping.get("args"))
     image = mapping.get("image")
     words = image_engine(expand([*command, *arguments], LOOSE), image, bool(command))
+    line = mapping.get("command")
+    if line is not None and line.text is not None and isinstance(line.value, str) and not words:
+        given = expand_command(line.text, LOOSE)[0]
+        started = image_engine(given, image, False)
+        words = words if started is given else started  # a whole command is a text like any other
 
     def finish(node: NodeLaunch) -> None:
         with_variables(env, env_open)(node)

@@ -9,9 +9,17 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, named_volumes, offered
+from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
+from pd_launch.launcher.sources.forms.pod_parts import (
+    PROBES,
+    read_entry_point,
+    read_files,
+    read_script,
+    steps_of,
+)
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command, expand_node
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import Container, EnvVar, Means, NodeLaunch
@@ -45,17 +53,20 @@ def is_manifest(tree: Node) -> bool:
 def read_manifest(tree: Node, path: str, found: Found) -> None:
     """Add the engines of a manifest's pods, and of scripts in its ConfigMaps, to ``found``."""
     how: Means = "manifest" if tree.get("apiVersion") is not None else "yaml"
-    for pod, names, injected in _pods(tree, [], False):
+    for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
-        for container in _containers(pod):
-            _container(pod, container, _Place(names, path, how), found)
+        for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
+            _container(pod, container, _Place(names, path, how, around.grouped), found)
         for node in found.nodes[before:]:
-            node.partial = node.partial or injected
+            node.partial = node.partial or around.injected
     kind = tree.get("kind")
     if kind is not None and kind.value == "InferenceService":
         _inference_service(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
         read_booster(tree, path, found, _environment)
+    if how == "manifest":
+        read_entry_point(tree, found)
+        read_files(tree, found)
     found.offered += offered(tree)
 
 
@@ -96,23 +107,36 @@ def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found,
     add_engine(words.having([*_serve(texts[0]), *model, *words]), "manifest", path, place, found, complete)
 
 
-def _pods(node: Node, names: list[str], injected: bool) -> Iterator[tuple[Node, list[str], bool]]:
+class _Around(NamedTuple):
+    """What the mappings around a pod say of it."""
+
+    injected: bool = False
+    """Whether the cluster completes the pod's command by itself."""
+    grouped: bool = False
+    """Whether it is one of several pods that are started together, as one engine may need."""
+
+
+def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterator[tuple[Node, list[str], _Around]]:
     """Find pod templates below ``node``; ``names`` are the keys, names and labels met on the way, the nearest last.
 
-    ``injected`` says whether the cluster completes the pod's command by itself.
+    ``steps`` says whether steps of workflows are looked for.
     """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
-        injected = injected or _is_injected(node)
+        around = _Around(around.injected or _is_injected(node), around.grouped or _is_group(node))
         node = completed(node)
         if _containers(node):
-            yield node, names, injected
+            yield node, names, around
             return
+        if steps and steps_of(node):
+            yield node, names, around
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
-            yield from _pods(child, [*names, "decode" if beside and key in ("template", "worker") else key], injected)
+            yield from _pods(
+                child, [*names, "decode" if beside and key in ("template", "worker") else key], around, steps
+            )
     for child in node.elements():
-        yield from _pods(child, names, injected)
+        yield from _pods(child, names, around, steps)
 
 
 def _containers(pod: Node) -> list[Node]:
@@ -120,6 +144,18 @@ def _containers(pod: Node) -> list[Node]:
     lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
     found = [part for listed in lists if listed is not None for part in listed.elements()]
     return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
+
+
+def _is_group(node: Node) -> bool:
+    """Whether a mapping makes several pods of one: LeaderWorkerSet, StormService, Kthena's roles, Dynamo's services."""
+    pods = [
+        node.get("size") if node.get("workerTemplate") is not None else None,
+        node.get("podGroupSize"),
+        node.get("multinode", "nodeCount"),
+    ]
+    workers = node.get("workerReplicas")
+    alone = all(count is None or count.value in (0, 1) for count in pods)
+    return not alone or (workers is not None and workers.value != 0)
 
 
 def _is_injected(node: Node) -> bool:
@@ -146,10 +182,11 @@ class _Place(NamedTuple):
     names: list[str]
     path: str
     how: Means
+    grouped: bool = False
 
 
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
-    names, path, how = place
+    names, path, how, grouped = place
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
@@ -159,10 +196,15 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
-    words = command.having([*command, *_words(container.get("args"), lookup)])
+    words = apart(command.having([*command, *_words(container.get("args"), lookup)]), found)
+    for key, image in (("command", None), ("args", facts.image)):
+        if (text := _scalar(container, key)) is not None and not words:
+            given = image_engine(expand_command(text, KUBERNETES, lookup)[0], image, image is None)
+            words = of_text(text, given, found)
     facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
+    facts.grouped = grouped
     facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
     side = side_of(*reversed([*names, str(own.value) if own else ""]))
@@ -184,13 +226,21 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         facts.partial = True  # a patch: the container itself stands elsewhere
         add_arguments(words, label, facts.origin, found, finish)
         words = words.having(())
+    read_script(container, command[0].value if command else "", around, finish, found)
     words = image_engine(words, facts.image, bool(command))
     if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
         nest_scripts(words, facts.origin, found, finish, around)
-    for hook in HOOKS:  # what runs beside the container's own command
-        words = _words(container.get("lifecycle", hook, "exec", "command"), lookup)
+    beside = [("lifecycle", hook) for hook in HOOKS] + [(probe,) for probe in PROBES]
+    for keys in beside:  # what runs beside the container's own command
+        words = _words(container.get(*keys, "exec", "command"), lookup)
         if words and not add_engine(words, "manifest", label, facts.origin, found, finish):
             nest_scripts(words, facts.origin, found, finish, around)
+
+
+def _scalar(container: Node, key: str) -> Text | None:
+    """Return the text under a key where a list belongs."""
+    node = container.get(key)
+    return node.text if node is not None and isinstance(node.value, str) else None
 
 
 def _chart_command(pod: Node, container: Node, words: Words) -> Words:

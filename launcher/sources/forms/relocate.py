@@ -17,9 +17,12 @@ from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text
 _INSIDE = "\0inside"
 
 
-def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], None]) -> None:
-    """Add to ``found`` what ``read`` finds in the characters of ``text``, each thing at its place in the file."""
-    inner = SourceFile(text.source.path + _INSIDE, text.value)
+def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], None], name: str = "") -> None:
+    """Add to ``found`` what ``read`` finds in the characters of ``text``, each thing at its place in the file.
+
+    ``name`` is what the text would be called as a file, for readers that go by names.
+    """
+    inner = SourceFile(f"{text.source.path}{_INSIDE}{'/' if name else ''}{name}", text.value)
     more = Found(maps=found.maps)
     read(inner, more)
     move = _Move(text, inner)
@@ -34,6 +37,8 @@ class _Move:
     def __init__(self, text: Text, inner: SourceFile) -> None:
         self.whole = text
         self.inner = inner
+        self.codes: dict[int, tuple[Text, Text]] = {}
+        """The texts that values are spelled in, with the same at their places here: entries of a mapping share one."""
 
     def place(self, origin: Origin) -> Origin:
         if origin.file != self.inner.path:
@@ -69,7 +74,6 @@ class _Move:
             value = {key: self.node(entry) for key, entry in value.items()}
         elif isinstance(value, list):
             value = [self.node(entry) for entry in value]
-        whole = node.site is not None and node.site.code.value == self.whole.value
         return Node(
             value,
             self.place(node.origin),
@@ -78,8 +82,16 @@ class _Move:
             tuple(self.place(origin) for origin in node.related),
             self.text(node.text) if node.text is not None else None,
             self.text(node.key_text) if node.key_text is not None else None,
-            replace(node.site, code=self.whole) if node.site is not None and whole else None,
+            replace(node.site, code=self.code(node.site.code)) if node.site is not None else None,
         )
+
+    def code(self, code: Text) -> Text:
+        """Return a text that values are spelled in at its place here: the whole, or a string in it."""
+        if code.value == self.whole.value:
+            return self.whole
+        if id(code) not in self.codes:
+            self.codes[id(code)] = code, self.text(code)
+        return self.codes[id(code)][1]
 
     def argument(self, arg: Arg) -> Arg:
         return replace(
@@ -92,7 +104,7 @@ class _Move:
 
     def launch(self, node: NodeLaunch) -> NodeLaunch:
         node.origin = self.place(node.origin)
-        node.label = node.label.replace(_INSIDE, "")
+        node.label = node.label.partition(_INSIDE)[0]
         node.args = tuple(self.argument(arg) for arg in node.args)
         node.env_open = self.place(node.env_open) if node.env_open is not None else None
         node.env = {name: self.variable(found) for name, found in node.env.items()}

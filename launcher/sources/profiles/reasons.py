@@ -154,6 +154,10 @@ def _bound(problem: Any, path: Sequence[str], key: str, en: str, zh: str) -> Rea
 
 
 def _text(problem: Any, path: Sequence[str]) -> Reason:
+    if path[-1] in ("prepend", "append"):
+        return _wanted(
+            "a text", "文本", problem, "write for example prepend: /usr/local/lib", "例如写 prepend: /usr/local/lib"
+        )
     if "env" in path[:-1]:
         en, zh = "write a text or a number, or null to leave it unset", "写文本或数字,不设置则写 null"
         return _wanted("a text or a number", "文本或数字", problem, en, zh)

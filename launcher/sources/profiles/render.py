@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
+from pd_launch.launcher.sources.profiles.variables import as_written, layered_variables
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
@@ -24,7 +25,7 @@ from pd_launch.schemas.core.values import Node, Origin, Unknown, plain_node
 from pd_launch.schemas.engine.additional import switched_on
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
 from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, MULTI, SIZED_CONNECTORS, TOP_LEVEL_FIELDS, offload_name
-from pd_launch.schemas.profile import DecodeSection, Profile, SideSection
+from pd_launch.schemas.profile import DecodeSection, ParallelSection, Profile, SideSection
 from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 ProfileSide = Literal["prefill", "decode"]
@@ -47,6 +48,10 @@ DERIVED = {
     "data-parallel-hybrid-lb": "parallel.launch: hybrid",
     MULTI_PORT: "parallel.launch: external",
     "headless": "nodes",
+    "nnodes": "nodes",
+    "node-rank": "nodes",
+    "master-addr": "nodes",
+    "master-port": "master_port",
     "enable-expert-parallel": "parallel.expert",
     "kv-transfer-config": "transfer and decode.offload",
 }
@@ -98,6 +103,9 @@ class _Side:
         layout = self.section.parallel.layout()
         addresses = [node.address for node in getattr(self.profile.nodes, self.side)]
         count = max(1, len(addresses))
+        spans = self._nodes_of_an_engine(count)
+        if spans > 1:
+            return Rendered([self._launch(n, count, n // spans, 1, None, spans) for n in range(count)], self.faults)
         ranks = self.section.parallel.ranks or self._equal_ranks(count)
         if ranks and len(ranks) != count:
             self._fault(
@@ -135,8 +143,28 @@ class _Side:
         except UnreadError:
             return False  # a command for each rank is right in every build
 
+    def _nodes_of_an_engine(self, nodes: int) -> int:
+        """Return over how many nodes each engine reaches: several where there are more nodes than engines."""
+        parallel = self.section.parallel
+        world = parallel.layout().world_size
+        if parallel.ranks is not None or nodes % parallel.data or world % (nodes // parallel.data):
+            return 1
+        if parallel.data > 1 and parallel.launch != "internal":
+            return 1
+        return nodes // parallel.data
+
     def _equal_ranks(self, nodes: int) -> list[int]:
-        data = self.section.parallel.data
+        parallel, data = self.section.parallel, self.section.parallel.data
+        if nodes > data:
+            world = parallel.layout().world_size
+            self._fault(
+                f"{counted(data, 'engine')} of {counted(world, 'rank')} cannot be spread over {nodes} nodes",
+                f"{data} 个引擎、每个 {world} 个 rank,不能分到 {nodes} 个节点",
+                "parallel",
+                "data",
+                help=_spread_help(parallel, nodes),
+            )
+            return []
         if data % nodes:
             self._fault(
                 f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
@@ -175,7 +203,7 @@ class _Side:
         origin = Origin(place.file, place.line, place.column, place.end_line, place.end_column, "default")
         return Node(None, origin)
 
-    def _launch(self, number: int, nodes: int, first: int, local: int, index: int | None) -> NodeLaunch:
+    def _launch(self, number: int, nodes: int, first: int, local: int, index: int | None, spans: int = 1) -> NodeLaunch:
         profile, side = self.profile, self.side
         launch = NodeLaunch(
             "profile",
@@ -191,6 +219,8 @@ class _Side:
         launch.model = self._model()
         self._serving(builder, number, index)
         self._parallel(builder, number, nodes, first, local, index)
+        if spans > 1:
+            self._one_engine_of_several(builder, number, nodes)
         self._engine_flags(builder)
         self._json_arguments(builder, number)
         self._environment(launch, number, index)
@@ -212,10 +242,25 @@ class _Side:
         return nodes[number].address if number < len(nodes) else None
 
     def _serving(self, builder: _Arguments, number: int, index: int | None) -> None:
-        headless = self.section.parallel.launch == "internal" and number > 0
+        headless = self._is_headless(number)
         if not headless:
             place = self.at("port")
             builder.add("port", self.section.port + (index or 0), place)
+
+    def _is_headless(self, number: int) -> bool:
+        internal = self.section.parallel.launch == "internal" or self.section.parallel.data == 1
+        return internal and number > 0
+
+    def _one_engine_of_several(self, builder: _Arguments, number: int, nodes: int) -> None:
+        """Add what lets the nodes of an engine find each other: all meet at node 0."""
+        where = self.loaded.tree.get("nodes", self.side, 0, "address") or self.at("nodes", shared=True)
+        master = self._address(0)
+        builder.add("nnodes", nodes, where)
+        builder.add("node-rank", number, where)
+        builder.add("master-addr", Unknown("auto") if master == "auto" else master, where)
+        builder.add("master-port", self.section.master_port, self.at("master_port"))
+        if number > 0 and self.section.parallel.data == 1:
+            builder.add("headless", True, where)
 
     def _parallel(
         self, builder: _Arguments, number: int, nodes: int, first: int, local: int, index: int | None
@@ -252,8 +297,13 @@ class _Side:
     def _engine_flags(self, builder: _Arguments) -> None:
         merged: dict[str, Node] = {}
         for section in (self.loaded.tree.get("engine"), self.loaded.tree.get(self.side, "engine")):
+            said: dict[str, str] = {}
             for key, node in section.items() if section else ():
                 name = key.replace("_", "-")
+                earlier = said.setdefault(name.removeprefix("no-"), key)
+                if earlier != key:
+                    en, zh = f"{key} is the same flag as {earlier}", f"{key} 与 {earlier} 是同一个参数"
+                    self._refuse(node, en, zh, ("keep one of them", "只保留其中一个"))
                 merged.pop(name.removeprefix("no-") if name.startswith("no-") else f"no-{name}", None)
                 merged[name] = node
         for name, node in merged.items():
@@ -396,7 +446,10 @@ class _Side:
         ranks = parallel.layout().world_size
         if key == "per_node":
             nodes = max(1, len(self.profile.nodes.decode))
-            ranks *= max(parallel.ranks) if parallel.ranks else max(1, parallel.data // nodes)
+            if parallel.data >= nodes:
+                ranks *= max(parallel.ranks) if parallel.ranks else parallel.data // nodes
+            else:
+                ranks = max(1, ranks * parallel.data // nodes)
         place = self.at("offload", key)
         if total % ranks or total < ranks:
             self._refuse(
@@ -409,10 +462,10 @@ class _Side:
         return Node(max(1, total // ranks), place.origin, related=related)
 
     def _environment(self, launch: NodeLaunch, number: int, index: int | None) -> None:
-        written = self._layered("env", number)
-        unset = {name for name, node in written.items() if node.value is None}
-        for name, node in written.items():
-            launch.env[name] = EnvVar(name, _text_node(node), "profile")
+        tree = self.loaded.tree
+        sections = (tree.get("env"), tree.get(self.side, "env"), tree.get("nodes", self.side, number, "env"))
+        launch.env |= layered_variables([section for section in sections if section is not None])
+        unset = {name for name, variable in launch.env.items() if variable.value.value is None}
         self._network(launch, number)
         variable = launch.hardware.device_variable if launch.hardware else None
         if index is not None and variable and variable not in unset:
@@ -460,6 +513,18 @@ class _Side:
         return container
 
 
+def _spread_help(parallel: ParallelSection, nodes: int) -> tuple[str, str]:
+    if parallel.ranks is None and parallel.launch != "internal" and nodes % parallel.data == 0:
+        return (
+            "an engine reaches over several nodes only with launch: internal; or list fewer nodes",
+            "只有 launch: internal 时引擎才能跨多个节点;也可以少写节点",
+        )
+    return (
+        "let the nodes be a multiple of data, and tensor × pipeline × prefill_context divide over those of one engine",
+        "让节点数是 data 的倍数,并让 tensor × pipeline × prefill_context 能平均分到一个引擎的各节点",
+    )
+
+
 def _ranks_help(data: int, nodes: int) -> tuple[str, str]:
     shares = [data // nodes + (number < data % nodes) for number in range(nodes)]
     if not all(shares):
@@ -479,15 +544,6 @@ def _division_help(key: str, total: int, ranks: int) -> tuple[str, str]:
 
 def _auto(value: str, origin: Origin) -> Node:
     return Node(Unknown("auto") if value == "auto" else value, origin)
-
-
-def _text_node(node: Node) -> Node:
-    """Return an environment value as text, exactly as it is written."""
-    return replace(node, value=_as_written(node), shadowed=[])
-
-
-def _as_written(node: Node) -> str:
-    return node.text.value if node.text is not None else str(node.value)
 
 
 def _overlay(tree: Node, written: Node | None) -> Node:
@@ -570,7 +626,7 @@ def _word(node: Node) -> Node:
     """Return a scalar as the word that the command line gets, as it is written where it is written."""
     if isinstance(node.value, (dict, list)):
         return node
-    value: Any = node.value if isinstance(node.value, (str, Unknown)) else _as_written(node)
+    value: Any = node.value if isinstance(node.value, (str, Unknown)) else as_written(node)
     return replace(node, value=value, shadowed=[])
 
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.engine.engines import (
+    Found,
+    Nested,
+    image_engine,
+    nest_scripts,
+    read_command,
+    with_variables,
+)
 from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.prose import is_script_text
+from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.python.texts import made
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import PYTHON, expand, split_words
@@ -17,7 +26,20 @@ from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 
 RUNNERS = frozenset(
     {"Popen", "run", "call", "check_call", "check_output", "system", "create_subprocess_exec", "popen", "getoutput"}
-    | {"create_subprocess_shell", "getstatusoutput", "spawn", "execv", "execve", "execvp", "execvpe", "execl", "execlp"}
+    | {
+        "create_subprocess_shell",
+        "getstatusoutput",
+        "spawn",
+        "exec_command",
+        "exec_run",
+        "execv",
+        "execve",
+        "execvp",
+        "execvpe",
+        "execl",
+        "execlp",
+    }
+    | {"exec_command", "exec_run"}
     | {"spawnv", "spawnvp", "spawnve", "spawnvpe", "spawnl", "spawnlp"}
 )
 EXECS = {"execv": 1, "execve": 1, "execvp": 1, "execvpe": 1, "spawnv": 2, "spawnvp": 2, "spawnve": 2, "spawnvpe": 2}
@@ -31,13 +53,31 @@ PAIR = "RemotePDServer"
 """A class of vllm-ascend's test suite that starts one server for each list of arguments."""
 
 MAX_WORDS = 2000
+_COMMANDS = ("args", "cmd", "command", "commands")
+_WRITES = ("write", "write_text")
+_IN_CONTAINER = ("containers.run", "containers.create")
+_EITHER = -1_000_000
+"""Stands among the branches of engines of which a condition starts one."""
+
+
+def handed(call: ast.Call, target: ast.Name | ast.Attribute) -> ast.Call | None:
+    """Return the call that ``Process(target=os.system, args=("…",))`` makes, where it runs a command."""
+    given = next((k.value for k in call.keywords if k.arg == "args"), None)
+    if target_name(target) not in RUNNERS or not isinstance(given, (ast.Tuple, ast.List)):
+        return None
+    return ast.copy_location(ast.Call(target, list(given.elts), []), call)
+
+
+def target_name(target: ast.Name | ast.Attribute) -> str:
+    """Return the last part of a function's name."""
+    return target.attr if isinstance(target, ast.Attribute) else target.id
 
 
 class Commands:
     """Reads the commands that calls of one file run.
 
-    ``node`` gives an expression's value, ``only`` what a name is once assigned, ``grown`` the lists that grow later,
-    ``env`` what the file puts into its own environment, ``entries`` what it assigns to entries of other mappings.
+    ``node`` gives an expression's value, ``only`` what a name holds where it is used, ``env`` what the file puts
+    into its own environment, ``entries`` what it assigns to entries of other mappings.
     """
 
     def __init__(
@@ -46,48 +86,109 @@ class Commands:
         found: Found,
         node: Callable[[ast.expr], Node],
         only: Callable[[ast.expr], ast.expr],
-        grown: Collection[str],
         env: Mapping[str, EnvVar],
         entries: Mapping[str, Mapping[str, ast.expr]],
     ) -> None:
-        self.source, self.found, self.node, self.only, self.grown = source, found, node, only, grown
+        self.source, self.found, self.node, self.only = source, found, node, only
         self.env, self.entries = env, entries
+        self.unknown = False
+        """Whether a command is run of which nothing is known."""
+        self.seen: set[tuple[int, int]] = set()
+        """Where expressions begin that were read as commands."""
 
     def read(self, name: str, call: ast.Call, origin: Origin) -> None:
         """Read the call of ``name`` if it runs a command."""
-        if not call.args:
+        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        if isinstance(target, (ast.Name, ast.Attribute)) and (inner := handed(call, target)) is not None:
+            self.read(inner.func.attr if isinstance(inner.func, ast.Attribute) else target_name(target), inner, origin)
+            return
+        given = list(call.args) or [k.value for k in call.keywords if k.arg in _COMMANDS][:1]
+        if not given:
             return
         env = self._environment(call)
         serve = [made(word, self.source, origin) for word in ("vllm", "serve")]
-        if name in SERVERS and len(call.args) > 1:
-            self._run([*serve, self._word(call.args[0]), *self._words(call.args[1])], origin, env)
+        if name in SERVERS and len(given) > 1:
+            self._run([*serve, self._word(given[0]), *self._words(given[1])], origin, env)
         elif name == PAIR:
-            listed = self.only(call.args[0])
+            listed = self.only(given[0])
             for side in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
                 self._run([*serve, *self._words(side)], origin, env)
         elif name in EXECS:
-            for part in call.args[EXECS[name] : EXECS[name] + 1]:
+            for part in given[EXECS[name] : EXECS[name] + 1]:
                 self._run(self._words(part), origin, env)
         elif name in LISTED:
-            self._run([word for part in call.args[LISTED[name] :] for word in self._words_of(part)], origin, env)
+            self._run([word for part in given[LISTED[name] :] for word in self._words_of(part)], origin, env)
+        elif name == "create_subprocess_exec":
+            self._run([word for part in given for word in self._words_of(part)], origin, env)
+        elif ast.unparse(call.func).endswith(_IN_CONTAINER):
+            self._container(given[0], [*given[1:2], *self._named(call)], origin, env)
+        elif name in _WRITES:
+            self._written(given[0], call, origin, env)
         elif name in RUNNERS:
-            given = self.only(call.args[0])
-            first = self._split(given)
-            text = self.node(first).text
-            if text is not None and isinstance(given, ast.Call) and ast.unparse(given.func) == "shlex.split":
-                self._run(split_words(text)[0], origin, env)  # nothing is filled in, and no sign is an operator
-                return
-            if text is not None and first is not given:
-                text = text.quoted("split", text.spots[0])  # quotes would stay
-                text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
-            if name == "create_subprocess_exec":
-                self._run([word for part in call.args for word in self._words_of(part)], origin, env)
-            elif isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
-                self._run(self._words(first.args[0]), origin, env)
-            elif text is not None:
-                self.found.nested.append(Nested(text, with_variables(env, origin), env))
-            elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
-                self._run(self._words(call.args[0]), origin, env)
+            self._runner(given[0], call, origin, env)
+        else:
+            for part in self._named(call):
+                self.whole([part, *(k.value for k in call.keywords if k.arg == "args")], origin, env)
+
+    def _runner(self, given: ast.expr, call: ast.Call, origin: Origin, env: Mapping[str, EnvVar]) -> None:
+        """Read what ``subprocess.run`` and its like run: a text, a list, or what text and lists are made of."""
+        written = self.only(given)
+        if isinstance(written, ast.IfExp):
+            number = len(self.found.nodes)
+            for branch, part in enumerate((written.body, written.orelse)):
+                before = len(self.found.nodes)
+                self._runner(part, call, origin, env)
+                for node in self.found.nodes[before:]:
+                    node.branches = (*node.branches, (_EITHER - number, branch))
+            return
+        first = self._split(written)
+        text = self.node(first).text
+        if text is not None and isinstance(written, ast.Call) and ast.unparse(written.func) == "shlex.split":
+            self._run(split_words(text)[0], origin, env)  # nothing is filled in, and no sign is an operator
+            return
+        if text is not None and first is not written:
+            text = text.quoted("split", text.spots[0])  # quotes would stay
+            text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
+        if isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
+            self._run(self._words(first.args[0]), origin, env)
+        elif text is not None:
+            self.seen.update(
+                (first.lineno, first.col_offset) for first in ast.walk(first) if isinstance(first, ast.expr)
+            )
+            self.found.nested.append(Nested(text, with_variables(env, origin), env))
+        elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
+            read = next((k.value for k in call.keywords if k.arg == "input"), None)
+            body = self.node(read).text if read is not None else None
+            self._run(self._words(given), origin, env, body)
+        else:
+            self.unknown = True
+
+    def _written(self, given: ast.expr, call: ast.Call, origin: Origin, env: Mapping[str, EnvVar]) -> None:
+        """Read a script that a program writes: by the name of its file, or by its first line."""
+        text = self.node(self.only(given)).text
+        named = ".sh" in ast.unparse(call.func)
+        if text is not None and is_script_text(text.value) and (named or text.value.startswith("#!")):
+            self.found.nested.append(Nested(text, with_variables(env, origin), env))
+
+    def _named(self, call: ast.Call) -> list[ast.expr]:
+        """Return what a call gives as ``command=``: of a container, a job, a helper of the file's own."""
+        return [keyword.value for keyword in call.keywords if keyword.arg == "command"]
+
+    def whole(self, parts: Sequence[ast.expr], origin: Origin, env: Mapping[str, EnvVar]) -> None:
+        """Read a list of words that is handed to something unknown, where it is the command of an engine."""
+        lists = [self.only(part) for part in parts]
+        words = [word for part in lists if isinstance(part, (ast.List, ast.Tuple)) for word in self._words(part)]
+        if engine_words(unwrap(words)[0]) is not None:
+            self._run(words, origin, env)
+
+    def _container(
+        self, image: ast.expr, command: Sequence[ast.expr], origin: Origin, env: Mapping[str, EnvVar]
+    ) -> None:
+        """Read what docker's library runs in a container: ``containers.run("vllm/vllm-openai", […])``."""
+        for part in command[:1]:
+            text = self.node(part).text
+            words = split_words(text)[0] if text is not None else self._words(part)
+            self._run(image_engine(expand(words, PYTHON), self.node(image), False), origin, env)
 
     def _split(self, expression: ast.expr) -> ast.expr:
         """Return the string that ``"…".split()`` and ``shlex.split("…")`` cut into words."""
@@ -110,24 +211,24 @@ class Commands:
             env.update({name: EnvVar(name, self.node(value), "python") for name, value in more.items()})
         return env
 
-    def _run(self, words: list[Text], origin: Origin, env: Mapping[str, EnvVar]) -> None:
+    def _run(self, words: Sequence[Text], origin: Origin, env: Mapping[str, EnvVar], body: Text | None = None) -> None:
+        self.unknown |= all(word.value.strip(HOLE) == "" for word in words[:1])
         if words:
             if len(words) > MAX_WORDS:
                 limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
             given = expand(words[:MAX_WORDS], PYTHON)
-            command = Command(given, {}, origin)
+            command = Command(given, {}, origin, body)
             finish = with_variables(env, origin)
             if not read_command(command, "python", self.source.path, self.found, finish):
-                nest_scripts(given, origin, self.found, finish, Around(env=env))
+                nest_scripts(given, origin, self.found, finish, Around(env=env), body)
 
     def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""
         value = self.only(expression)
+        self.seen.add((value.lineno, value.col_offset))
         if depth < 10 and isinstance(value, (ast.List, ast.Tuple)):
-            words = [word for element in value.elts for word in self._words_of(element, depth)]
-            grown = isinstance(expression, ast.Name) and expression.id in self.grown
-            return [*words, self._hole(expression, 2)] if grown else words
+            return [word for element in value.elts for word in self._words_of(element, depth)]
         if depth < 10 and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             return [*self._words(value.left, depth + 1), *self._words(value.right, depth + 1)]
         return [self._hole(expression, 2)]

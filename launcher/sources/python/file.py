@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python.flow import written_out
+from pd_launch.launcher.sources.python.held import held_back
+from pd_launch.launcher.sources.python.names import Names
 from pd_launch.launcher.sources.python.texts import literals, made, spelled
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.limits import not_followed
@@ -27,11 +30,11 @@ RAY_ARGUMENTS = "engine_kwargs"
 """Where Ray Serve's LLMConfig takes the engine's arguments; its own are none of the engine's."""
 RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
+_TESTERS = ("unittest", "pytest", "mock")
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
 _LEFT = "the engines that it starts from here on are not checked", "其余引擎没有检查"
-_GROWS = ("append", "extend", "insert", "remove", "pop")
 
 
 def read_python(source: SourceFile, found: Found) -> None:
@@ -71,20 +74,25 @@ def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
     return any(first <= line <= last for first, last in spans for line in lines)
 
 
+def _tests(node: ast.AST) -> bool:
+    """Whether this imports what tests are written with."""
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").partition(".")[0] in _TESTERS
+    return isinstance(node, ast.Import) and any(name.name.partition(".")[0] in _TESTERS for name in node.names)
+
+
 class _Reader:
     def __init__(self, source: SourceFile, tree: ast.Module, found: Found) -> None:
         self.source = source
         self.whole = Text.verbatim(source, 0, len(source.text))
         self.tree = tree
         self.found = found
-        self.assigned: dict[str, list[ast.expr]] = {}
+        self.names = Names(tree)
         self.used: set[int] = set()
         self.env: dict[str, EnvVar] = {}
-        self.following: set[str] = set()
+        self.following: set[int] = set()
         self.aliases: dict[str, str] = {}
         """Names that an import gives to a class: ``from vllm import LLM as Engine``."""
-        self.grown: set[str] = set()
-        """Lists to which the file adds later."""
         self.entries: dict[str, dict[str, ast.expr]] = {}
         """What the file assigns to entries of a mapping, by the mapping's name."""
         self.spread: set[str] = set()
@@ -101,20 +109,23 @@ class _Reader:
                 self.assign(node.target, node.value)
             elif isinstance(node, ast.ImportFrom):
                 self.aliases.update({name.asname: name.name for name in node.names if name.asname})
-            elif isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple, ast.Name)):
-                self.grown.add(ast.unparse(node.target))
-            elif isinstance(node, (ast.AugAssign, ast.For)) and isinstance(node.target, ast.Name):
-                self.assigned.setdefault(node.target.id, []).append(node.target)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        commands = Commands(self.source, self.found, self.node, self.only, self.grown, self.env, self.entries)
+        commands = Commands(self.source, self.found, self.node, self.names.only, self.env, self.entries)
         for call in calls:
             self.update(call)
-        self.grown.update(name for call in calls for name in _grown(call))
         for call in calls:
             if self.called(call) in ENGINES:
                 self.engine(call, self.called(call) == RAY)
             else:
                 commands.read(self.called(call), call, self.origin(call.func))
+        for node in nodes:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sys.argv":
+                commands.whole([node.value], self.origin(node.value), self.env)
+        if commands.unknown and "vllm" in self.source.text:
+            for part in held_back(self.tree, commands.seen):
+                self.found.add_faults([unseen(self.origin(part))])
+        if any(_tests(node) for node in nodes):
+            return  # a test makes one to look at it, right or wrong
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
@@ -122,15 +133,8 @@ class _Reader:
                 launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
 
-    def only(self, expression: ast.expr) -> ast.expr:
-        """Return what a name is assigned, where that happens once; every other expression is itself."""
-        values = self.assigned.get(expression.id, []) if isinstance(expression, ast.Name) else []
-        return values[0] if len(values) == 1 else expression
-
     def assign(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self.assigned.setdefault(target.id, []).append(value)
-        elif isinstance(target, ast.Subscript):
+        if isinstance(target, ast.Subscript):
             name = self.node(target.slice).value
             if isinstance(name, str) and ast.unparse(target.value) in ENVIRON:
                 found, before = self.entry(target.slice, value), self.env.get(name)
@@ -228,7 +232,7 @@ class _Reader:
             return Node(self.mapping(expression), origin, site=self.site(origin))
         if isinstance(expression, (ast.List, ast.Tuple)):
             return Node([self.node(element) for element in expression.elts], origin, site=self.site(origin))
-        if isinstance(expression, ast.Name):
+        if isinstance(expression, (ast.Name, ast.Attribute)):
             return self.name(expression)
         text = spelled(expression, self.node, self.source, origin)
         if text is not None:
@@ -253,13 +257,13 @@ class _Reader:
                 found[key.value] = entry
         return found
 
-    def name(self, expression: ast.Name) -> Node:
-        values = self.assigned.get(expression.id, [])
-        if len(values) != 1 or expression.id in self.following:
-            return Node(Unknown(expression.id), self.origin(expression))
-        self.following.add(expression.id)
-        found = self.node(values[0])
-        self.following.discard(expression.id)
+    def name(self, expression: ast.Name | ast.Attribute) -> Node:
+        value = self.names.held(expression)
+        if value is None or id(value) in self.following:
+            return Node(Unknown(ast.unparse(expression)), self.origin(expression))
+        self.following.add(id(value))
+        found = self.node(value)
+        self.following.discard(id(value))
         return found
 
     def call(self, expression: ast.Call) -> Node:
@@ -320,12 +324,6 @@ class _Reader:
         """Turn Python's byte offset in a line into a column."""
         text = self.source.line(line)
         return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
-
-
-def _grown(call: ast.Call) -> Iterator[str]:
-    function = call.func
-    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in _GROWS:
-        yield function.value.id
 
 
 def _arithmetic(expression: ast.expr) -> int | float | None:

@@ -67,6 +67,7 @@ class Commands(Loops):
                 target = words[0].value if words else ""
         self._behind_redirections(node, self.script.commands[before:], scope)
         for command in self.script.commands[before:]:
+            command.alone = command.alone or (command.body is None and node.children[0].type == "command")
             command.body = command.body or body
             command.target = command.target or target
 
@@ -131,6 +132,8 @@ class Commands(Loops):
             command.env = scope.environments.of(scope.variables, scope.exported, scope.names).with_inline(
                 inline, scope.names
             )
+            kept = scope.environments.kept(scope.variables, scope.exported, scope.names, self.base.value)
+            command.kept = {name: written for name, written in kept.items() if name not in inline}
             command.foreground = not self.background and not in_background(node)
         elif not self.engines.within(start, end):
             del self.words.cuts[cuts:]

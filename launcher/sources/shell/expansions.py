@@ -7,7 +7,7 @@ from typing import Any
 
 from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
 from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
-from pd_launch.launcher.sources.shell.pieces import Piece, join_pieces
+from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
 from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
@@ -27,6 +27,7 @@ _EXPANDED = ("expansion", "simple_expansion", "command_substitution", "arithmeti
 _LONGEST_EXPRESSION = 200
 _MOST_INSIDE = 3
 """Variables whose values are expressions of further ones."""
+_MOST_SIGNS = 20
 _KEYED = re.compile(r"\[[^]]*\]=")
 
 
@@ -40,9 +41,17 @@ class Expansions(Spelling):
             return [self._lost(node)]
         braced = self._braced(node, scope) if has_braces(self.raw(node)) else None
         if braced is not None:
-            return [word for pieces in braced for word in join_pieces(pieces, self.source, place)]
+            between = self._between_words(scope)
+            return [word for pieces in braced for word in join_pieces(pieces, self.source, place, between)]
         pieces = self.pieces(node, scope, quoted=False)
-        return join_pieces(pieces, self.source, place) if self._affords(node, pieces) else [self._lost(node)]
+        if not self._affords(node, pieces):
+            return [self._lost(node)]
+        return join_pieces(pieces, self.source, place, self._between_words(scope))
+
+    def _between_words(self, scope: Scope) -> str:
+        """Return the signs at which words are split: those of ``IFS``, blanks where that is not known."""
+        own = scope.variables.get("IFS")
+        return own.value if isinstance(own, Text) and HOLE not in own.value and len(own.value) < _MOST_SIGNS else BLANKS
 
     def _affords(self, node: Any, pieces: list[Piece], times: int = 1) -> bool:
         """Count what is put together to a word; return whether it may be."""
@@ -179,6 +188,11 @@ class Expansions(Spelling):
                 value = None  # nothing is one of the values that it may have
             elif value is None or empty:
                 return self._default(default, scope, quoted, start)
+        elif operator in ("+", ":+") and value is not None:
+            given = self._alternative(node, value, operator == ":+", default, scope, quoted)
+            if given is not None:
+                return given
+            value = None
         elif operator:
             value = None  # another operator: what it makes of the value is not followed
         if value is None:
@@ -188,8 +202,8 @@ class Expansions(Spelling):
         if isinstance(value, list):
             self.effort.made += len(value)
             values = [] if self.full else value
-            return [Piece(self.spread("", start, end), quoted, [self._local(v, start, end) for v in values])]
-        return [Piece(self._local(value, start, end), quoted)]
+            return [Piece(self.spread("", start, end), quoted, [self.local(v, start, end) for v in values])]
+        return [Piece(self.local(value, start, end), quoted)]
 
     def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
         """Return an array's element, the numbers of its elements for ``!``, how many there are for ``#``; or None."""
@@ -199,7 +213,7 @@ class Expansions(Spelling):
             return None
         sure = next((at for at, value in enumerate(values) if value.value.startswith(HOLE)), len(values))
         if operator == "[]":
-            index = self._index(subscript, scope)
+            index = self.index(subscript, scope)
             return values[index] if index is not None and index < sure else None
         if not self._is_array(node) or sure < len(values):
             return None  # one of them may be any number of words
@@ -207,7 +221,8 @@ class Expansions(Spelling):
             return self.spread(str(len(values)), start, end)
         return [self.spread(str(number), start, end) for number in range(len(values))]
 
-    def _index(self, subscript: Any, scope: Scope) -> int | None:
+    def index(self, subscript: Any, scope: Scope) -> int | None:
+        """Return the number of an array's element, or None where it is not known."""
         inner = [child for child in subscript.children[1:] if child.is_named]
         if len(inner) != 1:
             return None
@@ -221,9 +236,35 @@ class Expansions(Spelling):
     def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[Piece]:
         if node is None:
             return [Piece(self.spread("", start, start), quoted)]
-        return self.pieces(node, scope, quoted)
+        found: list[Piece] = []
+        at = self.span(node)[0]
+        for part in node.children if node.type == "concatenation" else [node]:
+            begin, finish = self.span(part)
+            plain = finish if part.type == "word" else begin  # blanks between two parts are in neither
+            if plain > at:
+                stretch = Stretch("word", self.base.spots[at])
+                found.append(Piece(self._unescape(at, plain, _WORD_ESCAPE, stretch), quoted))
+            found += [] if part.type == "word" else self.pieces(part, scope, quoted)
+            at = finish
+        return found
 
-    def _local(self, value: Text, start: int, end: int) -> Text:
+    def _alternative(
+        self, node: Any, value: Text | list[Text], filled: bool, word: Any, scope: Scope, quoted: bool
+    ) -> list[Piece] | None:
+        """Return what ``${A+word}`` is for a variable that is set; None where it is not known whether it counts as set.
+
+        With ``filled``, for ``${A:+word}``, an empty one counts as not set; an array without elements is not set.
+        """
+        start = self.span(node)[0]
+        first = value if isinstance(value, Text) else next(iter(value), None)
+        if first is not None and first.value.startswith(HOLE) and (filled or first.value == HOLE * 2):
+            return None
+        if first is None or (filled and not first.value):
+            return [Piece(self.spread("", start, start), quoted, [] if isinstance(value, list) else None)]
+        return self._default(word, scope, quoted, start)
+
+    def local(self, value: Text, start: int, end: int) -> Text:
+        """Return a value of another file at the place where it is used here; one of this file as it is."""
         return value if value.source is self.source else self.spread(value.value, start, end)
 
     def _parameter(self, node: Any) -> tuple[str | None, str, Any]:
@@ -242,6 +283,8 @@ class Expansions(Spelling):
                 continue
             elif not operator and not child.is_named:
                 operator = child.type
+            elif operator == "[]" and not child.is_named and child.type != "!":
+                operator = f"[]{child.type}"  # ``${A[0]+x}``: not followed
             elif default is None:
                 default = child
         return name, operator, default

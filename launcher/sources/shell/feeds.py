@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.shell.commands import Commands
-from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.shell.model import NO_FLOW, Command
+from pd_launch.launcher.sources.shell.parser import masked, parser_of_scripts
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.schemas.core.values import Text
 
@@ -68,11 +69,18 @@ class Feeds(Commands):
         text = None
         for stage in stages:
             mark = len(self.script.commands)
-            self.statement(stage, scope)
+            self._stage(stage, scope)
             if before is not None:
                 text = text if _HANDS_ON.fullmatch(self.words.raw(before)) else self._printed(before, scope)
                 self._feed(self.script.commands[mark:], text, start, self.words.span(before)[1])
             before = stage
+
+    def _stage(self, stage: Any, scope: Scope) -> None:
+        """Follow one stage of a pipeline, which is a shell of its own: what it sets ends with it."""
+        variables, exported = scope.variables.mark(), scope.exported.mark()
+        self.statement(stage, scope)
+        scope.variables.back(variables)
+        scope.exported.back(exported)
 
     def _feed(self, commands: list[Command], text: Text | None, start: int, end: int) -> None:
         """Give a command what the stages before it, at ``[start, end)``, print."""
@@ -99,6 +107,30 @@ class Feeds(Commands):
                 self._hold(*self.words.span(redirect))
             for part in (child for child in redirect.children if child.type in _PIPED):
                 self._pipe(_stages(part), node, scope)
+            self._after_document(redirect, scope)
+
+    def _after_document(self, redirect: Any, scope: Scope) -> None:
+        """Follow what stands behind a here-document on its line: ``cat <<E >f && bash f``, ``cat <<E >f; bash f``."""
+        joined = False
+        for child in redirect.children:
+            if joined and child.is_named and child.type not in (*NO_FLOW, *_PIPED, "heredoc_end"):
+                self._branches(child, scope, [[child]])
+            joined = child.type in ("&&", "||")
+            lost = next((part for part in child.children if part.type == "ERROR"), None)
+            if child.type == "file_redirect" and lost is not None and self.words.raw(lost).lstrip()[:1] == ";":
+                self._rest_of_line(self.words.span(lost)[0], scope)
+
+    def _rest_of_line(self, start: int, scope: Scope) -> None:
+        """Follow the commands behind a semicolon that the parser takes for a part of a redirection."""
+        value = self.base.value
+        start = value.index(";", start) + 1
+        end = value.find("\n", start)
+        rest = self.base.part(start, len(value) if end < 0 else end)
+        inner = type(self)(rest, self.script, self.effort)
+        tree = parser_of_scripts().parse(masked(rest.value).encode("utf-8", "surrogatepass"))
+        inner.inside, inner.calls = self.inside, self.calls
+        inner.statement(tree.root_node, scope)
+        self.script.faults += inner.words.cuts
 
     def on_command(self, node: Any, scope: Scope) -> None:
         """Collect a simple command, with what it is given and what it prints."""
@@ -111,26 +143,34 @@ class Feeds(Commands):
         for child in node.children:
             if child.type == "herestring_redirect":
                 command.body = self.words.single(child.children[-1], scope)
-            elif child.type == "process_substitution" and self.engines.within(*self.words.span(child)):
-                self._file(command, child, scope)
+            elif child.type == "process_substitution" and (place := self._engine_of(child, scope)) is not None:
+                self._file(command, child, place, scope)
         if command.words[0].value in _SPEAKERS and self.engines.within(*self.words.span(node)):
             command.prints = self.words.printed(node, scope)
 
-    def _file(self, command: Command, substitution: Any, scope: Scope) -> None:
+    def _engine_of(self, substitution: Any, scope: Scope) -> Any:
+        """Return what speaks of an engine in ``<(…)``: itself, or a function that it calls; None if nothing does."""
+        inner = [child for child in substitution.children if child.is_named]
+        name = self.words.raw(inner[0].children[0]) if len(inner) == 1 and inner[0].type == "command" else ""
+        places = [substitution, *([scope.functions[name]] if name in scope.functions else [])]
+        return next((place for place in places if self.engines.within(*self.words.span(place))), None)
+
+    def _file(self, command: Command, substitution: Any, place: Any, scope: Scope) -> None:
         """Give a command what ``<(…)`` prints, which it reads as a file."""
         inner = [child for child in substitution.children if child.is_named]
         text = self._printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:
             command.body = text
         else:
-            command.unread = self.base.part(*self.words.span(substitution))
+            command.unread = self.base.part(*self.words.span(place))
 
     def follow_uncalled(self, scope: Scope) -> None:
         """Follow functions that start engines and that nothing calls by name: ``"start_$1"``, ``trap f EXIT``.
 
         Only one of them, or none, runs beside the rest.
         """
-        bodies = [body for body in scope.functions.values() if self.engines.within(*self.words.span(body))]
+        own = [body for name, body in scope.functions.items() if scope.owners.get(name, self) is self]
+        bodies = [body for body in own if self.engines.within(*self.words.span(body))]
         waiting = [body for body in bodies if body.id not in self.seen]
         if not waiting:
             return

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
+from pd_launch.launcher.sources.shell.conditions import Known, tests_of
 from pd_launch.launcher.sources.shell.model import (
     INSIDE,
     MAX_COMMANDS,
@@ -55,6 +56,8 @@ class Flow:
         self.background = False
         self.inside: tuple[tuple[int, int], ...] = ()
         self.stage = 0
+        self.known = Known()
+        """What is known of conditions by the branch that is being followed."""
         self.forked: Any = None
         """The condition for each of whose branches the rest is being followed."""
         self.place: Any = None
@@ -138,7 +141,9 @@ class Flow:
         """Follow what stands behind a condition once for each of its branches, with what that branch sets."""
         outer, ends = self.inside, []
         self.forked = node
+        tests, known = tests_of(node, self.words.raw), self.known
         for number, group in enumerate(self._groups(node)):
+            self.known = known.having(tests, number, scope.lookup)
             mark = scope.variables.mark()
             self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
             self._sequence(group, scope)
@@ -148,10 +153,11 @@ class Flow:
         self.inside = outer
         changed = {name for end in ends for name in end}
         if changed <= scope.variables.keys() and not self._takes_all(node):
+            self.known = known.having(tests, len(tests), scope.lookup)
             mark = scope.variables.mark()
             self._again(rest, scope)
             ends.append(scope.variables.back(mark))
-        self.forked = None
+        self.forked, self.known = None, known
         self._meet(ends, node, scope)
 
     def _again(self, rest: list[Any], scope: Scope) -> None:
@@ -205,16 +211,21 @@ class Flow:
     def _branches(self, node: Any, scope: Scope, groups: list[list[Any]] | None = None) -> None:
         """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
         ends = []
-        groups = groups or self._groups(node)
+        every, sure = list(range(len(groups))) if groups else [], False
+        if groups is None:
+            groups = self._groups(node)
+            every, sure = list(range(len(groups))), self._takes_all(node)
+            if self.known:
+                every, sure = self.known.branches(tests_of(node, self.words.raw), scope.lookup)
         outer = self.inside
-        for number, group in enumerate(groups):
+        for number, group in ((number, groups[number]) for number in every):
             mark = scope.variables.mark()
             self.inside = (*outer, (self.base.spots[self.words.span(node)[0]], number))
             for child in group:
                 self.statement(child, scope)
             ends.append(scope.variables.back(mark))
         self.inside = outer
-        if not self._takes_all(node):
+        if not sure:
             ends.append({})
         self._meet(ends, node, scope)
 
@@ -244,7 +255,7 @@ class Flow:
             if shared and all(same_words(value[: len(shared)], shared) for value in lists):
                 return [*shared, rest]
         elif all(isinstance(value, Text) for value in values):
-            texts = [value for value in values if isinstance(value, Text)]
+            texts = [self.words.local(value, *self.words.span(node)) for value in values if isinstance(value, Text)]
             shortest = min(texts, key=lambda text: len(text.value))
             head = shortest.value.rstrip()
             longer = [text.value[len(head) :] for text in texts if len(text.value) > len(head)]

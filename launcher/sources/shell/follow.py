@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.shell.feeds import Feeds
 from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell.scan import scan
+from pd_launch.launcher.sources.shell.sourced import Sourcing
 from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.chart import unread_branches
@@ -112,7 +112,7 @@ def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
     )
 
 
-class Runner(Feeds):
+class Runner(Sourcing):
     """Follows one script, and looks at what the parser could not read."""
 
     def look_behind_errors(self, root: Any) -> None:

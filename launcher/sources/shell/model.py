@@ -40,6 +40,8 @@ class Command:
     origin: Origin
     body: Text | None = None
     """The here-document that it is given."""
+    alone: bool = False
+    """Whether it alone is given the here-document: a loop hands one on to all that is in it."""
     target: str = ""
     """The file that its output goes to."""
     prints: Text | None = None
@@ -54,6 +56,8 @@ class Command:
     """The names of its variables as they are written, where they are."""
     env_open: Origin | None = None
     """Where it may be given further variables that are not known."""
+    kept: Mapping[str, Text] = field(default_factory=dict)
+    """Variables that the shell keeps to itself, and nothing in the script reads: their names, as they are written."""
 
 
 @dataclass

@@ -21,6 +21,8 @@ _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
 """An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
+_EQUALS = re.compile(r"(?<=[ \t])==(?=[ \t]|$)")
+_TESTS = re.compile(r"[\[\]]|\(\(")
 _BLANK_FIRST = re.compile(r"(?<=[ \t])\\ (?=\S)")
 """An escaped blank with which a word begins: of several the parser would leave out the first."""
 _ANSI = re.compile(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
@@ -98,6 +100,14 @@ def _end_of_calculation(text: str, start: int) -> int:
     return start + 3
 
 
+def _without_equals(text: str) -> str:
+    """Mask the word ``==`` outside of tests: in the body of a function the parser takes it for an operator."""
+    if "==" not in text:
+        return text
+    lines = text.split("\n")
+    return "\n".join(line if _TESTS.search(line) else _EQUALS.sub("::", line) for line in lines)
+
+
 def masked(text: str) -> str:
     """Return a text of the same length with plain words where the parser would see something else.
 
@@ -106,6 +116,7 @@ def masked(text: str) -> str:
     text = _without_shifts(text)
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
     text = _ANSI.sub(lambda match: match.group().replace("\\\\", "__"), text)
+    text = _without_equals(text)
     text = _BLANK_FIRST.sub("::", _STUCK.sub("::", _without_false_ends(text)))
     return _TORN.sub(lambda match: match[1] + "__", text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import SourceFile, Text
@@ -19,8 +20,12 @@ class Piece:
     """The words of ``"${ARRAY[@]}"``, which stay apart although quoted."""
 
 
-def join_pieces(pieces: list[Piece], source: SourceFile, start: int) -> list[Text]:
-    """Put pieces together to words: unquoted ones are split at blanks, arrays at their elements."""
+BLANKS = " \t\n"
+"""Where words are split unless a script sets ``IFS``."""
+
+
+def join_pieces(pieces: list[Piece], source: SourceFile, start: int, between: str = BLANKS) -> list[Text]:
+    """Put pieces together to words: unquoted ones are split at the signs of ``IFS``, arrays at their elements."""
     words: list[list[Text]] = []
     current: list[Text] | None = None
     for piece in pieces:
@@ -35,16 +40,29 @@ def join_pieces(pieces: list[Piece], source: SourceFile, start: int) -> list[Tex
             current = _with(current, piece.text)
             continue
         value = piece.text.value
-        for match in re.finditer(r"[ \t\n]+|[^ \t\n]+", value):
-            if match.group()[0] in " \t\n":
-                if current is not None:
-                    words.append(current)
-                    current = None
+        for match in _pattern(between).finditer(value):
+            if match["apart"] is not None:
+                if current is not None or match["apart"].strip(BLANKS):  # two commas hold an empty word
+                    words.append(current or [piece.text.part(match.start(), match.start())])
+                current = None
             else:
                 current = _with(current, piece.text.part(match.start(), match.end()))
     if current is not None:
         words.append(current)
     return [concat(word, source, start) for word in words]
+
+
+@cache
+def _pattern(between: str) -> re.Pattern[str]:
+    """Return what parts words: blanks in any number, other signs one by one with the blanks around them."""
+    blanks = "".join(re.escape(sign) for sign in between if sign in BLANKS)
+    others = "".join(re.escape(sign) for sign in between if sign not in BLANKS)
+    if not between:
+        return re.compile(r"(?P<apart>(?!))|(?s:.)+")
+    around = f"[{blanks}]{{0,100}}" if blanks else ""
+    apart = [f"{around}[{others}]{around}"] if others else []
+    apart += [f"[{blanks}]+"] if blanks else []
+    return re.compile(f"(?P<apart>{'|'.join(apart)})|[^{blanks}{others}]+")
 
 
 def _with(parts: list[Text] | None, part: Text) -> list[Text]:

@@ -96,6 +96,10 @@ class Environment(dict[str, tuple[Text, str]]):
         return made
 
 
+MAX_KEPT = 64
+"""Variables of a script that were forgotten to be exported: so many are looked at."""
+
+
 class Environments:
     """Makes the environment that a scope's exported variables are, anew only where they changed."""
 
@@ -103,6 +107,8 @@ class Environments:
         self.made: dict[str, tuple[Text, tuple[Text, str], EnvVar]] = {}
         self.state: tuple[int, ...] = ()
         self.last = Environment()
+        self.kept_state: tuple[int, ...] = ()
+        self.last_kept: dict[str, Text] = {}
 
     def of(
         self, variables: Journal[Text | list[Text]], exported: Journal[bool], names: Mapping[str, Text]
@@ -125,3 +131,21 @@ class Environments:
             return self.last
         self.last = found
         return found
+
+    def kept(
+        self, variables: Journal[Text | list[Text]], exported: Journal[bool], names: Mapping[str, Text], script: str
+    ) -> dict[str, Text]:
+        """Return the names of variables that are set here, given to no command, and not read in ``script`` either.
+
+        Only those are looked for that are written as variables of an environment are, in capitals.
+        """
+        state = (id(variables), variables.version, id(exported), exported.version)
+        if state != self.kept_state:
+            self.kept_state = state
+            own = [name for name in variables if name.isupper() and name in names and name not in exported]
+            self.last_kept = {name: names[name] for name in own[:MAX_KEPT] if not _reads(script, name)}
+        return self.last_kept
+
+
+def _reads(script: str, name: str) -> bool:
+    return f"${name}" in script or f"${{{name}" in script

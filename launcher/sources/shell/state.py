@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell.scope import Environments, Journal
-from pd_launch.schemas.core.values import Origin, Text
+from pd_launch.schemas.core.values import Origin, SourceFile, Text
 from pd_launch.schemas.core.whole import whole
 
 MAX_MADE = 10_000_000
@@ -23,6 +24,8 @@ class Scope:
     exported: Journal[bool] = field(default_factory=Journal)
     positional: dict[int, Text] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
+    owners: dict[str, Any] = field(default_factory=dict)
+    """For each function, what follows the file that it is written in."""
     aliases: dict[str, Text] = field(default_factory=dict)
     names: dict[str, Text] = field(default_factory=dict)
     """Where a variable was assigned last: its name there."""
@@ -42,6 +45,7 @@ class Scope:
             exported=Journal(self.exported),
             positional=dict(self.positional),
             functions=dict(self.functions),
+            owners=dict(self.owners),
             aliases=dict(self.aliases),
             names=dict(self.names),
             integers=set(self.integers),
@@ -68,6 +72,8 @@ class Effort:
     """Characters that values were put together to."""
     printed: int = 0
     """Functions whose output was followed."""
+    opens: Callable[[Text], SourceFile | None] | None = None
+    """Returns the file that a script reads with ``source``, where it is one that may be opened."""
     read: set[tuple[str, int]] = field(default_factory=set)
     """Where scripts begin that were read."""
 

@@ -72,6 +72,8 @@ class Variables(Flow):
         target = node.children[0] if node.children else None
         if target is None or target.type != "variable_name":
             self._hold(*self.words.span(node))
+            if target is not None and target.type == "subscript":
+                return self._element(target, node, scope)
             return "", None
         name = self.words.raw(target)
         written = self.base.part(*self.words.span(target))
@@ -80,6 +82,8 @@ class Variables(Flow):
         self._hold(*self.words.span(node))
         right = node.children[-1] if node.children[-1].type not in ("=", "+=", "variable_name") else None
         old = scope.variables.get(name)
+        if isinstance(old, Text) and append:
+            old = self.words.local(old, *self.words.span(node))
         if right is not None and right.type == "array":
             listed = [child for child in right.children if child.is_named and child.type != "comment"]
             items = [word for child in listed for word in self.words.expand(child, scope)]
@@ -96,6 +100,27 @@ class Variables(Flow):
         if append and isinstance(old, Text) and self.words.affords(len(old.value)):
             return name, concat([old, value], self.source, end)
         return name, value
+
+    def _element(self, target: Any, node: Any, scope: Scope) -> tuple[str, list[Text] | Text | None]:
+        """Return an array with one element set: at its end, or in the place of another; else it is not known."""
+        name = self.words.raw(target.children[0])
+        before = scope.variables.get(name)
+        items = [] if before is None else before if isinstance(before, list) else [before]
+        index = self.words.index(target, scope)
+        right = node.children[-1] if node.children[-1].type not in ("=", "+=", "subscript") else None
+        plain = right is not None and right.type != "array" and not any(child.type == "+=" for child in node.children)
+        sure = all(not item.value.startswith(HOLE) for item in items)
+        if right is None or index is None or index > len(items) or not (plain and sure) or name in scope.integers:
+            return name, self._hole(node) if before is None or isinstance(before, Text) else [self._many(node)]
+        if index >= MAX_ITEMS:
+            self.words.too_many(node)
+            return name, [self._many(node)]
+        return name, [*items[:index], self.words.single(right, scope), *items[index + 1 :]]
+
+    def _many(self, node: Any) -> Text:
+        """Return a word that stands for any number of them."""
+        start, end = self.words.span(node)
+        return self.words.spread(HOLE * 2, start, end)
 
     def on_declaration_command(self, node: Any, scope: Scope) -> None:
         """Follow ``export``, ``local``, ``declare`` and ``readonly``."""
@@ -136,14 +161,16 @@ class Variables(Flow):
     def on_function_definition(self, node: Any, scope: Scope) -> None:
         """Take in a function."""
         name = next((self.words.raw(child) for child in node.children if child.type == "word"), "")
-        scope.functions[name] = node.children[-1]
+        scope.functions[name], scope.owners[name] = node.children[-1], self
         self.weights.define(name, *self.words.span(node.children[-1]))
 
     def _builtin(self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]) -> None:
         """Follow what the shell's own commands do to variables."""
         name, *rest = [word.value for word in words]
         read = name in _SOURCES and rest and not _SETS_NO_MORE.search(rest[0])
-        if read or (name == "eval" and any(HOLE in word for word in rest)):
+        if read:
+            self._source(words, scope, node)
+        elif name == "eval" and any(HOLE in word for word in rest):
             self._opens(node, scope)
         if name == "set":
             for sign, on in (("-", True), ("+", False)):
@@ -170,6 +197,10 @@ class Variables(Flow):
         elif name == "let":
             for expression in rest:
                 self._calculate(expression, scope, node)
+
+    def _source(self, words: list[Text], scope: Scope, node: Any) -> None:
+        """Take in that a file was read (see ``sourced``)."""
+        self._opens(node, scope)
 
     def _opens(self, node: Any, scope: Scope) -> None:
         """Take in that further variables are set here which nobody knows."""
@@ -205,7 +236,8 @@ class Variables(Flow):
         if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
             return None
         text = self.words.single(given.children[-1], scope)
-        between = inline["IFS"][0].value if "IFS" in inline else " "
+        own = scope.variables.get("IFS")
+        between = inline["IFS"][0].value if "IFS" in inline else own.value if isinstance(own, Text) else " "
         if HOLE in text.value or len(between) != 1 or "\n" in text.value:
             return None
         pattern = r"\S+" if between.isspace() else f"[^{re.escape(between)}]+"

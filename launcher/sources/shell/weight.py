@@ -88,13 +88,13 @@ class Weights:
             return
         self.defined[key] = (start, end)
         if self.matters(start, end):
-            self._weighs(name)
+            self.weighs(name)
             return
         starts, words = self.words
         for word in words[bisect_left(starts, start) : bisect_left(starts, end)]:
             self.callers.setdefault(word, set()).add(key)
 
-    def _weighs(self, name: str) -> None:
+    def weighs(self, name: str) -> None:
         """Take in that a function matters, and with it those that call it."""
         waiting = [name]
         while waiting:

@@ -73,6 +73,8 @@ class Words(Expansions):
         if name not in _PRINT and name not in scope.functions:
             return None  # what its words stand for is of no use, and may be long to find out
         words = [word for part in node.children for word in self.expand(part, scope)]
+        if name in scope.functions and scope.owners[name].words is not self:
+            return None  # it is written in another file
         if name in scope.functions:
             return self._function(words, scope)
         if name == "printf" and len(words) > 1:
@@ -177,6 +179,6 @@ class Words(Expansions):
             value = scope.positional.get(int(match[1]))
             found.append(self._unescape(start, match.start(), _HEREDOC_ESCAPE, stretch))
             place = match.start(), match.end()
-            found.append(self.spread(HOLE, *place) if value is None else self._local(value, *place))
+            found.append(self.spread(HOLE, *place) if value is None else self.local(value, *place))
             start = match.end()
         return [*found, self._unescape(start, end, _HEREDOC_ESCAPE, stretch)]

@@ -32,6 +32,8 @@ class Syntax(NamedTuple):
     """What new text must keep to there (see ``schemas.core.quoting``)."""
     split_first: bool = False
     """Whether a command string is split into words before its variables are filled in."""
+    escaped: bool = False
+    """Whether a variable whose ``$`` was escaped, or stood in single quotes, is text."""
     before: re.Pattern[str] | None = None
     """What other programs fill in before. Only an engine's own words are looked at: in a script it is a variable."""
 
@@ -45,7 +47,7 @@ SYSTEMD = Syntax("systemd", None)
 CONFIG = Syntax("config file", None, before=FILLED_BEFORE)
 E2E = Syntax("e2e", SHELL_NAME, split_first=True)
 LOOSE = Syntax("loose yaml", KUBERNETES_NAME, before=FILLED_BEFORE)
-DOCKERFILE = Syntax("dockerfile", SHELL_NAME)
+DOCKERFILE = Syntax("dockerfile", SHELL_NAME, escaped=True)
 SUPERVISORD = Syntax("supervisord", None)
 ARGUMENTS = Syntax("arguments", SHELL_NAME, split_first=True)
 """A text of arguments alone, which something else puts into a command."""
@@ -130,6 +132,8 @@ def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
         return text
     stretch = Stretch(syntax.quoting, text.spots[0])
     matches = list(pattern.finditer(text.value)) if "$" in text.value else []
+    if syntax.escaped:
+        matches = [match for match in matches if not _is_protected(text, match.start())]
     if not matches:
         return text.quoted(*stretch)
     weaver, at = Weaver(text), 0
@@ -142,6 +146,12 @@ def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
         at = match.end()
     weaver.take(at, len(text.value), stretch)
     return weaver.text(len(text.value))
+
+
+def _is_protected(text: Text, at: int) -> bool:
+    """Whether the sign at ``at`` was written behind a backslash, or in single quotes."""
+    quoting = text.quoting(at)
+    return text.source.text[text.spots[at]] == "\\" or (quoting is not None and quoting.kind == "'")
 
 
 def _replacement(match: re.Match[str], lookup: Lookup) -> str:

@@ -32,6 +32,16 @@ def is_remark(source: SourceFile, at: int) -> bool:
     return not _closes(text, column, text[opening])
 
 
+def opens_script(source: SourceFile, at: int) -> bool:
+    """Whether the ``#`` at ``at`` is the first of a text in quotes that goes on behind its line: ``bash -c "# …``."""
+    line, column = source.place(at)
+    text = source.line(line)
+    if column > _FAR or len(text) > _FAR:
+        return False
+    opening = _open_quote(text, column - 1)
+    return opening is not None and not text[opening + 1 : column - 1].strip() and text[opening] not in text[column:]
+
+
 def _open_quote(text: str, end: int) -> int | None:
     """Return the quote before ``end`` that begins a word or value and is not closed before it."""
     opening: int | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,9 +21,16 @@ MAX_VARIANTS = 12
 """Ways to choose branches that are read."""
 BRANCH = -5
 """Stands among the branches of an engine where a template has several."""
-_OPENING = re.compile(r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])")
+_OPENING = re.compile(
+    r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])|\$\{(?=[A-Za-z_])"
+)
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>"}
 _NAME = re.compile(r"([@%])[A-Z][A-Z0-9_]{1,60}\1(?![\w@%])")
+_DOTTED = re.compile(
+    r"\$\{[A-Za-z_][\w-]{0,60}(?:\[\w{1,20}\])?\.\w[\w-]{0,60}(?:\.\w[\w-]{0,60}|\[[\w\"'-]{1,40}\]){0,8}"
+    r"(?:[:|?][^{}\n]{0,200})?\}"
+)
+"""``${accelerator.dtypeArgs}``: no parameter of a shell has a dot in its name, so that another program fills it in."""
 _WORD = re.compile(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\})?")
 _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", "macro", "call", "filter", "define"})
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
@@ -62,7 +69,7 @@ def _parts(text: str) -> Iterator[Part]:
         start, sign = opening.start(), opening.group()
         closing = _CLOSING.get(sign)
         if closing is None:
-            name = _NAME.match(text, start)
+            name = (_DOTTED if sign == "${" else _NAME).match(text, start)
             at = name.end() if name else start + 1
             if name:
                 yield Part(start, at, False)
@@ -243,6 +250,16 @@ def as_written(source: SourceFile) -> str:
     return source.written if isinstance(source, FilledFile) else source.text
 
 
+def _covered(text: str, cuts: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text of the same length with each cut filled by a sign; of cuts that overlap, the first and longest."""
+    pieces, at = [], 0
+    for start, end, sign in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
+        if start >= at:
+            pieces += [text[at:start], sign * (end - start)]
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
 class FilledFile(SourceFile):
     """A file as one variant makes it, all characters in their places.
 
@@ -253,17 +270,8 @@ class FilledFile(SourceFile):
     def __init__(self, source: SourceFile, variant: Variant) -> None:
         blank: list[tuple[int, int, str]] = [(start, end, "\n") for start, end in variant.left_out]
         blank += [(part.start, part.end, "\n" if part.alone else HOLE) for part in variant.parts]
-        pieces, at = [], 0
-        for start, end, sign in sorted(blank, key=lambda cut: (cut[0], -cut[1])):
-            if start >= at:
-                pieces += [source.text[at:start], sign * (end - start)]
-                at = end
-        text = "".join([*pieces, source.text[at:]])
-        pieces, at = [], 0
-        for start, end in _calculations(text):
-            pieces += [text[at:start], HOLE * (end - start)]
-            at = end
-        text = "".join([*pieces, text[at:]])
+        text = _covered(source.text, blank)
+        text = _covered(text, [(start, end, HOLE) for start, end in _calculations(text)])
         super().__init__(source.path, text, source.exact, source.starts)
         self.written = source.text
         self.branch = variant.branch

@@ -16,7 +16,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.units import human_integer
-from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, Splice, Text, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
 MAX_DEPTH = 100
@@ -495,3 +495,14 @@ def _strict(text: Text) -> list[Fault]:
         message = getattr(error, "msg", None) or "not JSON"
         return [Fault("json", text.origin(at, at + 1), f"not JSON: {message}", f"不是 JSON:{message}")]
     return []
+
+
+def strict_faults(source: SourceFile) -> list[Fault]:
+    """Return what keeps a file that calls itself JSON from being JSON, though YAML's readers take it.
+
+    Whatever reads such a file, Mooncake's client for one, reads it as JSON.
+    """
+    text = Text.verbatim(source, 0, len(source.text))
+    if not source.text.strip() or not _strict(text):
+        return []
+    return parse_json(text)[1]

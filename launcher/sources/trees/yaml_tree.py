@@ -16,6 +16,7 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, FilledFile, files_of
+from pd_launch.launcher.sources.text.weave import with_holes
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
@@ -127,14 +128,25 @@ class _Builder:
         if tag != "tag:yaml.org,2002:str":
             value = self.constructed(tag, event.value)
         flow = any(opened.flow for opened in self.stack)
-        text = _scalar_text(self.source, event, self.mark, flow)
+        text = self.only_filled(event) or _scalar_text(self.source, event, self.mark, flow)
         start, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
         if event.anchor or not event.tag:  # a tag is a part of how a value is spelled, an anchor is not
             start = _content(self.source, start)
         site = None if event.anchor and event.tag else Site(self.whole, start, max(start, end), "yaml", flow=flow)
-        if isinstance(value, str) and HOLE in value:
+        if isinstance(value, str) and (HOLE in value or text.value == HOLE):
             return replace(text.node(), site=site)
         return Node(value, self.origin(event), text=text, site=site)
+
+    def only_filled(self, event: Any) -> Text | None:
+        """Return what stands for a block that holds nothing but what a template fills in; None for another scalar."""
+        if event.style not in ("|", ">") or event.value.strip() or not isinstance(self.source, FilledFile):
+            return None
+        at, end = event.start_mark.index + self.mark, event.end_mark.index + self.mark
+        while (at := self.source.text.find("\n", at, end) + 1) > 0:
+            gone = self.source.gone_at(at)
+            if gone is not None and gone[2]:
+                return with_holes(self.whole.part(gone[0], gone[1]), [(0, gone[1] - gone[0])])
+        return None
 
     def constructed(self, tag: str, text: str) -> Any:
         """Return what a tag makes of a scalar; the text where it makes nothing of it, nothing plain, or too much."""

@@ -64,6 +64,27 @@ FALLBACKS = {
         _NOTHING_TO_DO,
         "",
     ),
+    "no_worker": (
+        Msg(
+            "{count}×: no worker of the connector had answered yet, and the request was recomputed",
+            "{count} 次:连接器的 worker 尚未应答,请求被重新计算",
+        ),
+        Msg(
+            "if it goes on, shut down any engine that ran in the same process before",
+            "若持续出现,请关闭同一进程中先前运行的引擎",
+        ),
+        "",
+    ),
+    "no_pool": (
+        Msg(
+            "{count}×: the scheduler shows no block pool whose resets can be watched, and nothing is saved",
+            "{count} 次:调度器没有可观察重置的块池,什么也不保存",
+        ),
+        Msg(
+            "use a vLLM release from 0.23 on, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"
+        ),
+        "PD106",
+    ),
     "save_failed": (Msg("{count}×: a copy to the host failed", "{count} 次:复制到主机失败"), _REPORT, ""),
     "load_failed": (Msg("{count}×: a copy back to the device failed", "{count} 次:复制回设备失败"), _POLICY, "PD221"),
     "raised": (

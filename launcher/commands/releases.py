@@ -1,0 +1,66 @@
+"""``pd-launch releases`` and ``pd-launch releases diff``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.target import Target, newest
+
+
+def releases_command(form: str, lang: str | None) -> int:
+    """Print the rows of the tables, oldest first."""
+    zh = (lang or locale_language()) == "zh"
+    if form == "json":
+        ascend = [
+            {"release": row, "vllm": vllm, **ASCEND_COMPANIONS.get(row, {})} for row, vllm in ASCEND_PAIRS.items()
+        ]
+        data = {"format_version": 1, "vllm_ascend": ascend, "vllm": [{"release": row} for row in VLLM_RELEASES]}
+        write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+        return 0
+    lines = ["vllm-ascend（所配的 vLLM）" if zh else "vllm-ascend (and the vLLM that it is built for)"]
+    lines += [f"  {row:<12} {vllm}" for row, vllm in ASCEND_PAIRS.items()]
+    lines += ["vLLM", *(f"  {row}" for row in VLLM_RELEASES)]
+    write("\n".join(lines) + "\n")
+    return 0
+
+
+def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
+    """Print what changed between two releases of one family."""
+    from pd_launch.launcher.upgrade.between import as_json, differences, text
+
+    said = lang or locale_language()
+    a, b = release_given(first, "A"), release_given(second, "B")
+    one_family(a, b)
+    changes = differences(a, b)
+    if form == "json":
+        data = {"format_version": 1, "from": a.written, "to": b.written, "changes": as_json(changes, said)}
+        write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+        return 0
+    nothing = "没有区别\n" if said == "zh" else "no difference\n"
+    write(f"{a} → {b}\n\n{text(changes, said) or nothing}")
+    return 0
+
+
+def release_given(word: str, hint: str, other: Target | None = None) -> Target:
+    """Return the release that a word names, or the build at a path; nonsense is a usage error.
+
+    A release that is no row is one here: between two rows nobody knows what changed.
+    """
+    found = parse_target_option(word)
+    assert found is not None
+    if found.build is None and found.asked is not None:
+        raise click.BadParameter(
+            f"the tables have no release {found.asked}; the nearest older row is {found.row}", param_hint=hint
+        )
+    return found
+
+
+def one_family(a: Target, b: Target) -> None:
+    """Refuse two releases of different families."""
+    if a.is_ascend != b.is_ascend:
+        example = newest(a.is_ascend).written
+        raise click.UsageError(f"{a} and {b} are not of one family: name for example {example}")

@@ -1,0 +1,130 @@
+"""What is known of a script's conditions while one branch of an earlier one is followed: ``if [ "$ROLE" = prefill ]``.
+
+A script that asks the same twice takes the same branch twice, as long as nothing changed what it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_EQUAL = re.compile(
+    r"(?:\[\[?|test)[ \t]{1,20}\"?(?P<name>\$\{?\w{1,80}(?::?-[^}\"\s]{0,80})?\}?)\"?[ \t]{1,20}(?P<sign>==?|!=)"
+    r"[ \t]{1,20}[\"']?(?P<value>[\w.-]{1,80})[\"']?[ \t]{0,20}(?:\]\]?)?"
+)
+_NAMES = re.compile(r"\$\{?(\w{1,80})")
+_LONGEST = 400
+Key = tuple[str, str]
+"""What is compared, and with what; of a test that compares nothing, its text, and nothing."""
+Lookup = Callable[[str], object]
+
+
+class Test:
+    """One test: whether something equals one of several values, or whatever its text says."""
+
+    def __init__(self, keys: tuple[Key, ...], negated: bool) -> None:
+        self.keys, self.negated = keys, negated
+
+
+class Known:
+    """What is known of tests, each with the values that the variables in it had then."""
+
+    def __init__(self, given: dict[Key, tuple[bool, tuple[int, ...]]] | None = None) -> None:
+        self.held: dict[Key, tuple[bool, tuple[int, ...]]] = dict(given or {})
+
+    def __bool__(self) -> bool:
+        return bool(self.held)
+
+    def having(self, tests: list[Test | None], taken: int, lookup: Lookup) -> Known:
+        """Return what is known where branch ``taken`` of a condition is; one behind the last: none of them."""
+        more = Known(self.held)
+        for number, test in enumerate(tests[: taken + 1]):
+            if test is None:
+                continue
+            holds = (number == taken) is not test.negated
+            if holds and len(test.keys) > 1:
+                continue  # one of several values: not known which
+            for key in test.keys:
+                more.held[key] = holds, _state(key, lookup)
+        return more
+
+    def of(self, test: Test | None, lookup: Lookup) -> bool | None:
+        """Return whether a test holds, as far as that is known; what stands behind ``else`` is taken."""
+        if test is None:
+            return True
+        answers = [self._of(key, lookup) for key in test.keys]
+        answer = True if True in answers else None if None in answers else False
+        return answer if answer is None else answer is not test.negated
+
+    def _of(self, key: Key, lookup: Lookup) -> bool | None:
+        state = _state(key, lookup)
+        found = self.held.get(key)
+        if found is not None and found[1] == state:
+            return found[0]
+        others = (other for other, (holds, then) in self.held.items() if holds and then == state and other[0] == key[0])
+        return False if key[1] and any(other[1] for other in others) else None
+
+    def branches(self, tests: list[Test | None], lookup: Lookup) -> tuple[list[int], bool]:
+        """Return which branches of a condition may be taken, and whether one of them surely is."""
+        possible = []
+        for number, test in enumerate(tests):
+            holds = self.of(test, lookup)
+            if holds is not False:
+                possible.append(number)
+            if holds:
+                return possible, True
+        return possible, False
+
+
+def _state(key: Key, lookup: Lookup) -> tuple[int, ...]:
+    return tuple(id(lookup(name)) for name in _NAMES.findall(key[0]))
+
+
+def tests_of(node: Any, raw: Callable[[Any], str]) -> list[Test | None]:
+    """Return the tests of a condition's branches, in the order of the branches; None for ``else`` and ``*)``."""
+    if node.type == "case_statement":
+        return list(_patterns(node, raw))
+    tests: list[Test | None] = [_test(node, raw)]
+    for child in node.children:
+        if child.type == "elif_clause":
+            tests.append(_test(child, raw))
+        elif child.type == "else_clause":
+            tests.append(None)
+    return tests
+
+
+def _patterns(node: Any, raw: Callable[[Any], str]) -> Iterator[Test | None]:
+    named = [child for child in node.children if child.is_named]
+    subject = _plain(raw(named[0])) if named else ""
+    for item in (child for child in node.children if child.type == "case_item"):
+        patterns = []
+        for child in item.children:
+            if child.type == ")":
+                break
+            if child.is_named:
+                patterns.append(raw(child).strip("\"'"))
+        if patterns == ["*"]:
+            yield None
+        else:
+            yield Test(tuple((subject, pattern) for pattern in patterns), False)
+
+
+def _test(node: Any, raw: Callable[[Any], str]) -> Test:
+    parts = []
+    for child in node.children:
+        if child.type == "then":
+            break
+        if child.is_named:
+            parts.append(raw(child))
+    text = " ".join(parts)[:_LONGEST].strip().rstrip(";")
+    equal = _EQUAL.fullmatch(text)
+    if equal is None:
+        return Test(((text, ""),), False)
+    return Test(((_plain(equal["name"]), equal["value"]),), equal["sign"] == "!=")
+
+
+def _plain(name: str) -> str:
+    """Return a variable without quotes, braces and default."""
+    match = _NAMES.search(name[:_LONGEST])
+    return f"${match[1]}" if match is not None and len(name) < _LONGEST else name[:_LONGEST]

@@ -1,0 +1,1 @@
+"""What running engines do now, read from their own pages: ``pd-launch status``."""

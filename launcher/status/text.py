@@ -1,0 +1,324 @@
+"""A look at engines for people: the verdict, all engines beside each other, then what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
+from pd_launch.launcher.wording.width import clean, width
+from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.logs import Problem
+from pd_launch.schemas.status import Counts, EngineStatus, StatusReport, Transfer
+
+_GAP = 2
+_LEAST = 14
+"""Columns of a cell: narrower ones wrap into further blocks."""
+NOTHING = "–"
+_NO_ANSWER = Msg("NO ANSWER", "无应答")
+_NOT_AN_ENGINE = Msg("NOT AN ENGINE", "不是引擎")
+_NO_OFFLOAD = Msg("no offload", "无卸载")
+_ANSWERS = Msg("ANSWERS", "有应答")
+_ROLES = {"decode": Msg("decode", "解码"), "prefill": Msg("prefill", "预填充"), "unknown": Msg("?", "?")}
+
+
+@dataclass(frozen=True)
+class StatusText:
+    """Renders looks in one language. ``columns`` is the width of a line; ``colour`` whether to colour."""
+
+    lang: str
+    colour: bool
+    columns: int = 100
+
+    def render(self, report: StatusReport) -> str:
+        """Return a whole look."""
+        blocks = [self._head(report)]
+        for some in self._groups(report.engines):
+            blocks.append("\n".join(self._table(some)))
+        ranks = [line for engine in report.engines for line in self._ranks(engine)]
+        if ranks:
+            blocks.append("\n".join(ranks))
+        told = [line for engine in report.engines for line in self._told(engine, len(report.engines) > 1)]
+        if told:
+            blocks.append("\n".join(told))
+        return "\n\n".join(blocks) + "\n"
+
+    def line(self, report: StatusReport) -> str:
+        """Return a look in one line, without colours."""
+        return self._head(report)
+
+    # The verdict
+
+    def _head(self, report: StatusReport) -> str:
+        silent = [e for e in report.engines if e.answer == "no_answer"]
+        leading = next((e for e in report.engines if e.verdict == report.verdict and e.reason), None)
+        if report.verdict is not None and report.verdict != "not_an_engine":
+            row = VERDICTS[report.verdict]
+            head = self._paint(row.title.text(self.lang), row.colour)
+            text = self._say(f"{head}: {leading.reason}", f"{head}：{leading.reason}") if leading else head
+        elif report.verdict == "not_an_engine":
+            text = self._paint(_NOT_AN_ENGINE.text(self.lang), "31")
+        elif not silent:
+            head = self._paint(_ANSWERS.text(self.lang), "32")
+            text = self._say(
+                f"{head}: no engine here shows an offload connector, so there is no verdict on it",
+                f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
+            )
+        else:
+            text = ""
+        if silent:
+            count = self._say(
+                f"{len(silent)} of {len(report.engines)} engines do not answer",
+                f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有应答",
+            )
+            gone = self._paint(_NO_ANSWER.text(self.lang), "31")
+            text = (
+                self._say(f"{text}; {count}", f"{text}；{count}")
+                if text
+                else self._say(f"{gone}: {count}", f"{gone}：{count}")
+            )
+        return text
+
+    # The table
+
+    def _groups(self, engines: Sequence[EngineStatus]) -> list[list[EngineStatus]]:
+        """Split engines so that each group's columns fit side by side."""
+        label = max(width(name) for name, _ in self._rows())
+        each = max(_LEAST, *(min(30, width(self._title(e))) for e in engines)) if engines else _LEAST
+        most = max(1, (self.columns - label - 2) // (each + _GAP))
+        return [list(engines[i : i + most]) for i in range(0, len(engines), most)]
+
+    def _table(self, engines: Sequence[EngineStatus]) -> list[str]:
+        rows = [("", [self._title(engine) for engine in engines])]
+        for name, cell in self._rows():
+            cells = [cell(engine) for engine in engines]
+            if any(text not in ("", NOTHING) for text in cells):
+                rows.append((name, cells))
+        label = max(width(name) for name, _ in rows)
+        room = max(8, self.columns - label - 2)
+        room = max(8, room // max(1, len(engines)) - _GAP)
+        widths = [min(room, max(width(cells[i]) for _, cells in rows)) for i in range(len(engines))]
+        lines = []
+        for name, cells in rows:
+            shown = [_padded(_cut(text, wide), wide) for text, wide in zip(cells, widths, strict=True)]
+            lines.append(f"{_padded(name, label)}  {(' ' * _GAP).join(shown)}".rstrip())
+        return lines
+
+    def _title(self, engine: EngineStatus) -> str:
+        role = "" if engine.role == "unknown" else f"{_ROLES[engine.role].text(self.lang)} "
+        name = clean(engine.name)
+        return name if engine.role_from == "profile" else f"{role}{name}"
+
+    def _rows(self) -> list[tuple[str, Callable[[EngineStatus], str]]]:
+        """Return name and cell of every line; those without anything to say are left out."""
+
+        def counted(key: str) -> Callable[[EngineStatus], str]:
+            return lambda e: self._counted(e, lambda counts: getattr(counts, key))
+
+        return [
+            (self._say("offload", "卸载"), self._verdict),
+            ("vLLM", lambda e: clean(e.version or (NOTHING if e.answer != "answers" else "?"))),
+            (self._say("running, waiting", "运行中、等待"), self._requests),
+            (self._say("KV cache in use", "KV 缓存占用"), self._kv),
+            (self._say("preempted", "被抢占"), counted("preempted")),
+            (self._say("parked", "停放"), counted("parked")),
+            (self._say("restored", "恢复"), counted("restored")),
+            (self._say("fell back", "回退"), self._fallbacks),
+            (self._say("not needed", "不再需要"), lambda e: self._by_reason(e, "unneeded")),
+            (self._say("recomputed, handed back", "重新计算、交还"), self._recomputed),
+            (self._say("parked now", "目前停放"), self._parked_now),
+            (self._say("host pool", "主机池"), self._pool),
+            (self._say("to host, back", "保存、取回"), self._bytes),
+            (self._say("KV transfers", "KV 传输"), lambda e: self._transfers(e, self._moved)),
+            (self._say("  failed, expired", "  失败、过期"), lambda e: self._transfers(e, self._failed)),
+            (self._say("  p50, p99", "  p50、p99"), lambda e: self._transfers(e, self._times)),
+            (self._say("tokens out", "输出 token"), counted("generated_tokens")),
+            (self._say("requests ended", "已结束请求"), lambda e: self._by_reason(e, "finished")),
+            (self._say("first token p50, p99", "首 token p50、p99"), lambda e: self._latency(e, "ttft")),
+            (self._say("next token p50, p99", "后续 token p50、p99"), lambda e: self._latency(e, "itl")),
+            (self._say("queue p50, p99", "排队 p50、p99"), lambda e: self._latency(e, "queue")),
+            (self._say("other offload", "其他卸载"), self._stores),
+        ]
+
+    def _verdict(self, engine: EngineStatus) -> str:
+        if engine.answer == "no_answer":
+            return _NO_ANSWER.text(self.lang)
+        if engine.verdict is None:
+            return _NO_OFFLOAD.text(self.lang)
+        title = _NOT_AN_ENGINE if engine.verdict == "not_an_engine" else VERDICTS[engine.verdict].title
+        return title.text(self.lang)
+
+    def _counted(self, engine: EngineStatus, pick: Callable[[Counts], int | None]) -> str:
+        total = pick(engine.totals) if engine.totals else None
+        if total is None:
+            return NOTHING
+        more = pick(engine.last) if engine.last else None
+        if not more or not engine.seconds:
+            return f"{total:,}"
+        return f"{total:,} (+{more:,}, {_rate(more / engine.seconds)}/s)"
+
+    def _requests(self, engine: EngineStatus) -> str:
+        now = engine.now
+        if now is None or (now.running is None and now.waiting is None):
+            return NOTHING
+        return f"{_number(now.running)}, {_number(now.waiting)}"
+
+    def _kv(self, engine: EngineStatus) -> str:
+        usage = engine.now.kv_usage if engine.now else None
+        return NOTHING if usage is None else f"{100 * usage:.0f} %"
+
+    def _fallbacks(self, engine: EngineStatus) -> str:
+        if engine.totals is None or engine.totals.parked is None:
+            return NOTHING
+        return self._by_reason(engine, "fallbacks") if engine.totals.fallbacks else "0"
+
+    def _by_reason(self, engine: EngineStatus, key: str) -> str:
+        found: dict[str, int] = getattr(engine.totals, key) if engine.totals else {}
+        return ", ".join(f"{clean(reason)} {count:,}" for reason, count in found.items()) or NOTHING
+
+    def _recomputed(self, engine: EngineStatus) -> str:
+        totals = engine.totals
+        if totals is None or not totals.preempted:
+            return NOTHING
+        told = (totals.recomputed_tokens, totals.handed_back)
+        return self._say("not told", "未导出") if told == (None, None) else ", ".join(map(_number, told))
+
+    def _parked_now(self, engine: EngineStatus) -> str:
+        now = engine.now
+        if now is None or now.parked is None:
+            return NOTHING
+        if not now.oldest_parked_seconds:
+            return f"{now.parked}"
+        age = _seconds(now.oldest_parked_seconds)
+        return self._say(f"{now.parked}, oldest {age}", f"{now.parked},最久 {age}")
+
+    def _pool(self, engine: EngineStatus) -> str:
+        now = engine.now
+        if now is None or now.pool_total is None:
+            return NOTHING
+        share = f" ({100 * (now.pool_used or 0) / now.pool_total:.0f} %)" if now.pool_total else ""
+        return self._say(
+            f"{_number(now.pool_used)} of {now.pool_total:,} blocks{share}",
+            f"{_number(now.pool_used)} / {now.pool_total:,} 块{share}",
+        )
+
+    def _bytes(self, engine: EngineStatus) -> str:
+        totals = engine.totals
+        if totals is None or totals.saved_bytes is None:
+            return NOTHING
+        return f"{human_size(totals.saved_bytes)}, {human_size(totals.restored_bytes or 0)}"
+
+    def _transfers(self, engine: EngineStatus, cell: Callable[[Transfer], str]) -> str:
+        return "; ".join(text for one in engine.transfers if (text := cell(one))) or NOTHING
+
+    def _moved(self, one: Transfer) -> str:
+        size = f", {human_size(one.bytes)}" if one.bytes else ""
+        return f"{one.name} {_number(one.done)}{size}"
+
+    def _failed(self, one: Transfer) -> str:
+        if one.failed is None and one.expired is None:
+            return ""
+        return f"{_number(one.failed)}, {_number(one.expired)}"
+
+    def _times(self, one: Transfer) -> str:
+        if one.p50_seconds is None or one.p99_seconds is None:
+            return ""
+        return f"{_seconds(one.p50_seconds)}, {_seconds(one.p99_seconds)}"
+
+    def _latency(self, engine: EngineStatus, key: str) -> str:
+        found = engine.latencies.get(key)
+        if found is None or found.p50 is None or found.p99 is None:
+            return NOTHING
+        return f"{_seconds(found.p50)}, {_seconds(found.p99)}"
+
+    def _stores(self, engine: EngineStatus) -> str:
+        return ", ".join(store.name for store in engine.stores) or NOTHING
+
+    # Behind the table
+
+    def _ranks(self, engine: EngineStatus) -> list[str]:
+        lines = []
+        for rank in engine.ranks:
+            totals, now = rank.totals, rank.now
+            parts = [
+                self._say(
+                    f"running {_number(now.running)}, waiting {_number(now.waiting)}",
+                    f"运行中 {_number(now.running)},等待 {_number(now.waiting)}",
+                ),
+                self._say(f"preempted {_number(totals.preempted)}", f"被抢占 {_number(totals.preempted)}"),
+            ]
+            if totals.parked is not None:
+                parts.append(
+                    self._say(
+                        f"parked {totals.parked}, restored {_number(totals.restored)}",
+                        f"停放 {totals.parked},恢复 {_number(totals.restored)}",
+                    )
+                )
+            comma = ", " if self.lang == "en" else ","
+            lines.append(f"{clean(engine.name)} rank {clean(rank.rank)}: {comma.join(parts)}")
+        return lines
+
+    def _told(self, engine: EngineStatus, many: bool) -> list[str]:
+        name = f"{clean(engine.name)}: " if many else ""
+        lines = []
+        if engine.error:
+            word = self._say(
+                "no answer" if engine.answer == "no_answer" else "not an engine",
+                "没有应答" if engine.answer == "no_answer" else "不是引擎",
+            )
+            lines.append(
+                f"{name}{self._paint('error', COLOURS['error'])} {word}: {clean(engine.error)} ({clean(engine.url)})"
+            )
+        for problem in engine.problems:
+            lines += self._problem(name, problem)
+        for one in engine.differences:
+            here, there = clean(one.running), clean(one.profile)
+            lines.append(
+                self._say(
+                    f"{name}not as the profile says: {one.what} is {here}, not {there}",
+                    f"{name}与配置文件不一致:{one.what} 为 {here},而不是 {there}",
+                )
+            )
+        return lines
+
+    def _problem(self, name: str, problem: Problem) -> list[str]:
+        code = f"[{problem.code}]" if problem.code else ""
+        lines = [f"{name}{self._paint(problem.severity + code, COLOURS[problem.severity])} {clean(problem.message)}"]
+        if problem.help:
+            lines.append("    " + self._say(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}"))
+        return lines
+
+    def _say(self, en: str, zh: str) -> str:
+        return typeset(zh) if self.lang == "zh" else en
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\033[1;{colour}m{text}\033[0m" if self.colour else text
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _seconds(value: float) -> str:
+    if value < 1:
+        return f"{1000 * value:.3g} ms"
+    return f"{value:.3g} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+def _padded(text: str, wide: int) -> str:
+    return text + " " * max(0, wide - width(text))
+
+
+def _cut(text: str, wide: int) -> str:
+    """Cut a text to so many columns of a terminal, with an ellipsis for what goes."""
+    if width(text) <= wide:
+        return text
+    while text and width(text) > wide - 1:
+        text = text[:-1]
+    return f"{text.rstrip()}…"

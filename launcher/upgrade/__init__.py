@@ -1,0 +1,1 @@
+"""What changes for a user's files between two releases, and writing it."""

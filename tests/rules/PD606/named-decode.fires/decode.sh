@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.32.0 severity=warning line=2
+vllm serve /models/m --port 8000 --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_producer"}'
