@@ -3,7 +3,7 @@
 usage: python bench/simulate.py [--requests N] [--running N] [--only-simulator]
 
 vLLM's scheduler runs without a model (tests/sim/real.py), so that its time is that of scheduling alone. A second table
-shows what parked requests cost, and the last line the large case: 100,000 requests of 1,000 + 500 tokens at 256 running.
+shows what parked requests cost, the last lines the large case: 100,000 requests of 1,000 + 500 tokens at 256 running.
 """
 
 from __future__ import annotations

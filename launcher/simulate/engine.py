@@ -22,19 +22,19 @@ from pd_launch.schemas.memory.kv_layers import KVLayoutError
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.releases.stepping import (
+    ASYNC_DEFAULT,
+    COMPARED,
     HOLDING_FIRST,
     LONE_UNLIMITED,
     RESERVES_FULL,
     SELF_PREEMPTED_GOES_ON,
     VICTIMS_WAIT,
+    WINDOW_TAILS,
 )
 from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
 
-COMPARED = ("0.27.1", "0.32.0", "0.33.0")
-"""Releases whose own scheduler the simulator was compared with."""
 SEQS, BATCHED = 256, 2048
 ARRIVAL_STEPS = 4
-ASYNC_SINCE = "0.14.0"
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class _Finder:
             said = self.node.switch(name)
         if said is not None:
             return said
-        default = self.target.vllm_at_least(ASYNC_SINCE)
+        default = ASYNC_DEFAULT.holds(self.target)
         on, off = ("--async-scheduling", "--no-async-scheduling")
         self.assumed.append(
             Msg(
@@ -273,7 +273,7 @@ class _Finder:
     def _retention(self, groups: tuple[Group, ...]) -> int | None:
         if all(group.window is None for group in groups):
             return None
-        return 0 if self.target.vllm_at_least("0.31.0") else None
+        return 0 if WINDOW_TAILS.holds(self.target) else None
 
     def _blocks(self, groups: tuple[Group, ...], block_bytes: int | None) -> int:
         given = self.given.blocks

@@ -70,9 +70,7 @@ class Scheduler:
         self._deferred: deque[tuple[int, list[int]]] = deque()
         self._calm = Calm([group.block_size for group in engine.groups], engine.asynchronous)
         self._sums_up = not exact and all(group.window is None for group in engine.groups)
-        self._squeezes = not (
-            engine.priority or self._defers or (engine.prefix_caching and len(engine.groups) > 1)
-        )
+        self._squeezes = not (engine.priority or self._defers or (engine.prefix_caching and len(engine.groups) > 1))
         self._under_way: Step | None = None  # the last step, while its tokens are not there
         self._stuck = False  # the next to be admitted does not fit, and nothing was freed since
         self._parked_now: list[tuple[Request, list[list[int]], int]] = []

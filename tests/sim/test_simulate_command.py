@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from pd_launch.launcher.cli import cli
 from pd_launch.schemas.simulation import Simulation
 
-DEMO = ["--blocks", "24", "--block-size", "32", "--no-async-scheduling", "--max-num-seqs", "8", "--target", "vllm==0.32.0"]
+SHAPE = ["--blocks", "24", "--block-size", "32", "--max-num-seqs", "8"]
+DEMO = [*SHAPE, "--no-async-scheduling", "--target", "vllm==0.32.0"]
 EIGHT = ["--workload", "requests=8,prompt=100,output=150"]
 
 
@@ -94,7 +95,8 @@ def test_a_log_gives_size_and_options(tmp_path: Path) -> None:
 
 
 def test_a_profile_and_several_engines() -> None:
-    words = ["--profile", "a3-dp2tp8", "--memory", "4GiB", "--dp", "2", "--workload", "requests=20,prompt=3000,output=500"]
+    workload = ["--workload", "requests=20,prompt=3000,output=500"]
+    words = ["--profile", "a3-dp2tp8", "--memory", "4GiB", "--dp", "2", *workload]
     found = json.loads(run(*words, "--budget", "8GiB", "--format", "json"))
     assert found["engine"]["block_bytes"] and found["engine"]["data_parallel"] == 2
     assert found["without"]["finished"] == 20
