@@ -768,7 +768,7 @@ def size(context: click.Context, /, **options: Any) -> None:
     context.exit(size_command(options))
 
 
-@cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
+@cli.command(short_help="Say how often a workload preempts, and what ends it.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @_option(
     "--workload", required=True, metavar="FILE|KEY=VALUE,…", help="Trace, benchmark result, /metrics page, or text."
