@@ -821,8 +821,8 @@ def simulate(context: click.Context, /, **options: Any) -> None:
 
     \b
     Examples:
-      pd-launch simulate --blocks 4000 --workload requests=500,prompt=500-1500,output=300,concurrency=64
-      pd-launch simulate --log decode.log --workload result.json --budget 8GiB,16GiB
+      pd-launch simulate --log decode.log --workload result.json --budget 8GiB
+      pd-launch simulate --blocks 999 --workload requests=99,prompt=900,output=99
     """
     from pd_launch.launcher.commands.simulate import simulate_command
 
