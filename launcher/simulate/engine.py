@@ -129,7 +129,7 @@ class _Finder:
             receives=self._receives(),
             rules=rules_of(self.target),
         )
-        self._note_rest()
+        self._note_rest(groups)
         out = Sized(engine, self.target, block_bytes, assumed=self.assumed, not_modelled=self.notes)
         return self._with_budget(out)
 
@@ -304,7 +304,7 @@ class _Finder:
             "rank's KV cache"
         )
 
-    def _note_rest(self) -> None:
+    def _note_rest(self, groups: tuple[Group, ...]) -> None:
         """List what of the launch is not played."""
         node, notes = self.node, self.notes
         release = self.target.vllm
@@ -313,6 +313,13 @@ class _Finder:
                 Msg(
                     f"rules of vLLM {release} beside those of the tables: compared were {', '.join(COMPARED)}",
                     f"vLLM {release} 在规则表之外的规则:逐步比对过的版本是 {', '.join(COMPARED)}",
+                )
+            )
+        if not HOLDING_FIRST.holds(self.target) and len(groups) > 1:
+            notes.append(
+                Msg(
+                    "prefix hits of several KV groups beside a connector, which this release looks up in another way",
+                    "有连接器时多个 KV 组的前缀命中:该版本的查找方式不同",
                 )
             )
         if node is None:

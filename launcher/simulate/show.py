@@ -10,6 +10,8 @@ from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.simulation import ChoiceReport, OffloadReport, RunReport, Simulation
 
 BAR = 40
+NEEDLESS = ("superseded", "ended")
+"""Copies that went because nothing needed them: no room was lacking."""
 
 
 def page(found: Simulation, lang: str, plot: bool = False) -> str:
@@ -129,7 +131,7 @@ def _cells(run: RunReport, lang: str) -> tuple[str, ...]:
         f"{run.parked:,}",
         f"{run.restored:,}",
         f"{run.recomputed:,}",
-        f"{sum(run.fallbacks.values()):,}",
+        f"{sum(n for reason, n in run.fallbacks.items() if reason not in NEEDLESS):,}",
         _amount(run.peak_parked_blocks, run.peak_parked_bytes).text(lang),
         f"{run.steps:,}",
     )

@@ -74,7 +74,8 @@ def test_a_budget_of_the_peak_is_just_enough() -> None:
             play = Play(engine, Timed(jobs), Offload(blocks))
             play.run()
             assert play.scheduler.parking is not None
-            assert (not play.scheduler.parking.fallbacks) is enough, (seed, blocks)
+            lacking = {"pool_full", "partial"} & set(play.scheduler.parking.fallbacks)
+            assert (not lacking) is enough, (seed, blocks)
 
 
 def test_clients_wait_for_their_answers() -> None:
