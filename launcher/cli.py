@@ -737,6 +737,7 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
 @_option("--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own.")
 @_option("--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest.")
 @_option("--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once.")
+@_option("--workload", metavar="FILE|KEY=VALUE,…", help="Not here: pd-launch simulate takes a workload.")
 @_option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
 @_option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
 @_option("--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log.")
@@ -767,7 +768,7 @@ def size(context: click.Context, /, **options: Any) -> None:
     context.exit(size_command(options))
 
 
-@cli.command(short_help="Say how often a workload preempts, and which budget ends it.")
+@cli.command(short_help="Say how often a workload preempts, and what ends it.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @_option(
     "--workload",
@@ -788,6 +789,7 @@ def size(context: click.Context, /, **options: Any) -> None:
 @_option("--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted.")
 @_option("--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content.")
 @_option("--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead.")
+@_option("--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV.")
 @_option("--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks.")
 @_option("--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer.")
 @_option("--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times.")
@@ -822,8 +824,8 @@ def simulate(context: click.Context, /, **options: Any) -> None:
 
     \b
     Examples:
-      pd-launch simulate --blocks 4000 --workload requests=500,prompt=500-1500,output=300,concurrency=64
-      pd-launch simulate --log decode.log --workload result.json --budget 8GiB,16GiB
+      pd-launch simulate --log decode.log --workload result.json --budget 8GiB
+      pd-launch simulate --blocks 999 --workload requests=99,prompt=900,output=99
     """
     from pd_launch.launcher.commands.simulate import simulate_command
 

@@ -120,6 +120,7 @@ _PLAIN = (
     "watermark",
     "prefix_caching",
     "async_scheduling",
+    "arrival_steps",
 )
 
 

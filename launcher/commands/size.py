@@ -36,6 +36,11 @@ class Output:
 
 def size_command(options: dict[str, Any]) -> int:
     """Print how much to configure."""
+    if (workload := options.pop("workload")) is not None:
+        raise click.UsageError(
+            "what a workload parks at once is played, not computed: write\n\n"
+            f"  pd-launch simulate --workload {clean(workload)} (--profile NAME | --log FILE | --blocks N)"
+        )
     output = Output(*(options.pop(name) for name in ("form", "over", "plot", "png")))
     keep_inputs(output.png, (options[name] for name in ("profile", "model", "config", "target")), "--png")
     asked = _asked(options)

@@ -22,18 +22,19 @@ from pd_launch.schemas.memory.kv_layers import KVLayoutError
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.releases.stepping import (
+    ASYNC_DEFAULT,
+    COMPARED,
     HOLDING_FIRST,
     LONE_UNLIMITED,
     RESERVES_FULL,
     SELF_PREEMPTED_GOES_ON,
     VICTIMS_WAIT,
+    WINDOW_TAILS,
 )
 from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
 
-COMPARED = ("0.27.1", "0.32.0", "0.33.0")
-"""Releases whose own scheduler the simulator was compared with."""
 SEQS, BATCHED = 256, 2048
-ASYNC_SINCE = "0.14.0"
+ARRIVAL_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Given:
     priority: bool | None = None
     prefix_caching: bool | None = None
     async_scheduling: bool | None = None
+    arrival_steps: int | None = None
 
 
 @dataclass
@@ -124,9 +126,10 @@ class _Finder:
             reserve_full=RESERVES_FULL.holds(self.target) and not self._said_no("scheduler-reserve-full-isl"),
             asynchronous=self._asynchronous(),
             max_active_seqs=self._active(),
+            receives=self._receives(),
             rules=rules_of(self.target),
         )
-        self._note_rest()
+        self._note_rest(groups)
         out = Sized(engine, self.target, block_bytes, assumed=self.assumed, not_modelled=self.notes)
         return self._with_budget(out)
 
@@ -176,7 +179,7 @@ class _Finder:
             said = self.node.switch(name)
         if said is not None:
             return said
-        default = self.target.vllm_at_least(ASYNC_SINCE)
+        default = ASYNC_DEFAULT.holds(self.target)
         on, off = ("--async-scheduling", "--no-async-scheduling")
         self.assumed.append(
             Msg(
@@ -207,6 +210,21 @@ class _Finder:
 
     def _active(self) -> int | None:
         return (self.node.number("max-num-active-seqs", 0) or None) if self.node is not None else None
+
+    def _receives(self) -> int | None:
+        """Return the steps that the KV of a prompt takes to a decode node; None where prompts are computed here."""
+        given = self.given.arrival_steps
+        if given is not None:
+            return given or None
+        if self.node is None or self.node.role != "kv_consumer" or not _transfers(self.node):
+            return None
+        self.assumed.append(
+            Msg(
+                f"KV from prefill nodes arrives within {ARRIVAL_STEPS} steps (--arrival-steps)",
+                f"Prefill 节点的 KV 在 {ARRIVAL_STEPS} 步内到达(--arrival-steps)",
+            )
+        )
+        return ARRIVAL_STEPS
 
     def _longest(self) -> int:
         if self.given.max_model_len:
@@ -255,7 +273,7 @@ class _Finder:
     def _retention(self, groups: tuple[Group, ...]) -> int | None:
         if all(group.window is None for group in groups):
             return None
-        return 0 if self.target.vllm_at_least("0.31.0") else None
+        return 0 if WINDOW_TAILS.holds(self.target) else None
 
     def _blocks(self, groups: tuple[Group, ...], block_bytes: int | None) -> int:
         given = self.given.blocks
@@ -286,7 +304,7 @@ class _Finder:
             "rank's KV cache"
         )
 
-    def _note_rest(self) -> None:
+    def _note_rest(self, groups: tuple[Group, ...]) -> None:
         """List what of the launch is not played."""
         node, notes = self.node, self.notes
         release = self.target.vllm
@@ -295,6 +313,13 @@ class _Finder:
                 Msg(
                     f"rules of vLLM {release} beside those of the tables: compared were {', '.join(COMPARED)}",
                     f"vLLM {release} 在规则表之外的规则:逐步比对过的版本是 {', '.join(COMPARED)}",
+                )
+            )
+        if not HOLDING_FIRST.holds(self.target) and len(groups) > 1:
+            notes.append(
+                Msg(
+                    "prefix hits of several KV groups beside a connector, which this release looks up in another way",
+                    "有连接器时多个 KV 组的前缀命中:该版本的查找方式不同",
                 )
             )
         if node is None:
@@ -320,9 +345,9 @@ _LEFT_OUT: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] = (
         "vllm-ascend 的 recompute 调度器:这里被抢占的请求留在本节点等待,而它可能把请求交还给代理",
     ),
     (
-        lambda node, target: node.role in ("kv_consumer", "kv_producer") and len(_transfers(node)) > 0,
-        "KV that arrives from prefill nodes: prompts are taken to be computed here",
-        "从 Prefill 节点传来的 KV:按提示词在本节点计算处理",
+        lambda node, target: node.role == "kv_producer" and bool(_transfers(node)),
+        "KV that waits to be fetched: a prompt's blocks are free as soon as it is computed",
+        "等待对端拉取的 KV:提示词算完后其块立即释放",
     ),
     (
         lambda node, target: (node.pipeline or 1) > 1,

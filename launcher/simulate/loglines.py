@@ -32,7 +32,9 @@ _SWITCHES = {
 _POLICY = re.compile(r"scheduling_policy['\"]?(?:=|: )['\"](fcfs|priority)['\"]")
 _WATERMARK = re.compile(r"['\"]?watermark['\"]?(?:=|: )(0?\.\d{1,9})\b")
 _TOKENS = re.compile(r"KV cache size: ([\d,]{1,20}) tokens")
-_BLOCKS = re.compile(r"(?:num_gpu_blocks_override=|num_gpu_blocks is: |# GPU blocks: |# NPU blocks: )(\d{1,9})\b")
+_BLOCKS = re.compile(
+    r"(?:num_gpu_blocks_override=|num_gpu_blocks is: |# GPU blocks: |# NPU blocks: |registered: )(\d{1,9})\b"
+)
 _HOST = re.compile(r"host blocks of (\d{1,12}) bytes")
 _VERSION = re.compile(r"V1 LLM engine \(v([^)\s]{1,40})\)")
 _RATES = re.compile(

@@ -10,6 +10,8 @@ from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.simulation import ChoiceReport, OffloadReport, RunReport, Simulation
 
 BAR = 40
+NEEDLESS = ("superseded", "ended")
+"""Copies that went because nothing needed them: no room was lacking."""
 
 
 def page(found: Simulation, lang: str, plot: bool = False) -> str:
@@ -40,8 +42,8 @@ def _input(found: Simulation) -> Lines:
             f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
             f"{'on' if engine.prefix_caching else 'off'}",
             f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 "
-            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;前缀缓存"
-            f"{'开启' if engine.prefix_caching else '关闭'}",
+            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;"
+            f"前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
         ),
         "",
     ]
@@ -129,7 +131,7 @@ def _cells(run: RunReport, lang: str) -> tuple[str, ...]:
         f"{run.parked:,}",
         f"{run.restored:,}",
         f"{run.recomputed:,}",
-        f"{sum(run.fallbacks.values()):,}",
+        f"{sum(n for reason, n in run.fallbacks.items() if reason not in NEEDLESS):,}",
         _amount(run.peak_parked_blocks, run.peak_parked_bytes).text(lang),
         f"{run.steps:,}",
     )

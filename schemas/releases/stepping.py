@@ -37,3 +37,14 @@ WATERMARK = vllm(
     "admission-watermark", "0.24.0", None, "--watermark keeps a share of the blocks free at admissions",
     Code("vllm/v1/core/kv_cache_manager.py", r"self\.watermark_blocks = "),
 )  # fmt: skip
+ASYNC_DEFAULT = vllm(
+    "asynchronous-by-default", None, None, "steps are scheduled ahead unless something forbids it",
+    Code("vllm/config/vllm.py", r"self\.scheduler_config\.async_scheduling = True"),
+)  # fmt: skip
+WINDOW_TAILS = vllm(
+    "window-tails-where-prompts-end", "0.30.0", None,
+    "of a sliding window the prefix cache keeps by default only what is in sight where a prompt ends",
+    Code("vllm/config/cache.py", r"prefix_cache_retention_interval: int \| None = Field\(default=0"),
+)  # fmt: skip
+COMPARED = ("0.27.1", "0.32.0", "0.33.0")
+"""Releases whose own scheduler the simulator was compared with, step by step (tests/sim/test_exact.py)."""

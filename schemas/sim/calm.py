@@ -47,11 +47,11 @@ class Calm:
     def join(self, request: Request) -> None:
         """Take in a request."""
         self.members[request] = self.round
-        self._count(request, 1)
+        self._count(request, self.round, 1)
         self._ends.setdefault(self.round + request.end - request.tokens - 1, []).append(request)
 
-    def _count(self, request: Request, by: int) -> None:
-        first = self.members[request] - request.computed
+    def _count(self, request: Request, joined: int, by: int) -> None:
+        first = joined - request.computed
         for due, size in zip(self._due, self._sizes, strict=True):
             due[first % size] += by
 
@@ -61,7 +61,7 @@ class Calm:
         if self._asynchronous and (leaving := self._ends.get(self.round)):
             count -= len(leaving)
             for request in leaving:  # the step under way brings their last token
-                self._count(request, -1)
+                self._count(request, self.members[request], -1)
         return count, self.need()
 
     def need(self) -> int:
@@ -75,12 +75,26 @@ class Calm:
             return []
         for request in leaving:
             if not self._asynchronous:
-                self._count(request, -1)
+                self._count(request, self.members[request], -1)
             rounds = self.round - self.members.pop(request) - self._asynchronous
             request.computed += rounds
             request.tokens = request.end
             request.placeholders = request.in_flight = 0
         return leaving
+
+    def drop_last(self) -> tuple[Request, bool]:
+        """Let the last one go, brought up to date, in a round that has begun; and whether it was to get a token."""
+        request, joined = self.members.popitem()
+        end = joined + request.end - request.tokens - 1
+        self._ends[end].remove(request)
+        if not self._ends[end]:
+            del self._ends[end]
+        counted = not (self._asynchronous and end == self.round)
+        if counted:
+            self._count(request, joined, -1)
+        request.computed += self.round - joined
+        request.tokens += self.round - joined
+        return request, counted
 
     def is_quiet(self) -> bool:
         """Whether nobody ends in this round."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from pd_launch.schemas.sim.counted import CountedBlocks, Hits
@@ -22,7 +23,7 @@ class HashedBlocks(CountedBlocks):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._prefixes = Prefixes(engine.groups, engine.retention)
-        self._old: dict[Block, None] = {}  # free blocks with content, the first to be evicted first
+        self._old: OrderedDict[Block, None] = OrderedDict()  # free blocks with content, the first to be evicted first
         self._known: dict[Key, list[Block]] = {}
         self._later: list[list[Block | None]] = []
 
@@ -88,9 +89,7 @@ class HashedBlocks(CountedBlocks):
         evicted = count - (self.free - len(self._old))
         self.free -= count
         for _ in range(evicted):
-            block = next(iter(self._old))
-            del self._old[block]
-            self._evict(block)
+            self._evict(self._old.popitem(last=False)[0])
 
     def catch_up(self, request: Request, settled: int) -> None:
         """Bring the table of a request that was summed up to its computed tokens, ``settled`` of them final."""

@@ -38,6 +38,7 @@ class Parking:
         self.loaded_blocks = 0
         self._offload = offload
         self._several = len(groups) > 1
+        self._answered = False  # a worker has reported: before that nothing is saved
         self._beside: set[str] = set()
         self._loading: list[tuple[int, Request]] = []  # the call in which a load ends, and whose it is
         self._steps: dict[int, Step] = {}
@@ -61,6 +62,9 @@ class Parking:
             return
         beside = request.key in self._beside
         self._beside.discard(request.key)
+        if external <= 0:
+            self._drop(request, "superseded")
+            return
         transfer = self.ledger.plan_restore(request.key, rows, external, beside)
         if transfer is None:
             return
@@ -72,7 +76,10 @@ class Parking:
 
     def preempted(self, request: Request, rows: Rows, computed: int) -> None:
         """Park a victim."""
-        self.ledger.drop(request.key)
+        self._drop(request, "superseded")
+        if not self._answered:
+            self.fallbacks["no_worker"] += 1
+            return
         parked = self.ledger.park(request.key, rows, computed, self._hashes(request, computed))
         if parked.tokens == 0:
             self.fallbacks["pool_full" if parked.needed > parked.free else "window"] += 1
@@ -95,12 +102,17 @@ class Parking:
 
     def finished(self, request: Request) -> None:
         """Forget a request."""
-        self.ledger.finish(request.key)
+        self.ledger.forget(request.key)
+        self._drop(request, "ended")
+
+    def _drop(self, request: Request, reason: str) -> None:
+        if self.ledger.drop(request.key):
+            self.fallbacks[reason] += 1
 
     def advance(self, call: int) -> None:
         """Close the step of a call of the scheduler."""
         step = self.ledger.advance()
-        if step.report:
+        if step.report or not self._answered:
             self._steps[call] = step
         self.peak = max(self.peak, self.ledger.host.total - self.ledger.host.free)
         self.peak_requests = max(self.peak_requests, len(self.ledger.copies))
@@ -109,6 +121,7 @@ class Parking:
         """Take in the workers' report on that call's step; returns the requests whose load beside the steps is over."""
         step = self._steps.pop(call, None)
         if step is not None:
+            self._answered = True
             self.ledger.report(step.number)
         if not self._loading:
             return []

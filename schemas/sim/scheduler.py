@@ -62,6 +62,7 @@ class Scheduler:
         self.on_finish: Callable[[Request], None] = _ignore
         self._prefilling: dict[Request, None] = {}  # admitted, and not through the prompt
         self._loaded: set[Request] = set()
+        self._arriving: list[tuple[int, Request]] = []  # the call with which the KV of a prompt is there
         # A connector may fill freed blocks at once, so blocks that a step under way writes are freed after it.
         self._defers = offload is not None and engine.asynchronous
         self._scheduled_steps = 0
@@ -69,6 +70,7 @@ class Scheduler:
         self._deferred: deque[tuple[int, list[int]]] = deque()
         self._calm = Calm([group.block_size for group in engine.groups], engine.asynchronous)
         self._sums_up = not exact and all(group.window is None for group in engine.groups)
+        self._squeezes = not (engine.priority or self._defers or (engine.prefix_caching and len(engine.groups) > 1))
         self._under_way: Step | None = None  # the last step, while its tokens are not there
         self._stuck = False  # the next to be admitted does not fit, and nothing was freed since
         self._parked_now: list[tuple[Request, list[list[int]], int]] = []
@@ -92,7 +94,14 @@ class Scheduler:
     def is_jammed(self) -> bool:
         """Whether those who wait wait for nothing: nobody runs, and nothing is under way."""
         busy = self.parking is not None and self.parking.is_busy
-        return not self.count and bool(len(self.waiting)) and not busy and not self._deferred and not self._loaded
+        return (
+            not self.count
+            and bool(len(self.waiting))
+            and not busy
+            and not self._deferred
+            and not self._loaded
+            and not self._arriving
+        )
 
     # Scheduling
 
@@ -100,13 +109,13 @@ class Scheduler:
         """Schedule the next step."""
         step = Step(self.calls)
         self.calls += 1
-        self._stuck = False
+        self._stuck &= not self.running  # those who compute prompts may make what is looked for known
         threshold = self._threshold()
         budget = self.engine.max_num_batched_tokens
         if len(self._calm):
             budget -= self._run_calm(step, budget)
         budget = self._run(step, budget, threshold)
-        if not step.preempted:
+        if not step.preempted and not self._stuck:
             self._admit(step, budget, threshold)
             self.waiting.end_step()
         self._settle(step)
@@ -116,17 +125,46 @@ class Scheduler:
     def _run_calm(self, step: Step, budget: int) -> int:
         """Schedule the undisturbed ones at once; returns their tokens. Where that may not do, they are let go."""
         count, need = self._calm.begin()
-        if need > self.blocks.free or count > budget or (self.engine.priority and self.running):
+        short = need > self.blocks.free
+        if count > budget or (self.engine.priority and self.running) or (short and not self._squeezes):
             self._wake()
             return 0
+        if short:
+            count, need = self._squeeze(step, count, need)
         if need:
             self.blocks.take(need)
         self._calm.round += 1
         step.total = count
         return count
 
+    def _squeeze(self, step: Step, count: int, need: int) -> tuple[int, int]:
+        """Preempt the last ones until the others have room; returns how many get a token, and the blocks they lack.
+
+        Those in front have what was free before the last one has to go, so that goes first.
+        """
+        calm = self._calm
+        while need > self.blocks.free:
+            need -= self.blocks.free
+            self.blocks.take(self.blocks.free)
+            if self.running:
+                self._preempt(self.running.pop(), step)
+                continue
+            before = calm.need()
+            victim, counted = calm.drop_last()
+            need -= before - calm.need()
+            count -= counted
+            self.blocks.catch_up(victim, victim.computed - self.engine.asynchronous)
+            if self.engine.asynchronous and self._under_way is not None:
+                # The step under way brings it a token, before those behind it.
+                under_way = self._under_way
+                under_way.tokens = {victim: 1, **{r: n for r, n in under_way.tokens.items() if r is not victim}}
+                under_way.sampled = [victim, *(r for r in under_way.sampled if r is not victim)]
+            self._preempt(victim, step)
+        return count, need
+
     def _wake(self) -> None:
         """Look at every request again."""
+        self._stuck = False
         woken = list(self._calm.wake())
         for request in woken:
             self.blocks.catch_up(request, request.computed - self.engine.asynchronous)
@@ -152,7 +190,7 @@ class Scheduler:
         step = self._under_way
         if self.engine.asynchronous and (step is None or any(r not in calm.members for r in step.tokens)):
             return 0, 0
-        if self.parking is not None and self.parking.is_busy:
+        if self._arriving or self._loaded or (self.parking is not None and self.parking.is_busy):
             return 0, 0
         steps, blocks = 0, self.blocks
         while steps < most and calm.is_quiet():
@@ -264,6 +302,7 @@ class Scheduler:
         self._prefilling.pop(victim, None)
         victim.status = Status.WAITING
         victim.lost = victim.computed
+        self._stuck = False
         victim.computed = 0
         victim.stale = victim.in_flight
         victim.placeholders = 0
@@ -307,7 +346,7 @@ class Scheduler:
                 return
             if self.parking is not None:
                 self.parking.allocated(request, self.blocks.table(request, request.nulls), external, step.call)
-            self._note(request, computed)
+            self._note(request, computed, local)
             request.computed = computed
             if beside:
                 request.status = Status.LOADING
@@ -318,14 +357,16 @@ class Scheduler:
             self._enter(step, request, new)
             budget -= new
 
-    def _note(self, request: Request, computed: int) -> None:
+    def _note(self, request: Request, computed: int, local: int) -> None:
         """Count what an admission finds, and what it computes again."""
         if request.computed:
             return
         if request.preempted:
             self.recomputed += request.lost - computed
-        else:
-            request.hit = computed
+            return
+        request.hit = local
+        if self.engine.receives is not None:
+            self._arriving.append((self.calls - 2 + self.engine.receives, request))
 
     def _stays_stuck(self, beside: bool) -> bool:
         """Whether the head, which does not fit, cannot fit before blocks are freed.
@@ -341,7 +382,7 @@ class Scheduler:
         self.blocks.commit(request, request.computed)
         if request.computed == request.tokens:
             request.computed = request.tokens - 1
-            self.recomputed += 1
+            self.recomputed += bool(request.preempted)
         request.status = Status.WAITING
 
     def _found(self, request: Request) -> tuple[Hits, int, int | None, bool]:
@@ -349,6 +390,8 @@ class Scheduler:
         if request.computed:
             return NO_HITS, 0, 0, False
         hits, local, request.boundary = self.blocks.lookup(request)
+        if self.engine.receives is not None and not request.preempted:
+            return hits, local, request.tokens - local, True
         if self.parking is None:
             return hits, local, 0, False
         external, beside = self.parking.matched(request, local)
@@ -430,6 +473,10 @@ class Scheduler:
             self.running = [request for request in self.running if request not in gone]
         if self.parking is not None and (loaded := self.parking.over(step.call)):
             self._loaded.update(loaded)
+            self._stuck = False
+        if self._arriving:
+            self._loaded.update(request for end, request in self._arriving if end <= step.call)
+            self._arriving = [(end, request) for end, request in self._arriving if end > step.call]
             self._stuck = False
         if self._sums_up:
             self._calm_down()

@@ -50,6 +50,8 @@ class Engine:
         reserve_full: a request is admitted only where its whole present length fits.
         asynchronous: the next step is scheduled while one runs.
         max_active_seqs: ``--max-num-active-seqs``; None is max_num_seqs.
+        receives: a decode node: the KV of a prompt comes from elsewhere and takes so many steps, while its blocks are
+            held. None: prompts are computed here.
         rules: those of the release.
     """
 
@@ -68,6 +70,7 @@ class Engine:
     reserve_full: bool = True
     asynchronous: bool = False
     max_active_seqs: int | None = None
+    receives: int | None = None
     rules: Rules = field(default_factory=Rules)
 
     @property

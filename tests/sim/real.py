@@ -13,6 +13,7 @@ from pd_launch.schemas.sim.shape import Engine, Offload
 from pd_launch.schemas.sim.work import Job
 
 HEAD = 16
+RETENTION = "VLLM_PREFIX_CACHE_RETENTION_INTERVAL"
 
 
 @dataclass
@@ -122,6 +123,10 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
     )
     if hasattr(cache, "prefix_cache_retention_interval"):
         cache.prefix_cache_retention_interval = engine.retention
+    elif engine.retention is None:
+        os.environ.pop(RETENTION, None)
+    else:
+        os.environ[RETENTION] = str(engine.retention)
     align = max(group.block_size for group in engine.groups)
     hashed = min(group.block_size for group in engine.groups)
     if engine.groups[0].block_size != hashed:

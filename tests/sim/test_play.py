@@ -50,7 +50,7 @@ def _all(play: Play, jobs: list[Job]) -> dict[str, Any]:
 
 def test_sums_are_what_single_requests_are() -> None:
     """Undisturbed requests are summed up: everything is as if each had been looked at."""
-    for seed in range(SEED * 1000, SEED * 1000 + size(150, 20_000)):
+    for seed in range(SEED * 1000, SEED * 1000 + size(80, 20_000)):
         random = Random(seed)
         release = random.choice(list(compare.RULES.values()))
         engine, jobs, offload = compare.draw(random, release, offload=random.random() < 0.5, kind="full")
@@ -62,7 +62,7 @@ def test_sums_are_what_single_requests_are() -> None:
 
 
 def test_a_budget_of_the_peak_is_just_enough() -> None:
-    for seed in range(size(40, 1000)):
+    for seed in range(size(15, 1000)):
         engine, jobs, _ = compare.draw(Random(seed), compare.RULES["0.32.0"], offload=False, kind="full")
         endless = Play(engine, Timed(jobs), Offload(1 << 40))
         endless.run()
@@ -74,7 +74,8 @@ def test_a_budget_of_the_peak_is_just_enough() -> None:
             play = Play(engine, Timed(jobs), Offload(blocks))
             play.run()
             assert play.scheduler.parking is not None
-            assert (not play.scheduler.parking.fallbacks) is enough, (seed, blocks)
+            lacking = {"pool_full", "partial"} & set(play.scheduler.parking.fallbacks)
+            assert (not lacking) is enough, (seed, blocks)
 
 
 def test_clients_wait_for_their_answers() -> None:
@@ -125,3 +126,17 @@ def test_an_interruption_gives_what_there_is() -> None:
     played = play.run(stop, 20)
     assert not played.complete
     assert 0 < played.steps < 410
+
+
+def test_a_decode_node_computes_no_prompt_but_again() -> None:
+    """KV of prompts arrives: only a preemption has one computed here. Blocks are held while it is under way."""
+    for asynchronous in (False, True):
+        engine = replace(RECORDED, receives=3, asynchronous=asynchronous)
+        play = Play(engine, Timed(EIGHT))
+        played = play.run()
+        assert played.preempted > 0
+        assert played.tokens == 8 * 150 + played.recomputed
+        assert play.scheduler.blocks.free == 23
+        restored = Play(engine, Timed(EIGHT), Offload(1000)).run()
+        assert restored.tokens == 8 * 150 + restored.recomputed
+        assert restored.recomputed == 0

@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested
+from pd_launch.launcher.sources.text.kinds import opens_like_yaml
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
@@ -57,6 +58,8 @@ class Variables:
 
 def recognise(source: SourceFile) -> bool:
     """Whether a file has a rule with a recipe: a line that begins with a tab behind one with a colon."""
+    if source.path.endswith((".yaml", ".yml", ".json")) or opens_like_yaml(source.text):
+        return False  # a tab in YAML is a mistake of its own
     return _RECIPE.search(source.text) is not None
 
 
