@@ -481,7 +481,7 @@ def upgrade(context: click.Context, /, **options: Any) -> None:
 
     \b
     Examples:
-      pd-launch upgrade decode.sh --from vllm-ascend==0.23.0 --to vllm-ascend==0.30.0rc2
+      pd-launch upgrade decode.sh --from 0.23.0 --to 0.30.0rc2
       pd-launch upgrade *.sh --to vllm==0.33.0 --write
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -53,7 +53,7 @@ def upgrade_command(options: UpgradeOptions) -> int:
     if not options.files:
         raise click.UsageError(
             "give files or folders and two releases, for example\n"
-            "  pd-launch upgrade decode.sh --from vllm-ascend==0.23.0 --to vllm-ascend==0.30.0rc2"
+            "  pd-launch upgrade decode.sh --from 0.23.0 --to 0.30.0rc2"
         )
     if options.unsafe and not (options.write or options.diff):
         raise click.UsageError("--unsafe goes with --write, or with --diff to see it first")
