@@ -52,8 +52,7 @@ def upgrade_command(options: UpgradeOptions) -> int:
     """Say or write what changes; return 1 while something is left to do, 2 where nothing could be worked out."""
     if not options.files:
         raise click.UsageError(
-            "give files or folders and two releases, for example\n"
-            "  pd-launch upgrade decode.sh --from 0.23.0 --to 0.30.0rc2"
+            "give files or folders and two releases, for example\n  pd-launch upgrade decode.sh --from OLD --to NEW"
         )
     if options.unsafe and not (options.write or options.diff):
         raise click.UsageError("--unsafe goes with --write, or with --diff to see it first")

@@ -196,7 +196,7 @@ def test_visible_devices(written: str, devices: list[int] | None) -> None:
         ("--tensor-parallel-size 4 --pipeline-parallel-size 2 --data-parallel-size 2", 16),
         ("--tensor-parallel-size 4 --data-parallel-size 4 --data-parallel-size-local 1", 4),
         ("--tensor-parallel-size 16 --distributed-executor-backend ray", None),
-        ("--tensor-parallel-size 16 --nnodes 2", None),
+        ("--tensor-parallel-size 16 --nnodes 2", 8),
         ("--tensor-parallel-size $T", None),
     ],
 )

@@ -27,6 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
+def _surroundings() -> dict[str, str]:
+    """The environment without what would say another size than the terminal has."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+
+
 class Terminal:
     """``pd-launch status --watch`` on a terminal of so many columns and lines."""
 
@@ -38,7 +43,7 @@ class Terminal:
             stdin=side,
             stdout=side,
             stderr=side,
-            env={**os.environ, "TERM": "xterm", "PD_LAUNCH_LANG": "en", "PYTHONPATH": str(ROOT), **env},
+            env={**_surroundings(), "TERM": "xterm", "PD_LAUNCH_LANG": "en", "PYTHONPATH": str(ROOT), **env},
             start_new_session=True,
         )
         os.close(side)

@@ -109,8 +109,7 @@ def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:
             value.origin if value else node.origin,
             Msg(f"this is named {side}, but its kv_role is {role}", f"名称表明这是 {side} 一侧,但 kv_role 是 {role}"),
             Msg(f"write {right}, or rename it", f"写 {right},或者改名"),
-            severity="warning",
-            fix=renamed(set_value(value, right), right) if value else None,
+            severity="warning",  # and no fix: the name may be what is wrong
         )
 
 

@@ -194,7 +194,8 @@ def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     if found is None or name not in FILLS:
         return found
     end = next((at for at, word in enumerate(found[1]) if word.value in (";", ":::", "::::")), len(found[1]))
-    filled = [unfilled(word, sign_of(words)) for word in found[1][:end]]
+    sign = sign_of(words)
+    filled = [unfilled(word, sign) for word in found[1][:end]]
     if name == "xargs" and not any(word.value.startswith(("-I", "-i", "--replace")) for word in words):
         filled.append(words[-1].stand_in(HOLE * 2))  # any number of words
     return found[0], filled

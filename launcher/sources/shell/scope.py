@@ -5,6 +5,7 @@ A branch of a condition, a subshell and a function cost what they change, never 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -96,6 +97,7 @@ class Environment(dict[str, tuple[Text, str]]):
         return made
 
 
+_READ = re.compile(r"\$\{?[!#]?([A-Za-z_]\w{0,200})")
 MAX_KEPT = 64
 """Variables of a script that were forgotten to be exported: so many are looked at."""
 
@@ -109,6 +111,8 @@ class Environments:
         self.last = Environment()
         self.kept_state: tuple[int, ...] = ()
         self.last_kept: dict[str, Text] = {}
+        self.script = ""
+        self.script_reads: frozenset[str] = frozenset()
 
     def of(
         self, variables: Journal[Text | list[Text]], exported: Journal[bool], names: Mapping[str, Text]
@@ -143,9 +147,12 @@ class Environments:
         if state != self.kept_state:
             self.kept_state = state
             own = [name for name in variables if name.isupper() and name in names and name not in exported]
-            self.last_kept = {name: names[name] for name in own[:MAX_KEPT] if not _reads(script, name)}
+            read = self.reads(script) if own else frozenset()
+            self.last_kept = {name: names[name] for name in own[:MAX_KEPT] if name not in read}
         return self.last_kept
 
-
-def _reads(script: str, name: str) -> bool:
-    return f"${name}" in script or f"${{{name}" in script
+    def reads(self, script: str) -> frozenset[str]:
+        """Return the names that a script reads anywhere, looked for once."""
+        if script is not self.script:
+            self.script, self.script_reads = script, frozenset(_READ.findall(script))
+        return self.script_reads
