@@ -186,11 +186,22 @@ def ascend_reads(name: str, target: Target) -> bool:
     return table is not None and table.entry("env", name) is not None
 
 
+READ_BESIDES: dict[str, Fact] = {
+    "VLLM_ASCEND_ENABLE_FLASHCOMM1": ascend(
+        "flashcomm-variable-beside", "0.27.1rc1", None, "VLLM_ASCEND_ENABLE_FLASHCOMM1 is read outside envs.py",
+        Code("vllm_ascend/ascend_config.py", r"getenv\(\"VLLM_ASCEND_ENABLE_FLASHCOMM1\""),
+    ),
+}  # fmt: skip
+"""Variables that are no longer in a release's table of them, and read all the same."""
+
+
 @lru_cache(maxsize=8192)
 def removed(name: str, target: Target) -> bool:
     """Whether an older release read a variable that ``target`` no longer reads."""
     if name in VLLM_OLD:
         return True
+    if name in READ_BESIDES and READ_BESIDES[name].holds(target):
+        return False
     if name in ASCEND and ASCEND[name].until is not None:
         return target.is_ascend and not READ_UNTIL[name].holds(target)
     vllm, ascend = _tables(target)
