@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -68,14 +69,32 @@ def until(engine: Engine, done: Any) -> dict[str, Any]:
     return found
 
 
+def parked(engine: Engine) -> bool:
+    """Whether a request is parked right now, from the page itself: a moment of a small model is short."""
+    with urllib.request.urlopen(f"{engine.url}/metrics", timeout=60) as page:
+        found = re.search(rb"^pd_launch:preempt_offload_pool_blocks_used\{[^}]*\} ([\d.]+)", page.read(), re.MULTILINE)
+    return found is not None and float(found[1]) > 0
+
+
+def at_work(engine: Engine) -> threading.Thread:
+    """Give the engine the same requests, over again if need be, until one is parked; return who waits for them."""
+    for _ in range(5):
+        work = threading.Thread(target=answer_alone, args=(engine, prompts()))
+        work.start()
+        while work.is_alive():
+            if parked(engine):
+                return work
+            time.sleep(0.02)
+    raise AssertionError("nothing was parked")
+
+
 def test_a_real_engine_through_its_life(engine: Engine) -> None:
     found = status(engine.url)
     assert found["verdict"] == "idle" and found["engines"][0]["version"]
 
-    work = threading.Thread(target=answer_alone, args=(engine, prompts()))
-    work.start()
-    first = until(engine, lambda e: e["now"]["parked"])
-    assert first["verdict"] == "healthy" and first["now"]["pool_used"] > 0
+    work = at_work(engine)
+    first = status(engine.url)["engines"][0]
+    assert first["verdict"] == "healthy" and (first["now"]["pool_used"] > 0 or not first["now"]["parked"])
     post(engine, "/pause?mode=keep&clear_cache=false")
     still = status(engine.url)["engines"][0]
     if still["now"]["parked"]:  # a quick engine may have restored it meanwhile
@@ -89,13 +108,11 @@ def test_a_real_engine_through_its_life(engine: Engine) -> None:
     totals = found["totals"]
     assert found["verdict"] == "healthy" and totals["preempted"] >= 3
     assert totals["parked"] == totals["preempted"] == totals["restored"] and totals["fallbacks"] == {}
-    assert totals["finished"]["length"] == len(prompts())
+    assert totals["finished"]["length"] % len(prompts()) == 0
     assert found["latencies"]["itl"]["p50"] > 0
 
     # A reset preempts what runs and drops what is parked: each has its reason.
-    work = threading.Thread(target=answer_alone, args=(engine, prompts()))
-    work.start()
-    until(engine, lambda e: e["now"]["running"] and e["now"]["parked"])
+    work = at_work(engine)
     post(engine, "/pause?mode=keep&clear_cache=true")
     post(engine, "/resume")
     work.join()

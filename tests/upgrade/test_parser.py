@@ -29,7 +29,7 @@ _OF_ASCEND = ("ascend", "enable_sparse", "int8", "mxfp8")
 def python_of(version: str) -> list[str] | None:
     """Return how the Python of an engine is started; None where it is not here.
 
-    Of a release without a CPU build there are Python files alone, which stand before another one's.
+    Of a release without a CPU build there are Python files alone: there it is the Python of this run, or none.
     """
     try:
         if metadata.version("vllm").partition("+")[0] == version:
@@ -37,10 +37,6 @@ def python_of(version: str) -> list[str] | None:
     except metadata.PackageNotFoundError:
         pass
     own = next((str(one) for one in sorted(ENGINES.glob(f"{version}-*/bin/python"))), None)
-    packages = next(iter(sorted(ENGINES.glob(f"{version}-python-*/lib/python*/site-packages"))), None)
-    base = next((str(one) for one in sorted(ENGINES.glob("0.32.0-*/bin/python"))), None)
-    if own is None and packages is not None and base is not None:
-        return ["env", f"PYTHONPATH={packages}", base]
     return None if own is None else [own]
 
 
