@@ -52,6 +52,8 @@ def _begins_another(name: str) -> bool:
 _SECRET_FLAGS = tuple(flag for flag in _IN_ORDER if is_secret(flag))
 """Sought once: a file may hold a word like a flag at every other place."""
 _LONGEST = 40
+_TELLING = 3
+"""Letters from which on an ambiguous beginning may be meant for a secret: ``--api``, not ``--a``."""
 
 
 @lru_cache(1 << 14)
@@ -67,7 +69,7 @@ def is_secret_flag(name: str) -> bool:
     if len(meant) == 1:
         return is_secret(meant[0])
     if meant:  # it stands for none
-        return is_secret(head) or any(is_secret(flag) for flag in meant)
+        return is_secret(head) or (len(head) >= _TELLING and any(is_secret(flag) for flag in meant))
     return is_secret(head) or _is_near_secret(head)
 
 
