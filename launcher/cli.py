@@ -151,6 +151,16 @@ def _color_option(function: Any) -> Any:
     )(function)
 
 
+_text_or_json = _option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Form of the output.",
+)
+
+
 def _lang_option(function: Any) -> Any:
     return _option("--lang", type=click.Choice(["en", "zh"]), help="Language of messages (default: the locale).")(
         function
@@ -300,14 +310,7 @@ def prefill(context: click.Context, /, **options: Any) -> None:
 @_option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
 @_option("--host-facts", metavar="FILE", help="Look at the machine that this file describes instead.")
 @_target_option
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_color_option
 @_lang_option
 @click.pass_context
@@ -325,14 +328,7 @@ def doctor(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.group(invoke_without_command=True, short_help="Dump what is known of this host; compare nodes.")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @click.pass_context
 def facts(context: click.Context, form: str) -> None:
     """Dump what is known of this host, for an issue or for --host-facts; secrets are masked.
@@ -393,14 +389,7 @@ def facts_check(context: click.Context, /, files: tuple[str, ...], form: str, la
 
 @cli.command(short_help="Explain a rule, and what to write instead.")
 @click.argument("code", shell_complete=_rule_codes)
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_lang_option
 @click.pass_context
 def explain(context: click.Context, /, code: str, form: str, lang: str | None) -> None:
@@ -416,14 +405,7 @@ def explain(context: click.Context, /, code: str, form: str, lang: str | None) -
 
 
 @cli.command(short_help="List all rules.")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_lang_option
 @click.pass_context
 def rules(context: click.Context, /, form: str, lang: str | None) -> None:
@@ -462,14 +444,7 @@ def schema(context: click.Context, /, name: str) -> None:
 @_option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
 @_option("--only", type=click.Choice(["decode", "prefill"]), help="Upgrade this side; the other stays as it is.")
 @_option("--separate", is_flag=True, help="Each file is a deployment of its own.")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_option("--output", metavar="FILE", help="Write the report there.")
 @_color_option
 @_lang_option
@@ -491,14 +466,7 @@ def upgrade(context: click.Context, /, **options: Any) -> None:
 
 
 @cli.group(invoke_without_command=True, short_help="List the releases known; say what changed.")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_lang_option
 @click.pass_context
 def releases(context: click.Context, form: str, lang: str | None) -> None:
@@ -537,14 +505,7 @@ def releases_diff(context: click.Context, /, first: str, second: str, form: str,
 @_option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
 @_option("--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line.")
 @_option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_option("--output", metavar="FILE", help="Write the report there.")
 @_option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
 @_color_option
@@ -605,14 +566,7 @@ def _is_number(word: str) -> bool:
     show_default=True,
     help="How long an engine may take to answer.",
 )
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_option("--output", metavar="FILE", help="Write the last look there.")
 @_color_option
 @_lang_option
@@ -808,14 +762,7 @@ def size(context: click.Context, /, **options: Any) -> None:
 @_option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
 @_option("--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same.")
 @_option("--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal).")
-@_option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the output.",
-)
+@_text_or_json
 @_lang_option
 @_target_option
 @click.pass_context

@@ -71,6 +71,10 @@ class Finding(_Contract):
         """Order of a report: by file and place, then by code."""
         return (self.file, self.line, self.column, self.code)
 
+    def identity(self) -> tuple[str, str, int, int, str]:
+        """What makes two findings the same: the code, the place and what is said, whatever the severity."""
+        return (self.code, self.file, self.line, self.column, self.message)
+
 
 class TargetInfo(_Contract):
     """The release that all engines share, and who decided it: nulls where it is ``unknown`` or ``several``."""

@@ -112,8 +112,8 @@ def vetted(
             files = [source for source in inputs.files if source.path in group]
             refused |= _Trial(replace(inputs, files=files), lang).vet(own)
     ours = set().union(*groups)  # what an input names and nobody gave is read, never written
-    lost = {_key(f) for f in fixable if f.file not in ours or _key(f) in refused}
-    return [f.model_copy(update={"fix": None}) if f.fix and _key(f) in lost else f for f in findings]
+    lost = {f.identity() for f in fixable if f.file not in ours or f.identity() in refused}
+    return [f.model_copy(update={"fix": None}) if f.fix and f.identity() in lost else f for f in findings]
 
 
 def make_fixes(inputs: Inputs, findings: Sequence[Finding], lang: str = "en") -> dict[str, str]:
@@ -132,10 +132,6 @@ def vetted_profile(findings: list[Finding], deployment: Deployment, lang: str) -
 
 
 _Key = tuple[str, str, int, int, str]
-
-
-def _key(finding: Finding) -> _Key:
-    return (finding.code, finding.file, finding.line, finding.column, finding.message)
 
 
 def _groups(inputs: Inputs, deployments: Sequence[Deployment]) -> list[set[str]]:
@@ -216,7 +212,7 @@ class _Trial:
         if reason is None:
             self.accepted += batch
         elif len(batch) == 1:
-            self.refused[_key(batch[0])] = Refusal(batch[0], reason)
+            self.refused[batch[0].identity()] = Refusal(batch[0], reason)
         else:
             self._make(batch[: len(batch) // 2])
             self._make(batch[len(batch) // 2 :])

@@ -97,10 +97,10 @@ def run_checks(deployments: Iterable[Deployment], selection: Selection | None = 
         deployment.faults[:] = [fault for fault in deployment.faults if fault.kind != "ignore"] + faults
         kept += _findings(deployment, [rule for rule in rules if rule.code == IGNORES], selection, lang, origins)
         for finding in kept:
-            found.setdefault(_identity(finding), finding)
+            found.setdefault(finding.identity(), finding)
         cut += sum(1 for _ in deployment.faults_of(NOT_FOLLOWED))
     ordered = sorted(found.values(), key=Finding.sort_key)
-    return Checked(ordered, suppressed, cut, [origins[_identity(finding)] for finding in ordered], selection)
+    return Checked(ordered, suppressed, cut, [origins[finding.identity()] for finding in ordered], selection)
 
 
 def merged(parts: Iterable[Checked]) -> Checked:
@@ -111,7 +111,7 @@ def merged(parts: Iterable[Checked]) -> Checked:
         whole.suppressed += part.suppressed
         whole.cut += part.cut
         for finding in part.findings:
-            key = _identity(finding)
+            key = finding.identity()
             if key not in found or found[key].fix is None:  # only the part that was given a file can fix it
                 found[key] = finding
     whole.findings = sorted(found.values(), key=Finding.sort_key)
@@ -124,7 +124,7 @@ def unfiltered(deployments: Iterable[Deployment], lang: str = "en") -> list[Find
     found: dict[tuple[object, ...], Finding] = {}
     for deployment in deployments:
         for finding in _findings(deployment, rules, Selection(), lang, {}):
-            found.setdefault(_identity(finding), finding)
+            found.setdefault(finding.identity(), finding)
     return list(found.values())
 
 
@@ -144,8 +144,8 @@ def _findings(
         if selection.takes_in(rule, hit.origin.file):
             hit = _of_guess(rule, hit, deployment)
             finding = _finding(rule, hit, lang, selection)
-            found.setdefault(_identity(finding), finding)
-            origins.setdefault(_identity(finding), (rule, hit))
+            found.setdefault(finding.identity(), finding)
+            origins.setdefault(finding.identity(), (rule, hit))
     return list(found.values())
 
 
@@ -187,10 +187,6 @@ def _hits_in_time(rule: Rule, deployment: Deployment, listed: Listed) -> Iterato
         yield from found
         raise
     yield from found
-
-
-def _identity(finding: Finding) -> tuple[object, ...]:
-    return (finding.code, finding.file, finding.line, finding.column, finding.message)
 
 
 def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:

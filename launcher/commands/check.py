@@ -33,7 +33,6 @@ from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.target import newest_final
-from pd_launch.schemas.finding import Finding
 
 FORMS_WITH_FIXES = ("text", "json", "sarif")
 """To look whether a fix holds takes longer than to find what it is for: others do without."""
@@ -85,7 +84,7 @@ def _check(given: Given, options: CheckOptions, known: Known | None, lang: str) 
     outcomes = _outcomes(given, options, lang)
     fail_on = [batch.fail_on for batch in given.batches] + [given.fail_on] * (len(outcomes) - len(given.batches))
     failing = {
-        _key(finding)
+        finding.identity()
         for level, outcome in zip(fail_on, outcomes, strict=True)
         for finding in outcome.checked.findings
         if RANK[finding.severity] >= RANK[level]
@@ -98,14 +97,10 @@ def _check(given: Given, options: CheckOptions, known: Known | None, lang: str) 
         from pd_launch.launcher.commands.check_verbose import say_more
 
         say_more(given, outcome, lang)
-    counts = [_key(finding) in failing for finding in outcome.checked.findings]
+    counts = [finding.identity() in failing for finding in outcome.checked.findings]
     if not options.diff:
         print_report(outcome, given, counts, options, lang)
     return int(changes or any(counts))
-
-
-def _key(finding: Finding) -> tuple[object, ...]:
-    return (finding.code, finding.file, finding.line, finding.column, finding.message)
 
 
 def _fix(given: Given, options: CheckOptions, lang: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.box import Box, FormatError, pieces, slug
-from pd_launch.launcher.formats.llm_d import routed_pair
+from pd_launch.launcher.formats.llm_d import model_uri, routed_pair
 from pd_launch.launcher.formats.patch import patched
 from pd_launch.launcher.formats.pod import pod_environment, pod_template
 from pd_launch.launcher.formats.text import head, yaml_text
@@ -42,7 +42,7 @@ def kserve_service(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
         "kind": "LLMInferenceService",
         "metadata": {"name": slug(name)},
         "spec": {
-            "model": {"name": model, "uri": _uri(decode, model)},
+            "model": {"name": model, "uri": model_uri(decode, model, "kserve")},
             "replicas": decode.replicas,
             "router": {"route": {}, "gateway": {}, "scheduler": {}},
             "template": _template(decode, slug(name)),
@@ -54,15 +54,6 @@ def kserve_service(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
         "Its controller decides the ports, the certificates, and where the model lies in the pods.",
     ]
     return head(notes) + yaml_text(*patched([service], patch, "kserve"))
-
-
-def _uri(box: Box, model: str) -> str:
-    for volume in box.section.volumes:
-        if volume.pvc is not None and model.startswith(f"{volume.path.rstrip('/')}/"):
-            return f"pvc://{volume.pvc}/{model[len(volume.path.rstrip('/')) + 1 :]}"
-    if model.startswith("/"):
-        raise FormatError(f"kserve: the model {model} lies on no claim: write container.volumes: [{{path: …, pvc: …}}]")
-    return f"hf://{model}"
 
 
 def _template(box: Box, name: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def llm_d_values(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
         "multinode": any(len(mine) > 1 for mine in sides.values()),
         "modelArtifacts": {
             "name": model,
-            "uri": _uri(boxes[0], model),
+            "uri": model_uri(boxes[0], model, "llm-d"),
             "labels": {_SERVING: "true", _MODEL: label},
         },
         "routing": {
@@ -80,13 +80,17 @@ def routed_pair(sides: dict[str, list[Box]], form: str) -> None:
         raise FormatError(f"{form}: the router's sidecar takes the port {port} in decode's pods: give decode another")
 
 
-def _uri(box: Box, model: str) -> str:
-    """Return where the chart gets the model from: a claim that holds it, else the hub."""
+def model_uri(box: Box, model: str, form: str) -> str:
+    """Return where the platform gets the model from: a claim that holds it, else the hub.
+
+    Raises:
+        FormatError: the model is a path on no claim.
+    """
     for volume in box.section.volumes:
         if volume.pvc is not None and model.startswith(f"{volume.path.rstrip('/')}/"):
             return f"pvc://{volume.pvc}/{model[len(volume.path.rstrip('/')) + 1 :]}"
     if model.startswith("/"):
-        raise FormatError(f"llm-d: the model {model} lies on no claim: write container.volumes: [{{path: …, pvc: …}}]")
+        raise FormatError(f"{form}: the model {model} lies on no claim: write container.volumes: [{{path: …, pvc: …}}]")
     return f"hf://{model}"
 
 

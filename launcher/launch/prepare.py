@@ -155,10 +155,10 @@ def _findings(whole: Deployment, own: Deployment, options: LaunchOptions) -> lis
     if not other:
         return found
     here, there = (
-        {_place(finding) for finding in check([replace(whole, nodes=nodes, host=None)], lang=options.lang)}
+        {finding.identity() for finding in check([replace(whole, nodes=nodes, host=None)], lang=options.lang)}
         for nodes in (own.nodes, other)
     )
-    return [finding for finding in found if _place(finding) in here or _place(finding) not in there]
+    return [finding for finding in found if finding.identity() in here or finding.identity() not in there]
 
 
 def _with_host(findings: list[Finding], deployment: Deployment, launches: list[NodeLaunch], lang: str) -> list[Finding]:
@@ -169,20 +169,16 @@ def _with_host(findings: list[Finding], deployment: Deployment, launches: list[N
     if deployment.host is None:
         return findings
     own = replace(deployment, nodes=launches)
-    known = {_place(finding): finding for finding in check([own], lang=lang)}
-    guessed = {_place(finding): finding for finding in check([replace(own, host=None)], lang=lang)}
+    known = {finding.identity(): finding for finding in check([own], lang=lang)}
+    guessed = {finding.identity(): finding for finding in check([replace(own, host=None)], lang=lang)}
     kept = [
-        known.get(_place(finding), finding)
+        known.get(finding.identity(), finding)
         for finding in findings
-        if _place(finding) not in guessed or _place(finding) in known
+        if finding.identity() not in guessed or finding.identity() in known
     ]
-    there = {_place(finding) for finding in kept}
+    there = {finding.identity() for finding in kept}
     added = [finding for place, finding in known.items() if place not in guessed and place not in there]
     return sorted([*kept, *added], key=Finding.sort_key)
-
-
-def _place(finding: Finding) -> tuple[object, ...]:
-    return finding.code, finding.file, finding.line, finding.column, finding.message
 
 
 def _keep_side(deployment: Deployment, options: LaunchOptions) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pd_launch.launcher.logs.collect import Collector, EngineFacts
 from pd_launch.launcher.logs.story import Story
 from pd_launch.launcher.logs.verdict import judge
 from pd_launch.launcher.secrets.masking import mask_lines
-from pd_launch.launcher.verdicts.table import VERDICTS, Trouble, over_all
+from pd_launch.launcher.verdicts.table import VERDICTS, over_all, problem_of
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.logs import (
     ConnectorReport,
@@ -16,7 +17,6 @@ from pd_launch.schemas.logs import (
     EngineReport,
     LogsReport,
     MomentReport,
-    Problem,
     RecomputedReport,
     RequestReport,
     SchedulerReport,
@@ -64,8 +64,8 @@ def _report(file: str, engine: EngineFacts, lang: str, requests: bool, wanted: s
         connector=_connector(engine),
         counts=_counts(engine),
         recomputed=_recomputed(engine),
-        problems=[_problem(t, lang) for t in judgement.troubles],
-        benign=[_problem(t, lang) for t in judgement.benign],
+        problems=[problem_of(replace(t, text=masked(t.text)), lang) for t in judgement.troubles],
+        benign=[problem_of(replace(t, text=masked(t.text)), lang) for t in judgement.benign],
         requests=[_request(story) for story in stories],
         requests_left_out=engine.book.forgotten if stories else 0,
     )
@@ -111,18 +111,6 @@ def _recomputed(engine: EngineFacts) -> RecomputedReport:
     if totals.unknown == totals.bounded and not totals.handed_back and (block or not totals.lost_blocks):
         most = totals.recomputed + totals.lost_tokens + totals.lost_blocks * (block or 0)
     return RecomputedReport(at_least=totals.recomputed, at_most=most, requests_unknown=totals.unknown)
-
-
-def _problem(trouble: Trouble, lang: str) -> Problem:
-    return Problem(
-        code=trouble.code or None,
-        severity=trouble.severity,
-        message=trouble.message.text(lang),
-        help=trouble.help.text(lang),
-        line=trouble.line or None,
-        count=trouble.count,
-        text=masked(trouble.text),
-    )
 
 
 def _request(story: Story) -> RequestReport:

@@ -22,9 +22,9 @@ from pd_launch.launcher.status.judge import (
 )
 from pd_launch.launcher.status.look import Seen
 from pd_launch.launcher.status.page import Reading
-from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble, over_all
+from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble, over_all, problem_of
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.logs import Problem, Verdict
+from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.status import EngineStatus, Rank, StatusReport
 
 _GRAVE: tuple[Severity, ...] = ("error", "warning", "info")
@@ -117,7 +117,7 @@ def _engine(
     found.differences = differences(expected, found) if expected else []
     found.verdict, found.reason = verdict, reason.text(lang)
     found.status = VERDICTS[verdict].status if verdict else 0
-    found.problems = [_problem(t, lang) for t in sorted(troubles, key=lambda t: _GRAVE.index(t.severity))]
+    found.problems = [problem_of(t, lang) for t in sorted(troubles, key=lambda t: _GRAVE.index(t.severity))]
     return found
 
 
@@ -151,13 +151,3 @@ def _between(found: EngineStatus, reading: Reading, earlier: Before, clock: floa
         ]
     made = found.last.generated_tokens or found.last.prompt_tokens
     return [] if made else stalled(found.now, clock - earlier.moved.get(found.url, clock))
-
-
-def _problem(trouble: Trouble, lang: str) -> Problem:
-    return Problem(
-        code=trouble.code or None,
-        severity=trouble.severity,
-        message=trouble.message.text(lang),
-        help=trouble.help.text(lang),
-        count=trouble.count,
-    )

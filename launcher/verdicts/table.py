@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pd_launch.schemas.core.msg import NOTHING, Msg
-from pd_launch.schemas.logs import Verdict
+from pd_launch.schemas.logs import Problem, Verdict
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal[0, 1, 2]
@@ -44,6 +44,19 @@ class Trouble:
     line: int = 0
     count: int = 1
     text: str = ""
+
+
+def problem_of(trouble: Trouble, lang: str) -> Problem:
+    """Return a trouble as reports write it, in one language."""
+    return Problem(
+        code=trouble.code or None,
+        severity=trouble.severity,
+        message=trouble.message.text(lang),
+        help=trouble.help.text(lang),
+        line=trouble.line or None,
+        count=trouble.count,
+        text=trouble.text,
+    )
 
 
 def over_all(verdicts: Collection[Verdict]) -> Verdict:

@@ -19,6 +19,7 @@ _ONE = re.compile(
 )
 """A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
 escaped, as in a here-document."""
+_SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
 _URL = re.compile(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
 
 
@@ -45,8 +46,7 @@ class SideList:
 def side_lists(proxy: Proxy) -> dict[PairSide, SideList]:
     """Return what ``proxy`` lists for each side that it names at all."""
     found: dict[PairSide, SideList] = {}
-    sides: tuple[PairSide, PairSide] = ("prefill", "decode")
-    for side in sides:
+    for side in _SIDES:
         host_names, port_names = PROXY_LISTS[side]
         hosts, ports = _values(proxy, host_names), _values(proxy, port_names)
         if hosts is None and ports is None:
@@ -81,18 +81,15 @@ def bootstrap_asked(proxy: Proxy) -> list[tuple[int, Origin]] | None:
 
 def behind_one_address(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
     """Iterate over pairs of launches that a proxy asks at one address, each at its own port: they share a machine."""
+    served = {side: _by_port(deployment, side) for side in _SIDES} if deployment.proxies else {}
     for proxy in deployment.proxies:
-        entries = {side: _entries(proxy, side) for side in _SIDES}
-        found = [
-            (host, node) for side, listed in entries.items() for host, port in listed
-            if (node := _one_at(deployment, side, port)) is not None
-        ]  # fmt: skip
-        for (host, one), (other_host, other) in combinations(found, 2):
-            if host == other_host and one is not other and not exclusive(one, other):
-                yield one, other
-
-
-_SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
+        hosts: dict[str, dict[int, NodeLaunch]] = {}
+        for side, engines in served.items():
+            for host, port in _entries(proxy, side):
+                if port in engines:  # each engine once, however often the proxy lists it
+                    hosts.setdefault(host, {})[id(engines[port])] = engines[port]
+        for there in hosts.values():
+            yield from (pair for pair in combinations(there.values(), 2) if not exclusive(*pair))
 
 
 def _entries(proxy: Proxy, side: PairSide) -> list[tuple[str, int]]:
@@ -105,14 +102,14 @@ def _entries(proxy: Proxy, side: PairSide) -> list[tuple[str, int]]:
     return [(match[1].lower(), int(match[2])) for match in matches if match is not None]
 
 
-def _one_at(deployment: Deployment, side: PairSide, port: int) -> NodeLaunch | None:
-    """Return the one engine that serves at a port of its machine; None where none does, or several do."""
-    found = []
+def _by_port(deployment: Deployment, side: PairSide) -> dict[int, NodeLaunch]:
+    """Return the engines of a side by the port of their machine that they serve at, where no other does."""
+    found: dict[int, list[NodeLaunch]] = {}
     for node in deployment.nodes:
-        served = http_port(node)
-        if side_of(node) in (side, None) and served is not None and served.first == port and on_host_network(node):
-            found.append(node)
-    return found[0] if len(found) == 1 else None
+        port = http_port(node)
+        if side_of(node) in (side, None) and port is not None and on_host_network(node):
+            found.setdefault(port.first, []).append(node)
+    return {port: nodes[0] for port, nodes in found.items() if len(nodes) == 1}
 
 
 def _values(proxy: Proxy, names: tuple[str, ...]) -> list[Node] | None:

@@ -63,6 +63,10 @@ SHELL: dict[str, Text] = {
     "false-ends": lambda n: "cat <<E\n" + "Ex\n" * n + "E\n" + SERVE,
     "here-documents-without-end": lambda n: "cat <<E\nEx\n" * min(n, 2900) + "#\n" * n + SERVE,
     "gaps": lambda n: "xargs " + SERVE + " {}" * n,
+    "listed-at-one-address": lambda n: (
+        f"{SERVE} --port 8000 &\n{SERVE} --port 8001 &\npython toy_proxy_server.py --prefiller-hosts {'a ' * n}"
+        f"--prefiller-ports {'8000 ' * n}--decoder-hosts {'a ' * n}--decoder-ports {'8001 ' * n}\n"
+    ),
     "typographic": lambda n: "“x” " * n + "\n" + SERVE,
     "torn-off": lambda n: SERVE + "\n" + "  --seed 1\n" * n,
     "let": lambda n: "let " + "a" * n + "\n" + SERVE,

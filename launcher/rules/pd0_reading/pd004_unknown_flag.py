@@ -172,7 +172,7 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     if deployment.target.is_before_rows and nearest(base, spellings(table), _SURELY) is None:
         asked = deployment.target.asked
         older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表,可能有这个参数")
-        return Hit(arg.origin, message, older, severity="warning")
+        return Hit(arg.origin, message, older)
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
                                             "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
