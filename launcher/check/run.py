@@ -170,8 +170,8 @@ def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule,
         place = next((source.origin(0, 0) for source in deployment.sources.values()), None)
         place = deployment.nodes[0].origin if deployment.nodes else place
         if place is not None:
-            left, left_zh = f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行"
-            deployment.faults.append(not_followed(place, spent.limit, spent.limit_zh, left, left_zh))
+            left = Msg(f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行")
+            deployment.faults.append(not_followed(place, spent.limit, left))
     last = ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
     yield from ((rule, hit) for rule, hit in last if listed.takes(rule, hit))
     yield from listed.rest()

@@ -65,7 +65,7 @@ def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -
             rewrite(Path(path), fixed.before[path], fixed.after[path])
         except NotRewritten as error:
             kept.add(path)
-            reason = error.zh if lang == "zh" else str(error)
+            reason = error.said.text(lang)
             click.echo(f"pd-launch: {clean(path)}: {reason}", err=True)
     done = [finding for finding in fixed.done if not kept.intersection(edited(finding))]
     if done:

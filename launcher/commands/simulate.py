@@ -138,7 +138,7 @@ def _node(profile: str | None, files: Sequence[str], target: Target | None) -> t
     nodes = [(node, deployment) for deployment in deployments for node in deployment.nodes]
     if not nodes:
         faults = [fault for deployment in deployments for fault in deployment.faults]
-        where = f": {faults[0].origin.file}:{faults[0].origin.line}: {faults[0].detail}" if faults else ""
+        where = f": {faults[0].origin.file}:{faults[0].origin.line}: {faults[0].detail.en}" if faults else ""
         raise click.ClickException(clean(f"no engine was found there{where}"))
     node, deployment = min(nodes, key=lambda pair: (not offloads(pair[0]), pair[0].side == "prefill"))
     return node, target or deployment.target

@@ -146,7 +146,7 @@ def _write(found: Sequence[Upgrade], lang: str) -> set[str]:
                 rewrite(Path(path), before[path], one.texts[path])
             except NotRewritten as error:
                 kept.add(path)
-                click.echo(f"pd-launch: {clean(path)}: {error.zh if lang == 'zh' else error}", err=True)
+                click.echo(f"pd-launch: {clean(path)}: {error.said.text(lang)}", err=True)
     return kept
 
 

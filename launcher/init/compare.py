@@ -46,11 +46,13 @@ def compare(text: str, sides: dict[str, list[NodeLaunch]], layouts: dict[str, La
     loaded = load_profile(SourceFile("profile", text))
     outcome = Outcome()
     for fault in loaded.faults:
-        outcome.left.append(Left("profile", fault.detail, Msg("the profile is not valid here", "配置文件在此处无效")))
+        outcome.left.append(
+            Left("profile", fault.detail.en, Msg("the profile is not valid here", "配置文件在此处无效"))
+        )
     for side, engines in sides.items():
         rendered = render(loaded, _side(side), target, single=True)
         for fault in rendered.faults:
-            outcome.left.append(Left(side, fault.detail, Msg("the profile cannot say this", "配置文件无法表达")))
+            outcome.left.append(Left(side, fault.detail.en, Msg("the profile cannot say this", "配置文件无法表达")))
         taken: set[int] = set()
         for engine in engines:
             label = f"{engine.label}:{engine.origin.line}"

@@ -26,8 +26,8 @@ def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
     for fault in sorted(faults, key=lambda fault: fault.kind != NOT_FOLLOWED)[:_MOST]:
         place = f"{fault.origin.file}:{fault.origin.line}"
         yield Msg(
-            f"the input has a fault at {place}: {fault.detail}",
-            f"输入在 {place} 处有错误:{fault.detail_zh or fault.detail}",
+            f"the input has a fault at {place}: {fault.detail.en}",
+            f"输入在 {place} 处有错误:{fault.detail.zh}",
         )
     if len(faults) > _MOST:
         more = len(faults) - _MOST

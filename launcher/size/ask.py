@@ -76,11 +76,11 @@ def answer(asked: Asked) -> Answer:
     loaded = _profile(asked)
     if loaded.profile is None:
         fault = loaded.faults[0]
-        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail}")
+        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail.en}")
     target = target_of(loaded, asked.target)
     rendered = render(loaded, "decode", target)
     if rendered.faults or not rendered.launches:
-        raise SizingError(rendered.faults[0].detail if rendered.faults else "the profile has no decode side")
+        raise SizingError(rendered.faults[0].detail.en if rendered.faults else "the profile has no decode side")
     launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
     node = launches[0]
     node.model_config = _config(asked)

@@ -188,8 +188,7 @@ class _Call:
             with budget.interruptible():
                 self.file(source)
         except budget.Spent as spent:
-            limit, limit_zh = spent.limit, spent.limit_zh
-            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *NOT_CHECKED, *LESS))
+            self.left_out(source, not_followed(source.origin(0, 0), spent.limit, NOT_CHECKED, LESS))
 
     def left_out(self, source: SourceFile, fault: Fault) -> None:
         """Take in a file that is not checked, with what says so."""
@@ -206,14 +205,14 @@ class _Call:
     def file(self, source: SourceFile) -> None:
         if self.is_large(source):
             size = human_size(self.inputs.max_size)
-            limit, limit_zh = f"larger than {size}", f"大于 {size}"
-            self.left_out(source, not_followed(source.origin(0, 0), limit, limit_zh, *NOT_CHECKED, *LARGER))
+            limit = Msg(f"larger than {size}", f"大于 {size}")
+            self.left_out(source, not_followed(source.origin(0, 0), limit, NOT_CHECKED, LARGER))
             return
         group = _Group() if self.inputs.separate else self.together
         if "\0" in source.text:
             group.sources[source.path] = source
             group.found.faults.append(
-                Fault("unreadable", source.origin(0, 0), "this file is no text", "这个文件不是文本文件")
+                Fault("unreadable", source.origin(0, 0), Msg("this file is no text", "这个文件不是文本文件"))
             )
         elif is_python(source):
             from pd_launch.launcher.sources.python.file import read_python

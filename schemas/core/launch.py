@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.joins import Join, read_join
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.units import human_integer
@@ -119,12 +120,10 @@ class Fault:
 
     kind: str
     origin: Origin
-    detail: str = ""
-    detail_zh: str = ""
+    detail: Msg = NOTHING
     fix: tuple[Splice, ...] = ()
     fix_is_safe: bool = False
-    help: str = ""
-    help_zh: str = ""
+    help: Msg = NOTHING
 
 
 class _Index(NamedTuple):

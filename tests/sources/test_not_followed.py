@@ -157,7 +157,7 @@ def test_a_budget_may_end_in_the_middle_of_a_file(text: str, monkeypatch: pytest
     with budget.limited():
         deployments = read_texts({"a.yaml" if "services" in text else "a.sh": text})
     faults = [fault for d in deployments for fault in d.faults if fault.kind == NOT_FOLLOWED]
-    assert len(faults) == 1 and faults[0].detail.startswith("the time is used up")
+    assert len(faults) == 1 and faults[0].detail.en.startswith("the time is used up")
 
 
 def _without_end(*_: object) -> Iterator[Hit]:

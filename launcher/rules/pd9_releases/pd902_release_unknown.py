@@ -80,7 +80,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     schemas/core/pairing.py.
     """
     for fault in deployment.faults_of(TARGET_FAMILY):
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh), "warning")
+        yield Hit(fault.origin, fault.detail, fault.help, "warning")
     if deployment.require_target:
         yield from _undecided(deployment)
     target = deployment.target

@@ -211,7 +211,7 @@ def _refused(value: Node, parse: Callable[[object], object]) -> Iterator[Hit]:
     try:
         parse(value.plain())
     except BudgetError as error:
-        yield Hit(value.origin, Msg(str(error), error.zh), _NUMBER)
+        yield Hit(value.origin, error.said, _NUMBER)
 
 
 _NUMBER = Msg("write a plain number above 0", "请写一个大于 0 的数字")

@@ -99,8 +99,9 @@ def unread(what: Msg, name: Text, reason: Msg) -> Fault:
     return Fault(
         "elsewhere" if reason is _OUTSIDE else "unread",
         name.origin(),
-        f"{what.en} {name.value} is not read: {reason.en}",
-        f"没有读取{what.zh} {name.value}:{reason.zh}",
-        help="give it in the same call, beside this file; without it, what it says is unknown",
-        help_zh="请在同一次调用里和这个文件一起给出;否则其中的内容未知",
+        Msg(f"{what.en} {name.value} is not read: {reason.en}", f"没有读取{what.zh} {name.value}:{reason.zh}"),
+        help=Msg(
+            "give it in the same call, beside this file; without it, what it says is unknown",
+            "请在同一次调用里和这个文件一起给出;否则其中的内容未知",
+        ),
     )

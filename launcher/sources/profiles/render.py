@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.profiles.variables import as_written, layered_va
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Container, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB, MIB, counted, format_size
@@ -109,8 +110,10 @@ class _Side:
         ranks = self.section.parallel.ranks or self._equal_ranks(count)
         if ranks and len(ranks) != count:
             self._fault(
-                f"parallel.ranks has one entry for each node: {counted(count, 'node')}, not {len(ranks)}",
-                f"parallel.ranks 每个节点一项:应当是 {count} 项,而不是 {len(ranks)} 项",
+                Msg(
+                    f"parallel.ranks has one entry for each node: {counted(count, 'node')}, not {len(ranks)}",
+                    f"parallel.ranks 每个节点一项:应当是 {count} 项,而不是 {len(ranks)} 项",
+                ),
                 "parallel",
                 "ranks",
                 help=_ranks_help(layout.data, count),
@@ -158,8 +161,10 @@ class _Side:
         if nodes > data:
             world = parallel.layout().world_size
             self._fault(
-                f"{counted(data, 'engine')} of {counted(world, 'rank')} cannot be spread over {nodes} nodes",
-                f"{data} 个引擎、每个 {world} 个 rank,不能分到 {nodes} 个节点",
+                Msg(
+                    f"{counted(data, 'engine')} of {counted(world, 'rank')} cannot be spread over {nodes} nodes",
+                    f"{data} 个引擎、每个 {world} 个 rank,不能分到 {nodes} 个节点",
+                ),
                 "parallel",
                 "data",
                 help=_spread_help(parallel, nodes),
@@ -167,8 +172,10 @@ class _Side:
             return []
         if data % nodes:
             self._fault(
-                f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
-                f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点:请写 parallel.ranks",
+                Msg(
+                    f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
+                    f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点:请写 parallel.ranks",
+                ),
                 "parallel",
                 "data",
                 help=_ranks_help(data, nodes),
@@ -182,8 +189,8 @@ class _Side:
         sections = (tree.get(key), tree.get(self.side, key), tree.get("nodes", self.side, number, key))
         return {name: node for section in sections if section for name, node in section.items()}
 
-    def _fault(self, en: str, zh: str, *path: str, help: tuple[str, str]) -> None:
-        self.faults.append(Fault("profile", self.at(*path).origin, en, zh, help=help[0], help_zh=help[1]))
+    def _fault(self, said: Msg, *path: str, help: Msg) -> None:
+        self.faults.append(Fault("profile", self.at(*path).origin, said, help=help))
 
     def at(self, *path: str, shared: bool = False) -> Node:
         """Return the node at a path of this side (or of the whole profile), or of the nearest key that is there.
@@ -303,7 +310,7 @@ class _Side:
                 earlier = said.setdefault(name.removeprefix("no-"), key)
                 if earlier != key:
                     en, zh = f"{key} is the same flag as {earlier}", f"{key} 与 {earlier} 是同一个参数"
-                    self._refuse(node, en, zh, ("keep one of them", "只保留其中一个"))
+                    self._refuse(node, Msg(en, zh), Msg("keep one of them", "只保留其中一个"))
                 merged.pop(name.removeprefix("no-") if name.startswith("no-") else f"no-{name}", None)
                 merged[name] = node
         for name, node in merged.items():
@@ -311,20 +318,19 @@ class _Side:
             if not _FLAG.fullmatch(name):
                 self._refuse(
                     node,
-                    f"{name!r} is no long name of a flag, without dashes",
-                    f"{name!r} 不是参数的长名(不写横线)",
-                    ("write for example max-num-seqs: 128", "例如写 max-num-seqs: 128"),
+                    Msg(f"{name!r} is no long name of a flag, without dashes", f"{name!r} 不是参数的长名(不写横线)"),
+                    Msg("write for example max-num-seqs: 128", "例如写 max-num-seqs: 128"),
                 )
             elif base in DERIVED:
                 en = f"{name} follows from {DERIVED[base]}; set it there"
-                help = (f"delete it here and set {DERIVED[base]}", f"在这里删掉,改写 {DERIVED[base]}")
-                self._refuse(node, en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置", help)
+                help = Msg(f"delete it here and set {DERIVED[base]}", f"在这里删掉,改写 {DERIVED[base]}")
+                self._refuse(node, Msg(en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置"), help)
             elif name != "additional-config":
                 builder.add(name, node.plain(), node)
         self.faults += [fault for fault in builder.faults if fault not in self.faults]
 
-    def _refuse(self, node: Node, en: str, zh: str, help: tuple[str, str]) -> None:
-        fault = Fault("profile", node.key or node.origin, en, zh, help=help[0], help_zh=help[1])
+    def _refuse(self, node: Node, said: Msg, help: Msg) -> None:
+        fault = Fault("profile", node.key or node.origin, said, help=help)
         if fault not in self.faults:
             self.faults.append(fault)
 
@@ -346,9 +352,8 @@ class _Side:
             example = "additional-config: {enable_cpu_binding: true}"
             self._refuse(
                 written,
-                "additional-config is a mapping",
-                "additional-config 应当是映射",
-                (f"write for example {example}", f"例如写 {example}"),
+                Msg("additional-config is a mapping", "additional-config 应当是映射"),
+                Msg(f"write for example {example}", f"例如写 {example}"),
             )
             return None
         place = self.at("offload")
@@ -454,8 +459,10 @@ class _Side:
         if total % ranks or total < ranks:
             self._refuse(
                 place,
-                f"{key}: {total} bytes do not divide evenly over {ranks} ranks; write per_rank",
-                f"{key} 的 {total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+                Msg(
+                    f"{key}: {total} bytes do not divide evenly over {ranks} ranks; write per_rank",
+                    f"{key} 的 {total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+                ),
                 _division_help(key, total, ranks),
             )
         related = tuple(self.at("parallel", k).origin for k in ("tensor", "pipeline") if getattr(parallel, k) > 1)
@@ -513,33 +520,33 @@ class _Side:
         return container
 
 
-def _spread_help(parallel: ParallelSection, nodes: int) -> tuple[str, str]:
+def _spread_help(parallel: ParallelSection, nodes: int) -> Msg:
     if parallel.ranks is None and parallel.launch != "internal" and nodes % parallel.data == 0:
-        return (
+        return Msg(
             "an engine reaches over several nodes only with launch: internal; or list fewer nodes",
             "只有 launch: internal 时引擎才能跨多个节点;也可以少写节点",
         )
-    return (
+    return Msg(
         "let the nodes be a multiple of data, and tensor × pipeline × prefill_context divide over those of one engine",
         "让节点数是 data 的倍数,并让 tensor × pipeline × prefill_context 能平均分到一个引擎的各节点",
     )
 
 
-def _ranks_help(data: int, nodes: int) -> tuple[str, str]:
+def _ranks_help(data: int, nodes: int) -> Msg:
     shares = [data // nodes + (number < data % nodes) for number in range(nodes)]
     if not all(shares):
-        return f"write data: {nodes} or more, or fewer nodes", f"把 data 写成不小于 {nodes},或少写节点"
-    return f"write for example ranks: {shares}", f"例如写 ranks: {shares}"
+        return Msg(f"write data: {nodes} or more, or fewer nodes", f"把 data 写成不小于 {nodes},或少写节点")
+    return Msg(f"write for example ranks: {shares}", f"例如写 ranks: {shares}")
 
 
-def _division_help(key: str, total: int, ranks: int) -> tuple[str, str]:
+def _division_help(key: str, total: int, ranks: int) -> Msg:
     share = max(1, total // ranks)
     for unit in (GIB, MIB):  # a round number, where there is one
         if share > 64 * unit // 16:
             share -= share % unit
             break
     whole, each = format_size(share * ranks), format_size(share)
-    return f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each},或 {key}: {whole}"
+    return Msg(f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each},或 {key}: {whole}")
 
 
 def _auto(value: str, origin: Origin) -> Node:
@@ -615,10 +622,11 @@ def _option_for_value(name: str, node: Node) -> Fault:
     return Fault(
         "profile",
         node.origin,
-        f"the value of {name} must not begin with -: the command line would take it for an option",
-        f"{name} 的值不能以 - 开头:命令行会把它当成选项",
-        help="write the value itself",
-        help_zh="请写值本身",
+        Msg(
+            f"the value of {name} must not begin with -: the command line would take it for an option",
+            f"{name} 的值不能以 - 开头:命令行会把它当成选项",
+        ),
+        help=Msg("write the value itself", "请写值本身"),
     )
 
 
