@@ -37,7 +37,7 @@ def index(lang: str) -> str:
         if rule.code[:3] != family:
             family = rule.code[:3]
             parts.append(f"\n## {family} {FAMILIES[family][lang == 'zh']}\n\n{COLUMNS[lang]}\n|---|---|---|---|\n")
-        page = rule.page_zh if lang == "zh" else rule.page
+        page = rule.page_in(lang)
         title = page["title"].replace("|", "\\|")
         parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {title} |\n")
     return "".join(parts)

@@ -14,7 +14,6 @@ from pd_launch.launcher.check.listed import Listed
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
-from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg, shortened
 from pd_launch.schemas.core.severity import RANK, Severity
@@ -215,7 +214,7 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
 
 @cache
 def _reason(rule: Rule, lang: str) -> str:
-    return typeset(rule.reason(lang)) if lang == "zh" else rule.reason(lang)
+    return rule.why.text(lang)
 
 
 def _text(message: Msg, lang: str) -> str:

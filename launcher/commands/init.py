@@ -133,7 +133,7 @@ def ask(lang: str) -> Answers:
     def question(
         en: str, zh: str, default: Any, kind: Any = None, check_answer: Callable[[str], Any] | None = None
     ) -> Any:
-        text = zh if lang == "zh" else en
+        text = Msg(en, zh).text(lang)
         try:
             return click.prompt(text, default=default, type=kind, value_proc=check_answer, err=True)
         except click.Abort as abort:

@@ -34,7 +34,7 @@ from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingErr
 from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.finding import Summary
@@ -106,9 +106,10 @@ def _config_target(profile: str) -> Target | None:
 
 
 def _assumed(target: Target, lang: str) -> str:
-    if lang == "zh":
-        return typeset(f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定")
-    return f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target"
+    return Msg(
+        f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target",
+        f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定",
+    ).text(lang)
 
 
 def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:

@@ -7,13 +7,14 @@ import json
 import click
 
 from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, newest
 
 
 def releases_command(form: str, lang: str | None) -> int:
     """Print the rows of the tables, oldest first."""
-    zh = (lang or locale_language()) == "zh"
+    lang = lang or locale_language()
     if form == "json":
         ascend = [
             {"release": row, "vllm": vllm, **ASCEND_COMPANIONS.get(row, {})} for row, vllm in ASCEND_PAIRS.items()
@@ -21,7 +22,7 @@ def releases_command(form: str, lang: str | None) -> int:
         data = {"format_version": 1, "vllm_ascend": ascend, "vllm": [{"release": row} for row in VLLM_RELEASES]}
         write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
         return 0
-    lines = ["vllm-ascend（所配的 vLLM）" if zh else "vllm-ascend (and the vLLM that it is built for)"]
+    lines = [Msg("vllm-ascend (and the vLLM that it is built for)", "vllm-ascend（所配的 vLLM）").text(lang)]
     lines += [f"  {row:<12} {vllm}" for row, vllm in ASCEND_PAIRS.items()]
     lines += ["vLLM", *(f"  {row}" for row in VLLM_RELEASES)]
     write("\n".join(lines) + "\n")

@@ -43,7 +43,7 @@ def _targets(choices: Choices) -> list[dict[str, Any]]:
 
 
 def _rule(rule: Rule, lang: str) -> dict[str, Any]:
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     return {
         "id": rule.code,
         "name": rule.name,

@@ -30,7 +30,7 @@ def explained(found: Answer) -> str:
         "",
         f"  per {on}     {human_size(sizing.per_rank)} = {sizing.blocks} blocks",
         f"  per engine   {human_size(sizing.per_engine)} on {counted(layout.world, on)} ({layout.worlds})",
-        f"  per node     {human_size(sizing.per_node)} on {layout.engines} engine{'s' * (layout.engines != 1)}"
+        f"  per node     {human_size(sizing.per_node)} on {counted(layout.engines, 'engine')}"
         + (f"; {layout.nodes} nodes: {human_size(sizing.per_node * layout.nodes)}" if layout.nodes > 1 else ""),
         f"  holds        {sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
         f"  /dev/shm     {human_size(sizing.shm)} ({human_size(layout.rings)} for vLLM's messages"

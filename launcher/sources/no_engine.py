@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Origin, SourceFile
 
 KIND = "unreadable"
@@ -67,7 +68,7 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
 
 def none_below(folder: str, files: int) -> Fault:
     """Return the fault of a folder in which no file holds an engine; ``files`` were looked at."""
-    en = f"no vLLM engine found in {files} {'file' if files == 1 else 'files'} below this folder"
+    en = f"no vLLM engine found in {counted(files, 'file')} below this folder"
     zh = f"该目录下的 {files} 个文件中没有找到 vLLM 引擎"
     return Fault(
         KIND,

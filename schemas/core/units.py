@@ -106,6 +106,12 @@ def human_integer(text: str) -> int | None:
     return int(float(match[1] + (match[2] or "")) * 1000**steps)
 
 
+def severities(errors: int, warnings: int, infos: int) -> str:
+    """Return how many findings there are of each severity, for reading: ``1 error, 2 warnings, 3 info``."""
+    said = (errors, counted(errors, "error")), (warnings, counted(warnings, "warning")), (infos, f"{infos} info")
+    return ", ".join(text for count, text in said if count)
+
+
 def counted(number: int, word: str) -> str:
     """Return ``1 rank`` or ``8 ranks``, for reading."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

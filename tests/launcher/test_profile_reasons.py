@@ -195,5 +195,5 @@ def test_budget_errors_have_both_languages() -> None:
     for call in (lambda: parse_bytes("k", True), lambda: parse_bytes("k", 0), lambda: parse_ratio("x")):
         with pytest.raises(BudgetError) as error:
             call()
-        assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason)
+        assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason.en)
         assert error.value.said.zh == f"{error.value.key}:{error.value.reason.zh}" and HAN.search(error.value.reason.zh)
