@@ -16,7 +16,8 @@ import click
 import pytest
 from doc_examples import blocks, commands, pd_launch_beside, run_document, unmarked
 
-from pd_launch.launcher.cli import cli, variable_part
+from pd_launch.launcher.cli import cli
+from pd_launch.launcher.commands.options import variable_part
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -17,10 +17,10 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.check.fix_facts import Facts, Touched, facts_of, lost_fact
 from pd_launch.launcher.check.run import Selection, run_checks, unfiltered
 from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.schemas.core.findings import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Edit, Finding
 
 MAX_ROUNDS = 20
 """How often the fixes that are left are tried again after others were made."""
@@ -113,7 +113,7 @@ def vetted(
             refused |= _Trial(replace(inputs, files=files), lang).vet(own)
     ours = set().union(*groups)  # what an input names and nobody gave is read, never written
     lost = {f.identity() for f in fixable if f.file not in ours or f.identity() in refused}
-    return [f.model_copy(update={"fix": None}) if f.fix and f.identity() in lost else f for f in findings]
+    return [replace(f, fix=None) if f.fix and f.identity() in lost else f for f in findings]
 
 
 def make_fixes(inputs: Inputs, findings: Sequence[Finding], lang: str = "en") -> dict[str, str]:

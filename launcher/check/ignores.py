@@ -13,10 +13,10 @@ from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.text.remarks import is_remark, opens_script
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, SourceFile
-from pd_launch.schemas.finding import Finding
 
 _COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
 

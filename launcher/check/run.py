@@ -14,11 +14,11 @@ from pd_launch.launcher.check.listed import Listed
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
+from pd_launch.schemas.core.findings import Edit, Finding, Fix, Related
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg, shortened
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.finding import Edit, Finding, Fix, Related
 
 OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
 """The rules that speak of a value that is still a placeholder: what the real one will be, no rule knows."""

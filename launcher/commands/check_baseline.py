@@ -12,7 +12,7 @@ from pd_launch.launcher.check.baseline import Baseline, BaselineError
 from pd_launch.launcher.check.config import Config
 from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.commands.check_inputs import Given
-from pd_launch.launcher.commands.check_options import CheckOptions
+from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg

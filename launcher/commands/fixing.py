@@ -17,10 +17,10 @@ from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, mask, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 MAX_SAID = 20
 """Fixes that are not made and are said one by one."""

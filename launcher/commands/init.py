@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.launcher.commands.options.init import InitOptions
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
 from pd_launch.launcher.init.convert import Converted, convert
@@ -29,20 +30,12 @@ STDOUT = "-"
 """The output file that is standard output."""
 
 
-@dataclass(frozen=True)
-class InitOptions:
-    """What ``init`` was asked."""
-
-    sources: Sequence[str]
-    output: str | None
-    name: str | None
-    target: str | None
-    lang: str | None
-
-
 def init_command(options: InitOptions) -> int:
     """Write a profile; 1 where something of the input could not be carried over."""
     lang = options.lang or locale_language()
+    if options.more and not options.sources:
+        raise click.UsageError("files stand behind --from")
+    options = replace(options, sources=(*options.sources, *options.more))
     if options.output not in (None, STDOUT) and os.path.lexists(str(options.output)):
         raise click.ClickException(f"{clean(str(options.output))} is there already; name another file")
     if not is_line(_name(options)):

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from pd_launch.launcher.commands.common import keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.options.simulate import SimulateOptions
 from pd_launch.launcher.inputs import read_profile, read_source
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.simulate import metrics
@@ -24,7 +25,7 @@ from pd_launch.launcher.simulate.report import Row, report
 from pd_launch.launcher.simulate.show import page
 from pd_launch.launcher.simulate.spread import from_spread
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arranged, from_text
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, find_profile
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable
 from pd_launch.launcher.status.lengths import lengths_page
@@ -63,8 +64,9 @@ class _Asked:
     options: dict[str, Any]
 
 
-def simulate_command(options: dict[str, Any]) -> int:
+def simulate_command(given: SimulateOptions) -> int:
     """Play the workload and say what it does."""
+    options = vars(given)
     lang = options["lang"] or locale_language()
     files = list(options["files"])
     keep_inputs(options["png"], [*files, options["profile"], options["workload"], options["log"]], "--png")

@@ -10,9 +10,11 @@ from typing import Any
 import click
 
 from pd_launch.launcher.commands.common import keep_inputs, parse_target_option, write
+from pd_launch.launcher.commands.options.size import SizeOptions
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, numbers, table
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
+from pd_launch.launcher.sources.profiles.load import SettingError
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.units import SizeError, parse_size
@@ -34,8 +36,9 @@ class Output:
     png: str | None
 
 
-def size_command(options: dict[str, Any]) -> int:
+def size_command(given: SizeOptions) -> int:
     """Print how much to configure."""
+    options = dict(vars(given))
     if (workload := options.pop("workload")) is not None:
         raise click.UsageError(
             "what a workload parks at once is played, not computed: write\n\n"

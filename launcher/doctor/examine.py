@@ -16,15 +16,14 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
-from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import Given, assumed, decided
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.hardware import HARDWARE
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.machines import by_machine, offload_bytes
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.memory.shared_memory import shm_need
 
 HOST = "<host>"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted, human_size
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 
 Status = Literal["ok", "info", "warning", "error", "unknown"]

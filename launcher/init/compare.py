@@ -9,8 +9,8 @@ from pd_launch.launcher.init.canonical import UNKNOWN, canonical
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
 from pd_launch.launcher.sources.profiles.load import load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide, render
-from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.launcher.sources.profiles.render import render
+from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin, SourceFile

@@ -15,17 +15,19 @@ from pd_launch.launcher.launch.plan import make_plan
 from pd_launch.launcher.launch.program import Refused, find_program
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.engine.named import COMMAND_LINE
+from pd_launch.launcher.sources.profiles.arguments import replace_arguments
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
+from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.sources.release.targets import Given
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.findings import Finding
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
 from pd_launch.schemas.engine.port_range import first_rank
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.plan import LaunchPlan
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.target import Choice, Target
-from pd_launch.schemas.finding import Finding
 
 Choices = Sequence[tuple[str, Choice]]
 """Files with what their engines were checked for."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.secrets.masking import NONE, Secrets
 from pd_launch.launcher.wording.width import clean, width
+from pd_launch.schemas.core.findings import Finding, Summary
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding, Summary
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _MORE = {"en": "for more: ", "zh": "详细说明："}

@@ -10,8 +10,9 @@ from typing import Any
 
 from pd_launch.launcher.inputs import read_profile, read_source
 from pd_launch.launcher.sources.profiles.deployment import target_of
-from pd_launch.launcher.sources.profiles.load import LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
 from pd_launch.launcher.sources.profiles.render import render
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size

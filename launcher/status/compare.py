@@ -11,7 +11,8 @@ from packaging.version import InvalidVersion, Version
 
 from pd_launch.launcher.inputs import read_profile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import find_profile, load_profile
+from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.status.fetch import Address
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import Target

@@ -19,6 +19,7 @@ from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
+ProfileSide = Literal["prefill", "decode"]
 Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "yaml", "e2e", "python"]
 Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command", "options"]
 JSON_ARGS = (

@@ -8,14 +8,8 @@ import pytest
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import (
-    SHIPPED,
-    ProfileNotFound,
-    SettingError,
-    find_profile,
-    load_profile,
-    shipped_names,
-)
+from pd_launch.launcher.sources.profiles.load import SettingError, load_profile
+from pd_launch.launcher.sources.profiles.shipped import SHIPPED, ProfileNotFound, find_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.core.values import SourceFile

@@ -8,7 +8,7 @@ from itertools import islice
 from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values.flag_names import DOTTED_KINDS, meaning, spellings
-from pd_launch.launcher.sources.profiles.render import DERIVED
+from pd_launch.launcher.sources.profiles.arguments import DERIVED
 from pd_launch.schemas.core.flag_shapes import SWITCHES
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.sources.profiles.deployment import TARGET_FAMILY
+from pd_launch.launcher.sources.release.targets import TARGET_FAMILY
 from pd_launch.schemas.core.build import ReadBuild
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg

@@ -9,19 +9,11 @@ from typing import Any
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.release.release_words import comment_faults
-from pd_launch.launcher.sources.release.targets import NOTHING_GIVEN, Given, assumed, decided, in_profile
+from pd_launch.launcher.sources.release.targets import NOTHING_GIVEN, TARGET_FAMILY, Given, assumed, decided, in_profile
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.core.values import Node
-
-TARGET_FAMILY = "target-family"
-"""The kind of fault of a profile whose target is of another family than its hardware."""
-
-
-def is_profile(tree: Node) -> bool:
-    """Whether a document is a profile, by its structure."""
-    return isinstance(tree.value, dict) and "version" in tree.value and bool({"decode", "prefill"} & set(tree.value))
 
 
 def profile_deployment(

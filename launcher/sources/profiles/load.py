@@ -5,33 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pydantic import ValidationError
 
+from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.profiles.faults import profile_faults
 from pd_launch.launcher.sources.profiles.reasons import missing_help
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.target import TargetError
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 from pd_launch.schemas.profile import Profile
-
-COMMAND_LINE = "<command line>"
-SHIPPED = Path(__file__).resolve().parents[3] / "profiles"
-
 
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
 _SKELETON = Msg(
     f"write version, hardware, model and a side; `{_START}` is a start",
     f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始",
 )
-
-
-class ProfileNotFound(Exception):
-    """No such file and no shipped profile of that name; the message names the nearest."""
 
 
 class SettingError(Exception):
@@ -46,42 +37,6 @@ class LoadedProfile:
     tree: Node
     profile: Profile | None = None
     faults: list[Fault] = field(default_factory=list)
-
-
-def shipped_names() -> list[str]:
-    """Return the names of the profiles that come with pd-launch."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
-
-
-def find_profile(name: str) -> Path:
-    """Return the path of a profile: an existing file, else the shipped one of that name with or without ``.yaml``.
-
-    Raises:
-        ProfileNotFound: there is neither.
-    """
-    path = Path(name)
-    if path.exists() and not path.is_dir():
-        return path
-    shipped = _shipped(name)
-    if shipped is not None:
-        return shipped
-    if name and path.is_dir():
-        return path  # reading it says that it is a folder
-    near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
-    hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
-    raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
-
-
-def _shipped(name: str) -> Path | None:
-    """Return the path of the shipped profile of that name; nothing that leads to another place is one."""
-    stem = name.removesuffix(".yaml")
-    return SHIPPED / f"{stem}.yaml" if stem in shipped_names() else None
-
-
-def shipped_profile(name: str) -> SourceFile | None:
-    """Return the shipped profile of that name, with or without ``.yaml``, or None."""
-    path = _shipped(name)
-    return None if path is None else SourceFile(str(path), path.read_text(encoding="utf-8"))
 
 
 def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
