@@ -12,7 +12,6 @@ from pd_launch.schemas.engine.port_range import first_rank
 
 AUTO = "auto"
 VLLM_RPC_PORT = 29550
-PROFILE_RPC_PORT = 13389
 _SIZES = (
     ("tensor", "tensor-parallel-size"),
     ("pipeline", "pipeline-parallel-size"),

@@ -73,10 +73,6 @@ class Target:
         """Whether the target is vllm-ascend ``text`` or newer."""
         return self.vllm_ascend is not None and release(self.vllm_ascend) >= release(text)
 
-    def ascend_before(self, text: str) -> bool:
-        """Whether the target is a vllm-ascend older than ``text``."""
-        return self.vllm_ascend is not None and release(self.vllm_ascend) < release(text)
-
     def vllm_at_least(self, text: str) -> bool:
         """Whether the vLLM (behind the) target is ``text`` or newer."""
         return release(self.vllm) >= release(text)

@@ -7,7 +7,7 @@ stands above. Of a YAML file that is asked of the engine's own document first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeVar
@@ -65,11 +65,6 @@ def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mentio
     found += [_of_container(node), *(_of_text(place, True) for place in at)]
     found += [_of_text(place, False) for place in at]
     return [mention for mention in found if mention is not None]
-
-
-def first_target(found: Iterable[Mention]) -> Target | None:
-    """Return the release that the first word with one names."""
-    return next((mention.target for mention in found if mention.target is not None), None)
 
 
 def target_comment(target: Target) -> str:
