@@ -201,7 +201,7 @@ def test_syntax_errors(text: str, line: int, column: int, word: str) -> None:
     found = fault(text)
     assert (found.kind, found.origin.line) == ("yaml", line), found
     assert abs(found.origin.column - column) <= 1, found  # the two readers differ by one sign in places
-    assert word in found.detail.en and found.detail.startswith("not valid YAML: ")
+    assert word in found.detail.en and found.detail.en.startswith("not valid YAML: ")
 
 
 @pytest.mark.parametrize(
