@@ -221,7 +221,7 @@ def _how(how: str) -> Literal["export", "inline"]:
     return "inline" if how == "inline" else "export"
 
 
-def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish = keep) -> bool:
     """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do.
 
     This is the one way from words to an engine: they carry the syntax in which they were expanded.
