@@ -5,23 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.launcher.sources.engine.engines import (
-    Found,
-    into_containers,
-)
+from pd_launch.launcher.sources.engine.engines import Found, into_containers
 from pd_launch.launcher.sources.engine.machines import name_machines
 from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
-from pd_launch.launcher.sources.file_faults import (
-    MAX_ENGINES,
-    too_many,
-)
+from pd_launch.launcher.sources.file_faults import MAX_ENGINES, too_many
 from pd_launch.launcher.sources.forms.elsewhere import Elsewhere
 from pd_launch.launcher.sources.release.release_words import comment_faults
 from pd_launch.launcher.sources.release.targets import Given, choice_of, choose
 from pd_launch.launcher.sources.shell.state import Effort
-from pd_launch.launcher.sources.text.kinds import (
-    is_large,
-)
+from pd_launch.launcher.sources.text.kinds import is_large
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Target

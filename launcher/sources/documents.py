@@ -6,11 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pd_launch.launcher.sources.call import Group, extend
-from pd_launch.launcher.sources.engine.engines import (
-    Found,
-    drop_repeated,
-    keep,
-)
+from pd_launch.launcher.sources.engine.engines import Found, drop_repeated, keep
 from pd_launch.launcher.sources.engine.named import named_file
 from pd_launch.launcher.sources.engine.prose import parts_of_prose, yaml_blocks
 from pd_launch.launcher.sources.followed_scripts import ReadingScripts
@@ -18,11 +14,7 @@ from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, read_
 from pd_launch.launcher.sources.forms_table import may_hold_tree, tree_form
 from pd_launch.launcher.sources.profiles.shipped import is_profile
 from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
-from pd_launch.launcher.sources.text.kinds import (
-    is_object,
-    may_be_yaml,
-    opens_like_yaml,
-)
+from pd_launch.launcher.sources.text.kinds import is_object, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml

@@ -22,12 +22,7 @@ from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
-from pd_launch.launcher.sources.file_faults import (
-    MAX_ENGINES,
-    MAX_NESTED,
-    read_often,
-    too_deep,
-)
+from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms_table import tree_form

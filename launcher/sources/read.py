@@ -14,22 +14,13 @@ from pd_launch.launcher.sources.documents import ReadingDocuments
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
 from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose
-from pd_launch.launcher.sources.file_faults import (
-    LARGER,
-    LESS,
-    LINE_ENDS,
-    NOT_CHECKED,
-    carriage_returns,
-)
+from pd_launch.launcher.sources.file_faults import LARGER, LESS, LINE_ENDS, NOT_CHECKED, carriage_returns
 from pd_launch.launcher.sources.forms.systemd import is_unit
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.shell.state import Effort
-from pd_launch.launcher.sources.text.kinds import (
-    is_python,
-    is_script,
-)
+from pd_launch.launcher.sources.text.kinds import is_python, is_script
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.msg import Msg

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from pd_launch.launcher.commands.options import (
-    argument,
-    command,
-)
+from pd_launch.launcher.commands.options import argument, command
 
 
 @dataclass(frozen=True)

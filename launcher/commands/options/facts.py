@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pd_launch.launcher.commands.options import (
-    argument,
-    command,
-    form_option,
-    lang_option,
-)
+from pd_launch.launcher.commands.options import argument, command, form_option, lang_option
 
 
 @dataclass(frozen=True)

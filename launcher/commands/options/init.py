@@ -6,13 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from pd_launch.launcher.commands.options import (
-    argument,
-    command,
-    lang_option,
-    option,
-    target_option,
-)
+from pd_launch.launcher.commands.options import argument, command, lang_option, option, target_option
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from pd_launch.launcher.commands.options import (
-    argument,
-    command,
-    profile_names,
-)
+from pd_launch.launcher.commands.options import argument, command, profile_names
 
 _HELP = """Look at the profiles that come with pd-launch, or start from one.
 

@@ -7,12 +7,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.options import (
-    argument,
-    command,
-    form_option,
-    lang_option,
-)
+from pd_launch.launcher.commands.options import argument, command, form_option, lang_option
 
 
 def rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:
