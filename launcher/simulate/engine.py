@@ -10,6 +10,7 @@ from pd_launch.launcher.simulate.loglines import LogSize
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.lengths import longest_request
 from pd_launch.schemas.engine.offload import budget_of, offloads
@@ -381,3 +382,8 @@ def describe(engine: Engine) -> Mapping[str, Any]:
         "async_scheduling": engine.asynchronous,
         "watermark": engine.watermark,
     }
+
+
+def size_text(size: int | None, blocks: int) -> str:
+    """Return blocks with their bytes, where these are known."""
+    return f"{blocks} blocks" if size is None else f"{human_size(size * blocks)} ({blocks} blocks)"
