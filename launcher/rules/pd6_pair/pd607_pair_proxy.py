@@ -36,7 +36,8 @@ ZH = """
 每个提供
 HTTP 的引擎(外部 DP 的每个 rank)都在列表里;
 编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
-还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
+还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
+vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
 生产者 bootstrap 服务的端口。
 
 ## 为什么重要
