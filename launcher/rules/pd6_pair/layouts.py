@@ -63,7 +63,7 @@ def tensor_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment
     if nixl or ("MooncakeConnector" in shared and MOONCAKE_RANKS_DIVIDE.holds(target)):
         name = "NixlConnector" if nixl else "MooncakeConnector"
         what = Msg(
-            f"tensor parallel size {right} on decode, {left} on prefill: {name} wants one to be a multiple of the other",
+            f"tensor parallel size {right} on decode, {left} on prefill: {name} wants one a multiple of the other",
             f"张量并行在解码是 {right},在预填充是 {left}:{name} 要求其中一个是另一个的倍数",
         )
         help_ = Msg("use sizes of which one divides the other", "使用一方能整除另一方的大小")

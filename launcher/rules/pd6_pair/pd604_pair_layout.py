@@ -107,9 +107,9 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py at 0.23.0 to 0.27.1rc1; the compatibility hash of
-    vLLM's NixlConnector at 0.32.0, and block_size_ratio in kv_connector/utils.py at 0.18.0 to 0.33.0, run at 0.32.0;
-    its tp_ratio and _get_tp_ratio in mooncake_connector.py likewise; moriio_common.py at 0.32.0; refresh_block_size in vllm_ascend/utils.py at 0.21.0rc1 to 0.30.0rc2 and vllm-ascend
-    issue 14545.
+    vLLM's NixlConnector at 0.32.0, and block_size_ratio and tp_ratio in kv_connector/utils.py and _get_tp_ratio in
+    mooncake_connector.py at 0.18.0 to 0.33.0, run at 0.32.0; moriio_common.py at 0.32.0; refresh_block_size in
+    vllm_ascend/utils.py at 0.21.0rc1 to 0.30.0rc2 and vllm-ascend issue 14545.
     """
     for prefill, decode in pairs(deployment):
         if prefill.kv_transfer is None or decode.kv_transfer is None:
