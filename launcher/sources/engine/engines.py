@@ -393,7 +393,8 @@ def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
         return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
-    if not first.value.startswith("-") and not bare_model:
+    twice = first.value == "serve" and "vllm-openai" in name  # which the image says already: it is taken for a model
+    if not first.value.startswith("-") and not bare_model and not twice:
         return words
     made = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
     return words.having([*(first.stand_in(word) for word in made), *words])
