@@ -779,6 +779,26 @@ def simulate(context: click.Context, /, **options: Any) -> None:
     context.exit(simulate_command(options))
 
 
+@cli.command(short_help="Serve an editor: findings while typing.")
+@_target_option
+@_option("--pages", metavar="ADDRESS", help="Where the rules' pages are (default: beside this program, if there).")
+@_lang_option
+@click.pass_context
+def lsp(context: click.Context, /, **options: Any) -> None:
+    """Serve an editor that speaks the Language Server Protocol, on standard input and output.
+
+    It needs pygls: the extra lsp. docs/guide/editors.md shows how editors start it.
+
+    \b
+    Example:
+      pd-launch lsp --target vllm==0.32.0
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from pd_launch.launcher.commands.lsp import lsp_command
+
+    context.exit(lsp_command(**options))
+
+
 @cli.command(short_help="Print a shell's completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
