@@ -421,10 +421,12 @@ def rules(context: click.Context, /, form: str, lang: str | None) -> None:
 
 
 @cli.command(short_help="Print a JSON Schema.")
-@click.argument("name", type=click.Choice(["profile", "report", "plan", "logs", "simulate", "status", "upgrade"]))
+@click.argument(
+    "name", type=click.Choice(["profile", "config", "report", "plan", "logs", "simulate", "status", "upgrade"])
+)
 @click.pass_context
 def schema(context: click.Context, /, name: str) -> None:
-    """Print the JSON Schema of a profile, or of what a command prints as JSON.
+    """Print the JSON Schema of a profile, of pd-launch.toml (config), or of what a command prints as JSON.
 
     \b
     Example:

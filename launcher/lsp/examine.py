@@ -13,6 +13,8 @@ from pd_launch.launcher.lsp.gather import Batch, Gatherer, Refused
 from pd_launch.launcher.lsp.model import Answer, Change, Job, Repair, Settings, Shown, Span, Spot
 from pd_launch.launcher.lsp.places import Places
 from pd_launch.launcher.secrets.masking import hide
+from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.parser import has_errors
 from pd_launch.launcher.sources.shell.scan import left_open
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.schemas.core.chinese import typeset
@@ -43,7 +45,7 @@ class Examiner:
                     answer.changes = _fix_all(job, batch, answer.lang)
                     break  # of a file in several deployments the first decides: the edits of two could meet
                 _look(job, batch, answer)
-        except Refused as error:
+        except (Refused, ShellUnavailable) as error:
             answer.refused = str(error)
         answer.members = answer.members or [job.path]
         answer.reads |= {*answer.members, job.path}
@@ -71,10 +73,11 @@ def _look(job: Job, batch: Batch, answer: Answer) -> None:
 
 
 def _is_open(source: SourceFile) -> bool:
-    """Whether what stands behind a place of a script belongs to a quote or here-document that has no end yet."""
+    """Whether a script cannot be read as it stands: what follows a place may belong to what was not closed there."""
     if not is_script(source) and "." in source.path.rpartition("/")[2]:
         return False
-    return left_open(Text.verbatim(source, 0, len(source.text)))
+    whole = Text.verbatim(source, 0, len(source.text))
+    return left_open(whole) or has_errors(whole)
 
 
 def _fix_all(job: Job, batch: Batch, lang: str) -> list[Change]:

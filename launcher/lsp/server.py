@@ -105,7 +105,8 @@ def _lifetime(server: Any, session: _Session) -> None:
             session.add_roots([types.WorkspaceFolder(params.root_uri, "")])
 
     async def initialized(_params: Any) -> None:
-        session.desk.encoding = str(getattr(server.workspace.position_encoding, "value", "utf-16"))
+        encoding = server.workspace.position_encoding
+        session.desk.encoding = str(getattr(encoding, "value", encoding) or "utf-16")
         await session.worker.start()
         workspace = server.client_capabilities.workspace
         watched = workspace.did_change_watched_files if workspace else None
@@ -208,5 +209,6 @@ def _wants(only: Sequence[Any] | None, kind: str) -> bool:
 
 def serve(settings: Settings, pages: str | None = None) -> None:
     """Speak the protocol on standard input and output until the editor ends it."""
-    server = make_server(settings, pages)
-    server.start_io()
+    with os.fdopen(os.dup(1), "wb") as out, os.fdopen(os.dup(0), "rb") as incoming:
+        os.dup2(2, 1)  # whatever is printed by mistake must not get between messages
+        make_server(settings, pages).start_io(incoming, out)

@@ -71,8 +71,8 @@ def covers(span: Span, spot: Spot) -> bool:
 
 
 def meets(span: Span, other: Span) -> bool:
-    """Whether two parts of a text touch."""
-    return span.start <= other.end and other.start <= span.end
+    """Whether two parts of a text have a line in common: an editor asks for a cursor that need not stand on the word."""
+    return span.start.line <= other.end.line and other.start.line <= span.end.line
 
 
 def quick_fixes(

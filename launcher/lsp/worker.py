@@ -17,6 +17,10 @@ from typing import BinaryIO
 from pd_launch.launcher.lsp.model import Answer, Job, Settings
 
 HEAD = struct.Struct(">Q")
+_WARM = """vllm serve /models/m --tensor-parallel-size 2 --max-num-seqs 8 \\
+  --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both", "x": 1}'
+"""
+"""Checked before there is a file, so that the first one finds the tables loaded."""
 
 
 def main() -> None:
@@ -30,13 +34,14 @@ def main() -> None:
 
 
 def _serve(settings: Settings, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    from pd_launch.launcher.check.run import run_checks
     from pd_launch.launcher.lsp.examine import Examiner
     from pd_launch.launcher.rules.registry import all_rules
     from pd_launch.launcher.sources.read import read_texts
 
     examiner = Examiner(settings)
     all_rules()
-    read_texts({"warm.sh": "vllm serve /models/m --port 8000\n"})
+    run_checks(read_texts({"warm.sh": _WARM}))
     gc.freeze()
     while isinstance(job := receive(incoming), Job):
         answer: Answer | str
