@@ -17,7 +17,7 @@ def config_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pd-launch.toml",
-        "description": "Configuration of pd-launch check, found from the first file's folder upward; options win over it",
+        "description": "Configuration of pd-launch check, looked for from the first file's folder upward",
         "type": "object",
         "additionalProperties": False,
         "properties": {

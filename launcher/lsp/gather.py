@@ -16,7 +16,7 @@ from pd_launch.launcher.folders.walk import Walk
 from pd_launch.launcher.inputs import MAX_FILE
 from pd_launch.launcher.lsp.model import Job, Settings
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher.sources import unsaved
+from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.target import TargetError, parse_target

@@ -9,12 +9,14 @@ the places where those lines are now. When the text is whole again, or saved, it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from pd_launch.launcher.lsp.model import Answer, Shown, Span, Spot
 
+_GOES_ON = ("\\", "<", ">", "|", "&&", "(")
+"""What a line ends with that is not finished."""
 _MOST_LINES = 2_000
 """Changed lines that are compared with each other one by one."""
 
@@ -25,6 +27,8 @@ class Lines:
 
     changed: frozenset[int]
     now: Mapping[int, int]
+    dangling: bool = False
+    """Whether an edited line goes on in one that was not edited, and that belonged to none before."""
 
 
 def compared(old: str, new: str) -> Lines:
@@ -45,14 +49,25 @@ def compared(old: str, new: str) -> Lines:
         for a, b, size in SequenceMatcher(None, middle, middle_now, autojunk=False).get_matching_blocks():
             now |= {head + a + at: head + b + at for at in range(size)}
             changed -= {head + b + at for at in range(size)}
-    # of lines that were only taken out, the places at both sides are where that was done
-    changed |= {line for line in (head - 1, head) if not changed and 0 <= line < len(after)}
-    return Lines(frozenset(changed), now)
+    dangling = _dangles(before, after, changed, now)
+    if old != new and not changed:  # lines were only taken out: the places at both sides are where that was done
+        changed = {line for line in (head - 1, head) if 0 <= line < len(after)}
+    return Lines(frozenset(changed), now, dangling)
+
+
+def _dangles(before: list[str], after: list[str], changed: Collection[int], now: Mapping[int, int]) -> bool:
+    was = {there: line for line, there in now.items()}
+    return any(
+        after[line].rstrip().endswith(_GOES_ON)
+        and line + 1 in was
+        and not (was[line + 1] > 0 and before[was[line + 1] - 1].rstrip().endswith(_GOES_ON))
+        for line in changed
+    )
 
 
 def is_torn(before: Answer, answer: Answer, path: str, lines: Lines) -> bool:
     """Whether an edit of a file left a text that cannot be read as it stands, and could be before."""
-    if path in answer.open and path not in before.open:
+    if lines.dangling or (path in answer.open and path not in before.open):
         return True
     known, found = _grammar(before), _grammar(answer, path, lines.changed)
     return any(count > known[key] for key, count in found.items())

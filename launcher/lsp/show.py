@@ -71,7 +71,7 @@ def covers(span: Span, spot: Spot) -> bool:
 
 
 def meets(span: Span, other: Span) -> bool:
-    """Whether two parts of a text have a line in common: an editor asks for a cursor that need not stand on the word."""
+    """Whether two parts of a text have a line in common: the cursor need not stand on the word."""
     return span.start.line <= other.end.line and other.start.line <= span.end.line
 
 

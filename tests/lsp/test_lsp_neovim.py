@@ -1,4 +1,4 @@
-"""Neovim, headless: it opens a script, shows what is found, makes a quick fix and all fixes, and saves what is right."""
+"""Neovim, headless: it opens a script, shows what is found, makes a quick fix and all fixes, and saves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NVIM = os.environ.get("PD_NVIM") or shutil.which("nvim")
-ENGINE = """vllm serve /models/m --port {} --kv-transfer-config '{{"kv_connector": "NixlConnector", "kv_role": "kv_both"{}}}'"""
+JSON = """{{"kv_connector": "NixlConnector", "kv_role": "kv_both"{}}}"""
+ENGINE = f"vllm serve /models/m --port {{}} --kv-transfer-config '{JSON}'"
 SCRIPT = "#!/bin/bash\n# pd-launch: target vllm==0.32.0\necho 预填充 🚀; " + ENGINE + "\n" + ENGINE + "\n"
 
 pytestmark = pytest.mark.skipif(NVIM is None, reason="there is no nvim here (scripts/setup_neovim.sh gets Debian's)")

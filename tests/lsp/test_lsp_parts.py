@@ -56,6 +56,13 @@ def test_lines_are_followed_through_edits() -> None:
     assert compared("a\nb\nc", "a\nc").changed == {0, 1}  # where the line was taken out
 
 
+@pytest.mark.parametrize("end", ["\\", ">", "cat <", "|", "&&"])
+def test_a_line_that_goes_on_in_another_command_is_torn(end: str) -> None:
+    assert compared("a\nvllm serve m", f"a {end}\nvllm serve m").dangling
+    assert not compared("a\nvllm serve m", f"a {end}\n --new\nvllm serve m").dangling
+    assert not compared(f"vllm serve m {end}\n  --x 1", f"vllm serve m {end}\n --new {end}\n  --x 1").dangling
+
+
 def test_of_a_torn_text_only_the_edited_lines_are_new() -> None:
     before = Answer([shown("PD004", 0), shown("PD004", 3), shown("PD602", 1, "/w/b.sh")])
     lines = compared("a\nb\nc\nd", "a\n'\nb\nc\nd")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pd_launch.launcher.sources import unsaved
+from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
