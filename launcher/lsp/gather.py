@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pd_launch.launcher import unsaved
 from pd_launch.launcher.check.baseline import Baseline, BaselineError
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.check.run import Selection
@@ -16,7 +17,6 @@ from pd_launch.launcher.folders.walk import Walk
 from pd_launch.launcher.inputs import MAX_FILE
 from pd_launch.launcher.lsp.model import Job, Settings
 from pd_launch.launcher.rules.registry import all_rules
-from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.target import TargetError, parse_target
