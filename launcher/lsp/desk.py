@@ -15,6 +15,7 @@ from pd_launch.launcher.lsp.board import Board
 from pd_launch.launcher.lsp.client import Worker, WorkerFailed
 from pd_launch.launcher.lsp.hold import compared, held, is_torn
 from pd_launch.launcher.lsp.model import Answer, Change, Job, Kind, Shown
+from pd_launch.launcher.lsp.worker import fault
 
 PAUSE = 0.1
 """Seconds without a key until a check begins."""
@@ -172,7 +173,10 @@ class Desk:
             if not self._waiting:
                 return
             path, _ = self._waiting.popitem()
-            await self._check(path)
+            try:
+                await self._check(path)
+            except Exception as error:  # noqa: BLE001 - one file's fault must not end the checks of the others
+                self._once(f"internal fault: {fault(error)}", False)
 
     async def _check(self, path: str) -> None:
         opened = self._open[path]
@@ -221,7 +225,7 @@ class Desk:
             answer = await self._worker.ask(job)
         except WorkerFailed as failed:
             if edits == self._edits:  # else it was given up for what is newer
-                self._say(f"internal fault: {failed}", False)
+                self._once(f"internal fault: {failed}", False)
             return None
         self.lang = answer.lang
         if answer.refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -67,9 +68,6 @@ class _Session:
         """Take folders of the workspace."""
         paths = [self.path(folder.uri) for folder in folders]
         self.desk.roots += [path for path in paths if path is not None and path not in self.desk.roots]
-
-    def edit(self, changes: Any) -> Any:
-        return show.edit(changes, self.versions.get, self.versioned)
 
 
 def make_server(settings: Settings, pages: str | None = None, pause: float = PAUSE) -> Any:
@@ -142,13 +140,13 @@ def _texts(server: Any, session: _Session) -> None:
         if path is not None:
             session.uris[path] = document.uri
             session.versions[document.uri] = document.version
-            session.desk.open(path, document.text)
+            session.desk.open(path, _text(document.text))
 
     def did_change(params: Any) -> None:
         path = session.path(params.text_document.uri)
         if path is not None:
             session.versions[params.text_document.uri] = params.text_document.version
-            session.desk.change(path, server.workspace.get_text_document(params.text_document.uri).source)
+            session.desk.change(path, _text(server.workspace.get_text_document(params.text_document.uri).source))
 
     def did_save(params: Any) -> None:
         path = session.path(params.text_document.uri)
@@ -168,31 +166,52 @@ def _texts(server: Any, session: _Session) -> None:
     server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(did_close)
 
 
+def _text(text: str) -> str:
+    """Return a text as a file could hold it; half of a surrogate pair, one unit too, becomes ``?``."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _questions(server: Any, session: _Session) -> None:
     async def hover(params: Any) -> Any:
-        path = session.path(params.text_document.uri)
-        spot = Spot(params.position.line, params.position.character)
-        return None if path is None else show.hover(session.desk.shown(path), spot, session.lang)
+        try:
+            return _hover(params, session)
+        except Exception as error:  # noqa: BLE001 - it goes to the log: an editor would show pygls' traceback
+            session.say(f"internal fault: {fault(error)}", False)
+            return None
 
     async def code_action(params: Any) -> list[Any]:
-        path = session.path(params.text_document.uri)
-        if path is None:
+        try:
+            return await _actions(params, session)
+        except Exception as error:  # noqa: BLE001
+            session.say(f"internal fault: {fault(error)}", False)
             return []
-        only = params.context.only
-        actions: list[Any] = []
-        if _wants(only, types.CodeActionKind.QuickFix.value):
-            shown = await session.desk.fixes(path)
-            within = Span(Spot(*_place(params.range.start)), Spot(*_place(params.range.end)))
-            version = session.versions.get
-            actions = show.quick_fixes(shown, within, session.lang, session.pages, version, session.versioned)
-        if only and _wants(only, show.FIX_ALL):  # asked for by name: a menu of fixes is not to wait for it
-            changes = await session.desk.fix_all(path)
-            actions += [show.fix_all(changes, session.lang, session.versions.get, session.versioned)] if changes else []
-        return actions
 
     kinds = [types.CodeActionKind.QuickFix, show.FIX_ALL]
     server.feature(types.TEXT_DOCUMENT_HOVER)(hover)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))(code_action)
+
+
+def _hover(params: Any, session: _Session) -> Any:
+    path = session.path(params.text_document.uri)
+    spot = Spot(params.position.line, params.position.character)
+    return None if path is None else show.hover(session.desk.shown(path), spot, session.lang)
+
+
+async def _actions(params: Any, session: _Session) -> list[Any]:
+    path = session.path(params.text_document.uri)
+    if path is None:
+        return []
+    only = params.context.only
+    actions: list[Any] = []
+    if _wants(only, types.CodeActionKind.QuickFix.value):
+        shown = await session.desk.fixes(path)
+        within = Span(Spot(*_place(params.range.start)), Spot(*_place(params.range.end)))
+        version = session.versions.get
+        actions = show.quick_fixes(shown, within, session.lang, session.pages, version, session.versioned)
+    if only and _wants(only, show.FIX_ALL):  # asked for by name: a menu of fixes is not to wait for it
+        changes = await session.desk.fix_all(path)
+        actions += [show.fix_all(changes, session.lang, session.versions.get, session.versioned)] if changes else []
+    return actions
 
 
 def _place(position: Any) -> tuple[int, int]:
@@ -211,4 +230,7 @@ def serve(settings: Settings, pages: str | None = None) -> None:
     """Speak the protocol on standard input and output until the editor ends it."""
     with os.fdopen(os.dup(1), "wb") as out, os.fdopen(os.dup(0), "rb") as incoming:
         os.dup2(2, 1)  # whatever is printed by mistake must not get between messages
+        for name in ("pygls", "asyncio"):  # their tracebacks quote messages, and with them the user's files
+            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).propagate = False
         make_server(settings, pages).start_io(incoming, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
@@ -301,3 +302,36 @@ async def test_the_language_and_the_release_of_the_command_line(tmp_path: Path) 
     assert "逗号" in one.message
     await client.shutdown_session()
     assert client.error is None
+
+
+@pytest.mark.asyncio
+async def test_what_is_no_message_ends_nothing_and_is_logged_without_its_words(editor: Editor) -> None:
+    transport = editor.client.protocol.writer
+    assert transport is not None
+    body = b'{"secret": "hunter2"}'
+    editor.client.protocol.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    editor.open("decode.sh", TARGET + COMMA)
+    assert codes(await editor.found("decode.sh")) == ["PD001"]
+    logged = [message.message for message in editor.client.log_messages]
+    assert len(logged) == 1 and logged[0].startswith("pd-launch: internal fault: ") and "hunter2" not in logged[0]
+
+
+@pytest.mark.asyncio
+async def test_odd_requests_are_answered(editor: Editor) -> None:
+    editor.open("decode.sh", "\u2028\x0c\r" + TARGET + "echo \ud83d; " + COMMA)
+    assert codes(await editor.found("decode.sh")) == ["PD001"]
+    far = types.Position(4_000_000, 4_000_000)
+    file = types.TextDocumentIdentifier(editor.uri("decode.sh"))
+    assert await editor.client.text_document_hover_async(types.HoverParams(file, far)) is None
+    for uri in ("untitled:Untitled-1", editor.uri("not-open.sh"), "file:///a%00b"):
+        asked = types.CodeActionParams(
+            types.TextDocumentIdentifier(uri), types.Range(far, far), types.CodeActionContext([])
+        )
+        assert not await editor.client.text_document_code_action_async(asked)
+
+
+def test_the_server_ends_with_its_editor(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START, "lsp"], input=b"", cwd=tmp_path, capture_output=True, timeout=60, env={}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
