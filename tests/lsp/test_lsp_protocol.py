@@ -216,43 +216,36 @@ async def test_a_configuration_is_obeyed_and_a_wrong_one_is_said(editor: Editor)
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("build.sh", "echo 'unclosed\n"),
-        ("notes.txt", COMMA),
-        ("README.md", f"```sh\n{COMMA}```\n"),
-        ("values.yaml", "a: [\n"),
-        ("odd.sh", "\0vllm serve"),
-    ],
-)
-async def test_files_that_name_no_engine_have_no_findings(editor: Editor, name: str, text: str) -> None:
-    editor.open(name, text)
-    assert await editor.found(name) == []
+async def test_files_that_name_no_engine_have_no_findings(editor: Editor) -> None:
+    for name, text in {
+        "build.sh": "echo 'unclosed\n",
+        "notes.txt": COMMA,
+        "README.md": f"```sh\n{COMMA}```\n",
+        "values.yaml": "a: [\n",
+        "odd.sh": "\0vllm serve",
+    }.items():
+        editor.open(name, text)
+        assert await editor.found(name) == [], name
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "echo 'I am typing",
-        'NAME="',
-        "cat <<EOF",
-        "cat > x <<'END'",
-    ],
-)
-async def test_what_is_half_typed_says_nothing_of_other_lines(editor: Editor, typed: str) -> None:
+async def test_what_is_half_typed_says_nothing_of_other_lines(editor: Editor) -> None:
     text = TARGET + "\n" + TYPO + 'echo "it\'s"\n' + TYPO
-    editor.open("decode.sh", text)
-    before = await editor.found("decode.sh")
-    assert [(one.code, one.range.start.line) for one in before] == [("PD004", 2), ("PD004", 4)]
-    for end in range(1, len(typed) + 1):
-        editor.change("decode.sh", text.replace("\n\n", f"\n{typed[:end]}\n", 1))
-        now = await editor.found("decode.sh")
-        far = [(one.code, one.range.start.line) for one in now if one.range.start.line != 1]
-        assert far == [("PD004", 2), ("PD004", 4)], typed[:end]
-    editor.save("decode.sh")  # what is saved is meant
-    await editor.until(lambda: codes(editor.shown["decode.sh"][1]) != ["PD004", "PD004"])
+    expected = [("PD004", 2), ("PD004", 4)]
+    for number, typed in enumerate(
+        ["echo 'I am", 'N="', "cat <<EOF", "cat >x <<'END'", "if true; then", "(cd x", "a \\"]
+    ):
+        name = f"decode{number}.sh"
+        editor.open(name, text)
+        before = await editor.found(name)
+        assert [(one.code, one.range.start.line) for one in before] == expected
+        for end in range(1, len(typed) + 1):
+            editor.change(name, text.replace("\n\n", f"\n{typed[:end]}\n", 1))
+            now = await editor.found(name)
+            far = [(one.code, one.range.start.line) for one in now if one.range.start.line != 1]
+            assert far == expected, typed[:end]
+    editor.save("decode0.sh")  # what is saved is meant
+    await editor.until(lambda: codes(editor.shown["decode0.sh"][1]) != ["PD004", "PD004"])
 
 
 @pytest.mark.asyncio

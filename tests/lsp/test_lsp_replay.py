@@ -78,7 +78,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the worker changes it: it is put back
 
 
-@pytest.mark.parametrize("script", sample(SCRIPTS, 0.12, "typed"), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("script", sample(SCRIPTS, 0.06, "typed"), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_typed_from_the_first_key_on(script: Path, tmp_path: Path) -> None:
     text = script.read_text("utf-8")
     typist = Typist(tmp_path)
@@ -88,7 +88,7 @@ def test_typed_from_the_first_key_on(script: Path, tmp_path: Path) -> None:
     assert typist.whole is not None and typist.whole[0] == text
 
 
-@pytest.mark.parametrize("script", sample(SCRIPTS, 0.12, "edited"), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("script", sample(SCRIPTS, 0.06, "edited"), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_edited_at_random(script: Path, tmp_path: Path) -> None:
     random = Random(f"{SEED} {script.name}")
     text = script.read_text("utf-8")
@@ -103,7 +103,7 @@ def test_edited_at_random(script: Path, tmp_path: Path) -> None:
             typist.look(text, "fix-all")
 
 
-@pytest.mark.parametrize("script", sample(SCRIPTS, 0.3, "same"), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("script", sample(SCRIPTS, 0.12, "same"), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_script_has_the_findings_of_check(script: Path, tmp_path: Path) -> None:
     text = script.read_text("utf-8")
     shown = Typist(tmp_path).look(text).shown
