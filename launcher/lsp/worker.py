@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import re
 import struct
 import sys
 import traceback
@@ -17,7 +16,6 @@ from typing import BinaryIO
 
 from pd_launch.launcher.lsp.model import Answer, Job, Settings
 
-_FOLDERS = re.compile(r".*/(?:pd_launch|site-packages|lib)/")
 HEAD = struct.Struct(">Q")
 _WARM = """vllm serve /models/m --tensor-parallel-size 2 --max-num-seqs 8 \\
   --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both", "x": 1}'
@@ -57,8 +55,14 @@ def _serve(settings: Settings, incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def fault(error: BaseException) -> str:
     """Return where an error came from. Its own words stay out: they may hold a part of the input."""
     frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{_FOLDERS.sub('', frame.filename)}:{frame.lineno}" for frame in frames[-6:]]
+    places = [f"{_short(frame.filename)}:{frame.lineno}" for frame in frames[-6:]]
     return f"{type(error).__name__} at {' < '.join(reversed(places))}"
+
+
+def _short(path: str) -> str:
+    for folder in ("/pd_launch/", "/site-packages/", "/lib/"):
+        path = path.rpartition(folder)[2]
+    return path
 
 
 def receive(stream: BinaryIO) -> object:
