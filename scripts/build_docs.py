@@ -50,7 +50,7 @@ def generated() -> dict[pathlib.Path, str]:
         files[folder / "README.md"] = index(lang)
         for rule in all_rules().values():
             files[folder / f"{rule.code}.md"] = markdown(rule, lang)
-    for name in ("profile", "report", "plan", "logs", "simulate", "status", "upgrade"):
+    for name in ("profile", "config", "report", "plan", "logs", "simulate", "status", "upgrade"):
         files[ROOT / "docs" / "schemas" / f"{name}.schema.json"] = schema_text(name)
     files[ROOT / "docs" / "reference" / "commands.md"] = commands_page()
     files[ROOT / "docs" / "reference" / "profile.md"] = profile_page()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -72,7 +72,9 @@ class Fixed:
         return "".join(lines)
 
 
-def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "en") -> Fixed:
+def fix_inputs(
+    inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "en", within: Collection[str] | None = None
+) -> Fixed:
     """Apply the fixes of ``inputs``' findings until none is left that passes.
 
     Args:
@@ -80,11 +82,13 @@ def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "
         selection: which rules' fixes are wanted.
         unsafe: whether to apply fixes that are only plausible.
         lang: language of the findings in the result.
+        within: the files that fixes may write to, where not all of them.
     """
     texts = {source.path: source.text for source in inputs.files}
     fixed = Fixed(dict(texts), texts)
     for group in _groups(inputs, () if inputs.separate else read(inputs)):
         trial = _Trial(replace(inputs, files=[source for source in inputs.files if source.path in group]), lang)
+        trial.within = within
         trial.fix_all(selection, unsafe)
         fixed.after.update(trial.texts)
         fixed.done += trial.done
@@ -171,6 +175,7 @@ class _Trial:
         self.better = (self.texts, self.state)
         self.done: list[Finding] = []
         self.refused: dict[_Key, Refusal] = {}
+        self.within: Collection[str] | None = None
 
     def fix_all(self, selection: Selection, unsafe: bool) -> None:
         """Make every fix that passes; what is refused at the end stands in ``refused``."""
@@ -204,7 +209,8 @@ class _Trial:
         return self.refused
 
     def _writable(self, finding: Finding) -> bool:
-        return finding.fix is not None and all(edit.file in self.texts for edit in finding.fix.edits)
+        writable = self.texts if self.within is None else self.within
+        return finding.fix is not None and all(edit.file in writable for edit in finding.fix.edits)
 
     def _make(self, batch: Sequence[Finding]) -> None:
         """Accept fixes that do not touch each other, in halves where they do not pass together."""

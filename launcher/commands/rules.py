@@ -37,7 +37,11 @@ def schema_command(options: SchemaOptions) -> int:
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of a profile, or of what a command prints, as text."""
+    """Return the JSON Schema of a profile, of pd-launch.toml, or of what a command prints, as text."""
+    if name == "config":
+        from pd_launch.launcher.check.config_schema import config_schema
+
+        return json.dumps(config_schema(), ensure_ascii=False, indent=2) + "\n"
     from pydantic import BaseModel
 
     from pd_launch.launcher.check.schema_docs import described_schema

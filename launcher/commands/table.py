@@ -24,6 +24,7 @@ COMMANDS = {
     "profiles": ("profiles", "Look at the profiles that come with pd-launch."),
     "size": ("size", "Say how much host memory the offload needs."),
     "simulate": ("simulate", "Say how often a workload preempts, and what ends it."),
+    "lsp": ("lsp", "Serve an editor: findings while typing."),
     "completion": ("completion", "Print a shell's completion script."),
 }
 """Command → its module in ``commands/options``, and what ``--help`` says of it; what is used most comes first."""

@@ -46,14 +46,16 @@ class RulesOptions:
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """Print the JSON Schema of a profile, or of what a command prints as JSON.
+    """Print the JSON Schema of a profile, of pd-launch.toml (config), or of what a command prints as JSON.
 
     \b
     Example:
       pd-launch schema profile > profile.schema.json
     """
 
-    name: str = argument(type=click.Choice(["profile", "report", "plan", "logs", "simulate", "status", "upgrade"]))
+    name: str = argument(
+        type=click.Choice(["profile", "config", "report", "plan", "logs", "simulate", "status", "upgrade"])
+    )
 
 
 COMMANDS = {

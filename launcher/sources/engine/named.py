@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
@@ -84,6 +85,9 @@ def _read(path: Path, name: str, most: int) -> Named:
             data = file.read(most + 1)
     except OSError:
         return Named(refused=_CLOSED)
+    held = unsaved.text_of(str(path))
+    if held is not None:
+        data = held.encode("utf-8", "replace")
     if len(data) > most:
         size = human_size(most)
         return Named(refused=Msg(f"it is larger than {size}", f"它大于 {size}"))

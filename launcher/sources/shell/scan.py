@@ -31,6 +31,13 @@ def scan(base: Text) -> list[Fault]:
     return scanner.faults
 
 
+def left_open(base: Text) -> bool:
+    """Whether a quote or a here-document goes on to the end of the text: what it swallows is not what it looks like."""
+    scanner = _Scanner(base)
+    scanner.run()
+    return scanner.open
+
+
 _COMMENT = Msg(
     "a comment behind the backslash: the line does not go on, and the comment becomes arguments",
     "反斜杠后面有注释:这一行没有续行,注释成了参数",
@@ -48,6 +55,8 @@ class _Scanner:
         self.base = base
         self.text = base.value
         self.faults: list[Fault] = []
+        self.open = False
+        """Whether something that was opened has no end."""
         self.pending: list[tuple[str, bool]] = []
 
     def run(self) -> None:
@@ -100,6 +109,7 @@ class _Scanner:
             if character == quote:
                 return at + 1
             at += 2 if character == "\\" and (quote == '"' or escapes) else 1
+        self.open = True
         self.fault(
             start,
             start + 1,
@@ -171,6 +181,8 @@ class _Scanner:
                 at = min(end + 1, len(self.text))
                 if (line.lstrip("\t") if tabs else line) == word:
                     break
+            else:
+                self.open = True
         self.pending = []
         return at
 
