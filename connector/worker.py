@@ -11,12 +11,12 @@ from vllm.logger import init_logger
 from pd_launch.connector.copying.backend import CopyBackend, Ticket
 from pd_launch.connector.copying.choose import AUTO, Choice, Make, choose
 from pd_launch.connector.hostmem import device_node, registrar
+from pd_launch.connector.limits import no_block
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts
 from pd_launch.connector.pool import HostPool
 from pd_launch.connector.regions import Caches, block_regions
 from pd_launch.connector.wording import Wording
-from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.offload.ledger import Step, Transfer
 
 logger = init_logger(f"vllm.{__name__}")
@@ -89,10 +89,7 @@ class OffloadWorker:
         widths = [int(region.shape[1]) for region in regions]
         self._pool = HostPool(self.budget, widths, choice.block_major, device_node(device))
         if not self._pool.blocks:
-            raise ValueError(
-                f"{self._words.connector}: a budget of {human_size(self.budget)} per rank holds no block of "
-                f"{human_size(sum(widths))}; raise cpu_bytes_to_use_per_rank"
-            )
+            raise ValueError(no_block(self._words.connector, self.budget, sum(widths)))
         if self._pin and (registers := registrar(device)) is not None and not self._pool.pin(registers):
             raise OSError(f"{device} refuses to pin it: set pin_host_memory to false, or allow more locked memory")
         self._copies = choice.make(regions, self._pool.regions)
@@ -153,6 +150,8 @@ class OffloadWorker:
             copies, pool = self._ready()
             if not self._failed.isdisjoint(transfer.host):
                 raise ValueError("its blocks were not saved")
+            if transfer.missing:
+                raise ValueError(f"device blocks {transfer.missing} wait for what was never saved")
             call: Call = copies.load_aside if transfer.asynchronous else copies.load
             ticket = call(transfer.device, transfer.host)
         except (RuntimeError, ValueError) as error:
@@ -167,7 +166,7 @@ class OffloadWorker:
 
     def _load_failed(self, transfer: Transfer, error: Exception) -> None:
         logger.warning("Restoring request %s failed: %s", transfer.request_id, error)
-        self._invalid.update(transfer.device)
+        self._invalid.update(transfer.device, transfer.missing)
         self.counts.add(FALLBACK + "load_failed")
         if transfer.asynchronous:
             self._loaded.add(transfer.request_id)
