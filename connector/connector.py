@@ -98,7 +98,14 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
         """Return the worker side."""
         words = WORDING[self.default_name]
-        return OffloadWorker(budget, num_blocks, words, options.pin_host_memory, options.copy_backend)
+        return OffloadWorker(
+            budget,
+            num_blocks,
+            words,
+            options.pin_host_memory,
+            options.copy_backend,
+            touch=options.touch_host_memory,
+        )
 
     def _active(self, kv_role: str, role: KVConnectorRole) -> bool:
         """Whether this role is served. vllm-ascend calls the hook for consumers only; else it is inert or refused."""

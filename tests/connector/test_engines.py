@@ -97,7 +97,9 @@ def handed(first: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     made._cache_config, made._ranks, made._step = first.cache_config, 1, None
     budget = first.kv_transfer_config.kv_connector_extra_config["cpu_bytes_to_use_per_rank"]
     made.worker = made.make_worker(
-        budget, first.cache_config.num_gpu_blocks, SimpleNamespace(pin_host_memory=False, copy_backend="auto")
+        budget,
+        first.cache_config.num_gpu_blocks,
+        SimpleNamespace(pin_host_memory=False, copy_backend="auto", touch_host_memory=False),
     )
     made._worker_here = None
     SIDES.add(made.worker)

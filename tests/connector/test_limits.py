@@ -38,7 +38,12 @@ def test_the_hosts_memory_bounds_all_ranks_together(host: Path) -> None:
     check_budget(8 * GIB, 8, "Connector", host)
     with pytest.raises(HostMemoryError) as caught:
         check_budget(8 * GIB + 1, 8, "Connector", host)
-    for text in ("Connector: 8589934593 bytes", "8 rank(s)", "memory of this host 68719476736 bytes", "available now 32 GiB"):
+    for text in (
+        "Connector: 8589934593 bytes",
+        "8 rank(s)",
+        "memory of this host 68719476736 bytes",
+        "available now 32 GiB",
+    ):
         assert text in str(caught.value)
     assert "Lower cpu_bytes_to_use_per_rank" in str(caught.value)
 
