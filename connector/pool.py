@@ -119,12 +119,15 @@ class HostPool:
         except OSError:
             return False  # no memory: who writes there will be told
 
-    def release(self, first: int, stop: int) -> None:
-        """Give the pages of blocks back; their content is lost. Pages that others have a part in stay."""
-        for start, end in self._extents(first, stop):
+    def release(self, first: int) -> None:
+        """Give the pages of a block and all behind it back, whose content is lost; not pages that others are on too.
+
+        To the end, because huge pages reach beyond the last block that was backed.
+        """
+        for start, end in self._extents(first, self.blocks):
             start, end = -(-start // PAGE) * PAGE, end // PAGE * PAGE
             if start < end:
-                self._memory.madvise(mmap.MADV_DONTNEED, start, end - start)
+                _madvise(self.address + start, end - start, mmap.MADV_DONTNEED)
 
     def _extents(self, first: int, stop: int) -> list[tuple[int, int]]:
         """Return the bytes of blocks, as offsets, one stretch for each array."""

@@ -27,8 +27,8 @@ class Pages(Protocol):
     def back(self, first: int, stop: int) -> bool:
         """Back blocks with pages, as a write would, without changing a byte; False where the kernel cannot."""
 
-    def release(self, first: int, stop: int) -> None:
-        """Give the pages of blocks back; their content is lost."""
+    def release(self, first: int) -> None:
+        """Give the pages of a block and all behind it back; their content is lost."""
 
 
 class Peak:
@@ -77,15 +77,15 @@ class Reserve:
         blocks: int,
         block_bytes: int,
         ahead: int,
-        idle: float = IDLE_SECONDS,
+        idle: float | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.lock = threading.Lock()  # held while blocks are written, and while pages are given back
         self._pages = pages
         self._blocks = blocks
         self._ahead = ahead
-        self._idle = idle
-        self._peak = Peak(idle, clock)
+        self._idle = IDLE_SECONDS if idle is None else idle
+        self._peak = Peak(self._idle, clock)
         self._used = 0
         self._backed = 0  # blocks below have pages, as far as is known
         self._back_blocks = max(1, BACK_BYTES // max(1, block_bytes))
@@ -149,7 +149,7 @@ class Reserve:
             stop = self._backed
             first = max(self._goal(), self._used, stop - self._release_blocks)
             if first < stop:
-                self._pages.release(first, stop)
+                self._pages.release(first)
                 self._backed = first
 
     def settle(self, seconds: float = 60.0) -> None:

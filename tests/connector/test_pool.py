@@ -99,7 +99,7 @@ def test_backing_and_releasing_change_no_byte_of_other_blocks(block_major: bool)
         assert (region[:100] == 7).all() and not region[100:].any()
         region[100:] = 9
     before = resident(pool)
-    pool.release(100, pool.blocks)
+    pool.release(100)
     assert resident(pool) < before - (2 << 20)
     for region in pool.regions:
         assert (region[:100] == 7).all()

@@ -49,8 +49,8 @@ class Pages:
             self.has.update(range(first, stop))
         return self.can
 
-    def release(self, first: int, stop: int) -> None:
-        gone = set(range(first, stop))
+    def release(self, first: int) -> None:
+        gone = set(range(first, 1000))
         self.lost |= gone & self.in_use
         self.has -= gone
 
