@@ -49,8 +49,6 @@ def put(name: str, row: list[str]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     rows = {cells[0]: cells for cells in section(text, name)} | {row[0]: row}
     head = HEAD_ALONE if name.endswith(ALONE) else HEAD
-    body = head + "".join(
-        "| " + " | ".join(cells) + " |\n" for cells in rows.values()
-    )
+    body = head + "".join("| " + " | ".join(cells) + " |\n" for cells in rows.values())
     pattern = re.escape(begin(name)) + ".*?" + re.escape(end(name))
     PAGE.write_text(re.sub(pattern, begin(name) + body + end(name), text, flags=re.DOTALL), encoding="utf-8")
