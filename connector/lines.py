@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 import threading
 import time
@@ -23,12 +24,16 @@ class Lines:
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
+        self._closed = False
+        self.begin()
+        _ALL.add(self)
+
+    def begin(self) -> None:
+        """Begin with nothing told, as a fork does: it has neither the thread nor a say in what its parent tells."""
         self._waiting: deque[tuple[float, str, int, str, tuple[object, ...]]] = deque()
         self._writing = threading.Lock()
         self._told = threading.Event()
-        self._closed = False
         self._thread: threading.Thread | None = None
-        _ALL.add(self)
 
     def info(self, text: str, *values: object) -> None:
         """Take in a line; as ``Logger.info``."""
@@ -72,3 +77,11 @@ _ALL: WeakSet[Lines] = WeakSet()
 def _flush_all() -> None:
     for lines in list(_ALL):
         lines.flush()
+
+
+def _begin_all() -> None:
+    for lines in list(_ALL):
+        lines.begin()
+
+
+os.register_at_fork(after_in_child=_begin_all)

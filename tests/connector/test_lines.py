@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -60,3 +61,23 @@ def test_a_level_that_is_off_starts_no_thread(logger: logging.Logger) -> None:
     lines = Lines(logger)
     lines.info("nobody reads it")
     assert lines._thread is None and not lines._waiting
+
+
+def test_a_fork_tells_its_own_lines_and_ends(logger: logging.Logger) -> None:
+    """Its parent may have been writing at that moment: then nobody would ever let go of the lock."""
+    lines = Lines(logger)
+    lines.info("the parent's")
+    with lines._writing:
+        pid = os.fork()
+        if pid == 0:
+            lines.info("the fork's")
+            lines.flush()
+            told = [record.getMessage() for record in logger.records]  # type: ignore[attr-defined]
+            os._exit(0 if told == ["the fork's"] else 1)
+        deadline = time.monotonic() + 20
+        while (ended := os.waitpid(pid, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if ended[0] == 0:
+            os.kill(pid, 9)
+    assert ended == (pid, 0)
+    lines.close()
