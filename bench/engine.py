@@ -16,7 +16,6 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -24,8 +23,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from pd_launch.connector.pool import TOUCHES
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -185,9 +182,6 @@ def _serve(work: Work, pipe: Any) -> None:
     try:
         runner = _Runner(work)
         runner.run(10_000, replace(work, requests=1, output=4))
-        for thread in threading.enumerate():
-            if thread.name == TOUCHES:
-                thread.join()  # what happens once, at the first request, is no part of a run
         pipe.send({})
         while (seed := pipe.recv()) is not None:
             pipe.send(runner.run(seed, work))

@@ -17,8 +17,16 @@ from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
 from pd_launch.connector.canaries import missing
-from pd_launch.connector.engines import Sides, own_transfer
-from pd_launch.connector.limits import allocation_error, check_budget, ranks_here, ranks_of
+from pd_launch.connector.engines import Siblings, Sides, own_transfer
+from pd_launch.connector.limits import (
+    allocation_error,
+    check_budget,
+    engines_here,
+    no_block,
+    ranks_here,
+    ranks_of,
+    shortage,
+)
 from pd_launch.connector.metadata import StepMetadata, WorkerReport
 from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
 from pd_launch.connector.options import Options, parse_options
@@ -33,6 +41,7 @@ from pd_launch.schemas.offload.ledger import Step
 
 logger = init_logger(f"vllm.{__name__}")
 SIDES: Sides[OffloadWorker] = Sides()
+SIBLINGS = Siblings()
 
 
 class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ignore[misc]
@@ -53,6 +62,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         transfer = vllm_config.kv_transfer_config
         if not self._active(transfer.kv_role, role):
             return
+        SIBLINGS.add(self, role, kv_cache_config)
         groups = read_groups(kv_cache_config, vllm_config)
         size = block_bytes(kv_cache_config)
         extra = transfer.kv_connector_extra_config or {}
@@ -67,10 +77,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             return
         blocks = host_blocks(budget, size)
         if not blocks:
-            raise UnsupportedError(
-                f"{self.default_name}: a budget of {human_size(budget)} per rank holds no block of {human_size(size)}; "
-                "raise cpu_bytes_to_use_per_rank"
-            )
+            raise UnsupportedError(no_block(self.default_name, budget, size))
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
@@ -85,11 +92,22 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             self.scheduler.async_from = 0
             logger.info("%s: restores run beside other steps, so that one that fails is recomputed", words.connector)
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
+        # This side is made last, when weights and KV cache have their memory.
+        ranks = self._ranks * engines_here(vllm_config.parallel_config)
+        if warning := shortage(budget, ranks, self.default_name):
+            logger.warning("%s", warning)
 
     def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
         """Return the worker side."""
         words = WORDING[self.default_name]
-        return OffloadWorker(budget, num_blocks, words, options.pin_host_memory, options.copy_backend)
+        return OffloadWorker(
+            budget,
+            num_blocks,
+            words,
+            options.pin_host_memory,
+            options.copy_backend,
+            touch=options.touch_host_memory,
+        )
 
     def _active(self, kv_role: str, role: KVConnectorRole) -> bool:
         """Whether this role is served. vllm-ascend calls the hook for consumers only; else it is inert or refused."""
@@ -152,7 +170,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def reset_cache(self) -> bool:
         """Forget what is parked."""
-        return self.scheduler.reset() if self.scheduler else True
+        return self.scheduler.reset_cache() if self.scheduler else True
 
     def get_loaded_kv_cache_group_ids(self, request: Any) -> tuple[int, ...]:
         """Return all groups: a restore brings back the request's own blocks."""
@@ -299,6 +317,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def shutdown(self) -> None:
         """Give the host memory back."""
+        SIBLINGS.remove(self)
         for worker in (self.worker, self._worker_here):
             if worker:
                 worker.close()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from vllm.logger import init_logger
 
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
+from pd_launch.connector.requests import Opened, is_running, watch_resets
 from pd_launch.connector.wording import Wording
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.offload.ledger import Hashes, Ledger, Parked, Rows, Step
@@ -42,6 +43,7 @@ class OffloadScheduler:
         self._silence_told = False
         self._decided: set[str] = set()  # victims of this step of which the hook has decided
         self._stale: set[str] = set()  # requests that were under way at a reset since the last step
+        self._opened = Opened()
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -51,25 +53,28 @@ class OffloadScheduler:
     # Resets: a weight update makes all KV stale, and preempts everything through the same path as pressure does
 
     def wrap_reset(self, pool: Any) -> None:
-        """Make ``pool.reset_prefix_cache`` forget tables and copies first. Without that method nothing is saved."""
-        reset: Callable[..., Any] | None = getattr(pool, "reset_prefix_cache", None)
-        if reset is None:
-            return
-
-        def forget_then_reset(*args: Any, **kwargs: Any) -> Any:
-            self.reset()
-            return reset(*args, **kwargs)
-
-        pool.reset_prefix_cache = forget_then_reset
-        self._reset_seen = True
+        """Watch the resets of a block pool. One without the method cannot be watched, and then nothing is saved."""
+        self._reset_seen |= watch_resets(pool, self.reset, self._goes_on)
 
     def reset(self) -> bool:
         """Forget every table and every copy that is not being loaded."""
-        self._stale.update(self.ledger.tables)
-        dropped = self.ledger.reset()
+        return self._forget_all(running=True)
+
+    def reset_cache(self) -> bool:
+        """Forget what is parked, and running requests too unless vLLM lets them go on with the KV that they have."""
+        return self._forget_all(running=not self._goes_on())
+
+    def _forget_all(self, running: bool) -> bool:
+        if running:
+            self._stale.update(self.ledger.tables)
+        dropped = self.ledger.reset(running)
         if dropped:
             self._fell_back("reset", dropped)
         return True
+
+    def _goes_on(self) -> bool:
+        """Whether a request that is followed is still running: a reset that vLLM means preempts all of them first."""
+        return any(is_running(self._requests.get(request_id)) for request_id in self.ledger.tables)
 
     def _fell_back(self, reason: str, count: int = 1) -> None:
         self.counts.add(FALLBACK + reason, count)
@@ -123,6 +128,8 @@ class OffloadScheduler:
         if len(self.ledger.groups) > 1 and self.ledger.saving(request.request_id):
             return None, False  # a restore that fails would end the engine, where several groups are: first the report
         tokens = self.ledger.restorable(request.request_id, request.num_tokens, local)
+        if tokens:
+            self._opened.open(request)
         if self.async_from is None or tokens == 0:
             return tokens, False
         blocks = sum(group.blocks(tokens) for group in self.ledger.groups)
@@ -145,6 +152,15 @@ class OffloadScheduler:
         if transfer is None:
             return
         self.counts.add("restored")
+        if transfer.missing:
+            logger.warning(
+                "%s: of what was offered for request %s the scheduler takes only %d tokens, whose window looks at %d "
+                "blocks that were given up before: they are reported as invalid",
+                self._words.connector,
+                request_id,
+                external,
+                len(transfer.missing),
+            )
         logger.info(
             "Prepared %s offload H2D load for request %s: external_tokens=%d load_blocks=%d",
             self._words.feature,
@@ -183,6 +199,7 @@ class OffloadScheduler:
 
     def step(self, output: Any) -> Step:
         """Take in one SchedulerOutput and return what the workers do in that step."""
+        self._opened.close()
         for request_id in output.preempted_req_ids or ():
             self._preempted(request_id, output)
         if self.saves_late:
@@ -264,20 +281,17 @@ class OffloadScheduler:
         return True
 
     def _let_restore(self, request_id: str, computed: int) -> bool:
-        """Let vLLM take back what is saved; False where it may not.
+        """Whether vLLM may take back what is saved.
 
         It reads no cached KV where the whole prompt must go through the model: for prompt logprobs, and to pool every
         token. A prompt pass that was cut short begins anew. One that is over has delivered, so nothing hinders a
-        restore any more, which newer releases must be told.
+        restore any more.
         """
         request = self._requests.get(request_id)
-        if request is None or not getattr(request, "skip_reading_prefix_cache", False):
+        if request is None or self._opened.may(request, computed):
             return True
-        if computed < request.num_prompt_tokens:
-            self._fell_back("prompt_pass")
-            return False
-        request.skip_reading_prefix_cache = False
-        return True
+        self._fell_back("prompt_pass")
+        return False
 
     def _tell_skipped(self, request_id: str, parked: Parked) -> None:
         if parked.needed > parked.free:

@@ -24,6 +24,7 @@ ONCE_READ = frozenset({"use_ascend_direct"})
 
 BUNDLED_KEYS = (
     PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",
+    "touch_host_memory",
 )  # fmt: skip
 ELSEWHERE = {
     "LMCacheConnectorV1": "lmcache", "LMCacheMPConnector": "lmcache", "LMCacheAscendConnector": "lmcache_ascend",

@@ -66,6 +66,7 @@ class Mode:
     priority: bool = False
     tensor_parallel: int = 1
     kv_dtype: str = "auto"
+    dtype: str = "float32"
     policy: str | None = None
     prompt_logprobs: int | None = None
     faults: tuple[str, ...] = ()
@@ -73,8 +74,10 @@ class Mode:
 
 def block_bytes(mode: Mode) -> int:
     """Bytes of a block: K and V of 2 heads × 32, as a rule float32, in 4 layers; in the hybrid two share a block."""
+    if mode.model == "mla":
+        return 32 * 576 * 2 * 4
     layers = 2 if mode.model == "hybrid" else 4
-    width = 4 if mode.kv_dtype == "auto" else 1
+    width = (4 if mode.dtype == "float32" else 2) if mode.kv_dtype == "auto" else 1
     return 32 * 2 * 2 * 32 * width * layers // mode.tensor_parallel
 
 
@@ -185,7 +188,7 @@ def make_engine(mode: Mode) -> Any:
         "num_gpu_blocks_override": mode.blocks,
         "max_num_seqs": mode.requests,
         "enable_prefix_caching": mode.prefix_caching,
-        "dtype": "float32",
+        "dtype": mode.dtype,
         "skip_tokenizer_init": True,
         "disable_log_stats": False,
         "async_scheduling": mode.asynchronous,

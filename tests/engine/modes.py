@@ -53,3 +53,11 @@ MODES = {
     "fp8 KV cache": Mode(kv_dtype="fp8"),
     "two ranks": Mode(tensor_parallel=2, module=FAULTY),
 }
+
+# One request that preempts itself (test_alone.py).
+SINGLE = {"requests": 1, "blocks": 24}
+ALONE = {
+    "MLA, bfloat16": Mode(model="mla", dtype="bfloat16", **SINGLE),
+    "GQA, bfloat16": Mode(dtype="bfloat16", **SINGLE),
+    "GQA, float32": Mode(**SINGLE),
+}
