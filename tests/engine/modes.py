@@ -60,4 +60,10 @@ ALONE = {
     "MLA, bfloat16": Mode(model="mla", dtype="bfloat16", **SINGLE),
     "GQA, bfloat16": Mode(dtype="bfloat16", **SINGLE),
     "GQA, float32": Mode(**SINGLE),
+    "GPT-OSS: sinks, windows, experts": Mode(model="gpt-oss", **SINGLE),
+    "Gemma 3: windows": Mode(model="gemma3", **SINGLE),
+    "Mixtral: experts": Mode(model="moe", **SINGLE),
+    "LoRA adapter": Mode(lora=True, **SINGLE),
+    "structured output": Mode(digits=True, **SINGLE),
+    "n = 2, sampled with a seed": Mode(samples=2, **SINGLE),
 }
