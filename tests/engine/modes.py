@@ -60,6 +60,9 @@ ALONE = {
     "MLA, bfloat16": Mode(model="mla", dtype="bfloat16", **SINGLE),
     "GQA, bfloat16": Mode(dtype="bfloat16", **SINGLE),
     "GQA, float32": Mode(**SINGLE),
+}
+# The same, of further models and ways to ask: each has a row where it was recorded.
+FURTHER = {
     "GPT-OSS: sinks, windows, experts": Mode(model="gpt-oss", **SINGLE),
     "Gemma 3: windows": Mode(model="gemma3", **SINGLE),
     "Mixtral: experts": Mode(model="moe", **SINGLE),
