@@ -24,6 +24,7 @@ import torch
 from bench.copies import SHAPES, Shape, both_clocks
 from bench.measure import finish, parser, ratio, refuse_beyond
 from pd_launch.connector.copying.choose import CpuCopies
+from pd_launch.connector.copying.streaming import LEAST_BYTES
 from pd_launch.connector.metadata import StepMetadata
 from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING
@@ -54,7 +55,8 @@ class Rank:
         self.side = OffloadScheduler([Group(SIZE)], 2 * blocks, WORDS)
         self.side.wrap_reset(SimpleNamespace(reset_prefix_cache=lambda: True))
         assert self.worker._pool is not None
-        self.pure = CpuCopies(list(whole), self.worker._pool.regions)
+        is_large = blocks * block_bytes >= LEAST_BYTES
+        self.pure = CpuCopies(list(whole), self.worker._pool.regions, past_caches=is_large)
         self.victim = random.Random(0).sample(range(1, total), blocks)
         self.number = 0
         self._exchange(set())  # the first report tells the scheduler side that there is a worker

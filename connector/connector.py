@@ -318,6 +318,8 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
     def shutdown(self) -> None:
         """Give the host memory back."""
         SIBLINGS.remove(self)
+        if self.scheduler:
+            self.scheduler.lines.close()
         for worker in (self.worker, self._worker_here):
             if worker:
                 worker.close()

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
+from weakref import ReferenceType, ref
 
 IDLE_SECONDS = 60.0  # so long must memory not have been needed, at least, and twice as long at most
 MOST_AHEAD = 1 << 30  # bytes
@@ -112,7 +113,8 @@ class Reserve:
         self._peak.add(self._used)
         self._backed = max(self._backed, self._used)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
+            given = ref(self), self._wake, self._closed, self._idle / 4
+            self._thread = threading.Thread(target=_run, args=given, name=THREAD, daemon=True)
             self._thread.start()
         elif self._backed < self._goal():
             self._wake.set()
@@ -121,19 +123,17 @@ class Reserve:
         peak = self._peak.get()
         return min(self._blocks, peak + self._ahead) if peak else 0
 
-    def _run(self) -> None:
-        while not self._closed.is_set():
-            begin = time.monotonic()
-            if self._backed < self._goal():
-                if not self._back():
-                    self._ahead = 0  # an older kernel: pages come as they are used
-            elif self._backed > self._goal():
-                self._release()
-            else:
-                self._wake.wait(self._idle / 4)
-                self._wake.clear()
-                continue
-            self._closed.wait(time.monotonic() - begin)  # no more than half of the time
+    def turn(self) -> float | None:
+        """Do one piece of what is to be done; returns the seconds that it took, None where nothing was."""
+        begin = time.monotonic()
+        if self._backed < self._goal():
+            if not self._back():
+                self._ahead = 0  # an older kernel: pages come as they are used
+        elif self._backed > self._goal():
+            self._release()
+        else:
+            return None
+        return time.monotonic() - begin
 
     def _back(self) -> bool:
         first = self._backed
@@ -164,3 +164,18 @@ class Reserve:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+
+
+def _run(reserve: ReferenceType[Reserve], wake: threading.Event, closed: threading.Event, pause: float) -> None:
+    """Turn it until it is closed, or its pool was given up without a word: the thread keeps neither alive."""
+    while not closed.is_set():
+        here = reserve()
+        if here is None:
+            return
+        took = here.turn()
+        del here
+        if took is None:
+            wake.wait(pause)
+            wake.clear()
+        else:
+            closed.wait(took)  # no more than half of the time

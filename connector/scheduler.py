@@ -7,6 +7,7 @@ from typing import Any
 
 from vllm.logger import init_logger
 
+from pd_launch.connector.lines import Lines
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
 from pd_launch.connector.requests import Opened, is_running, watch_resets
@@ -32,6 +33,7 @@ class OffloadScheduler:
     ) -> None:
         self.ledger = Ledger(groups, host_blocks)
         self._words = words
+        self.lines = Lines(logger)
         self._hash_block_size = hash_block_size
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
@@ -153,6 +155,7 @@ class OffloadScheduler:
             return
         self.counts.add("restored")
         if transfer.missing:
+            self.lines.flush()
             logger.warning(
                 "%s: of what was offered for request %s the scheduler takes only %d tokens, whose window looks at %d "
                 "blocks that were given up before: they are reported as invalid",
@@ -161,7 +164,7 @@ class OffloadScheduler:
                 external,
                 len(transfer.missing),
             )
-        logger.info(
+        self.lines.info(
             "Prepared %s offload H2D load for request %s: external_tokens=%d load_blocks=%d",
             self._words.feature,
             request_id,
@@ -252,7 +255,9 @@ class OffloadScheduler:
         elif table is None:
             self._fell_back("resumable" if self._resumable(request_id) else "untracked")
         elif self._park(request_id, table.rows, table.computed):
-            logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
+            self.lines.info(
+                "%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id
+            )
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
         if self._resumable(request_id):
@@ -267,7 +272,7 @@ class OffloadScheduler:
         self.counts.add("parked")
         if parked.tokens < parked.computed:
             self._fell_back("partial")
-        logger.info(
+        self.lines.info(
             "Created %s offload state for request %s: computed_tokens=%d saved_tokens=%d cpu_blocks=%d store_blocks=%d "
             "ready=%s",
             self._words.feature,
@@ -307,6 +312,7 @@ class OffloadScheduler:
                 "an attention window looks at were gone; computed_tokens=%d will be recomputed"
             )
         self._fell_back(reason)
+        self.lines.flush()  # they keep their order
         logger.warning(
             line,
             self._words.feature,

@@ -26,6 +26,8 @@ BUNDLED_KEYS = (
     PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",
     "touch_host_memory",
 )  # fmt: skip
+BUNDLED_SWITCHES = (PREFIX_CACHING, "pin_host_memory", "touch_host_memory")
+"""Those of them that are true or false, without quotes."""
 ELSEWHERE = {
     "LMCacheConnectorV1": "lmcache", "LMCacheMPConnector": "lmcache", "LMCacheAscendConnector": "lmcache_ascend",
     "FlexKVConnectorV1": "flexkv", "UCMConnector": "ucm",

@@ -11,25 +11,28 @@ class HostBlocks:
     """Numbers 0 … ``total`` − 1, each free or taken.
 
     Taking costs time in proportion to what is taken, whatever else is free: the scheduler waits for it. So runs are
-    found by their two ends and by their length; there are few lengths, at most √(2 × total).
+    found by their two ends and by their length; there are few lengths, at most √(2 × total). Nor does a pool without
+    bounds, as a simulation has it, cost more than what is taken of it.
     """
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.free = 0
-        self._is_free = bytearray(total)
+        self.free = total
+        self._taken: set[int] = set()
+        self._beyond: set[int] = set()  # those of the taken ones that are not used again, after a limit
         self._length: dict[int, int] = {}  # first block of a free run → its length
         self._first: dict[int, int] = {}  # the block behind a free run → its first block
         self._starts: dict[int, list[int]] = {}  # length → heap of first blocks, with some that are so no more
         self._alive: dict[int, int] = {}  # length → how many runs of it there are
         self._lengths: list[int] = []  # those that there are, sorted
         if total:
-            self.free, self._is_free[:] = total, b"\x01" * total
             self._add(0, total)
 
     @property
     def used_below(self) -> int:
         """The lowest number that all taken blocks are below."""
+        if self._beyond:
+            return max(self._beyond) + 1
         return self._first.get(self.total, self.total)
 
     def take(self, count: int) -> list[int]:
@@ -50,8 +53,8 @@ class HostBlocks:
             self._remove(start)
             if size < length:
                 self._add(start + size, length - size)
-            self._is_free[start : start + size] = bytes(size)
             out += range(start, start + size)
+        self._taken.update(out)
         self.free -= count
         return out
 
@@ -62,11 +65,13 @@ class HostBlocks:
             ValueError: a block is free already or was never there.
         """
         for start, size in runs(sorted(blocks)):
-            usable = min(size, max(0, self.total - start))
-            if start < 0 or any(self._is_free[start : start + usable]):
+            given = range(start, start + size)
+            if not self._taken.issuperset(given):
                 raise ValueError(f"host blocks {start} to {start + size - 1} are given back twice")
+            self._taken.difference_update(given)
+            self._beyond.difference_update(given)
+            usable = min(size, max(0, self.total - start))
             if usable:
-                self._is_free[start : start + usable] = b"\x01" * usable
                 self._insert(start, usable)
                 self.free += usable
 
@@ -81,7 +86,7 @@ class HostBlocks:
             if keep:
                 self._add(start, keep)
         self.total = capacity
-        del self._is_free[capacity:]
+        self._beyond = {block for block in self._taken if block >= capacity}
 
     def _insert(self, start: int, size: int) -> None:
         """Add a run, as one with its neighbours."""

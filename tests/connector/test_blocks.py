@@ -98,6 +98,17 @@ def test_the_highest_block_in_use_is_known() -> None:
     assert HostBlocks(0).used_below == 0
 
 
+def test_blocks_beyond_a_limit_are_in_use_until_they_are_given_back() -> None:
+    host = HostBlocks(10)
+    taken = host.take(8)
+    host.limit(5)
+    assert host.used_below == 8
+    host.give(taken[6:])
+    assert host.used_below == 6
+    host.give(taken[:6])
+    assert host.used_below == 0
+
+
 class Counted(list):  # type: ignore[type-arg]
     """The list of lengths, which counts how often it is looked at."""
 
@@ -133,3 +144,11 @@ def test_books_do_not_grow_with_runs_that_are_gone() -> None:
         assert host.take(2) == [10, 11]
     assert sum(map(len, host._starts.values())) < 64
     assert host._starts.keys() == host._alive.keys() == set(host._lengths)
+
+
+def test_a_pool_of_any_size_costs_what_is_taken() -> None:
+    host = HostBlocks(10**15)
+    first = host.take(3)
+    assert host.take(2) == [3, 4]
+    host.give(first)
+    assert (host.free, host.used_below) == (10**15 - 2, 5)

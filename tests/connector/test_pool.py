@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import gc
 import mmap
 import os
-import threading
 import time
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -115,24 +116,41 @@ def test_a_pool_that_nobody_saves_in_is_never_backed() -> None:
         with pool.reserve.lock:
             pool.reserve.note(0, 0)
     assert resident(pool) == 0
-    assert "pd-launch-reserve" not in {thread.name for thread in threading.enumerate()}
+    assert pool.reserve._thread is None
     pool.close()
+
+
+def test_a_pool_that_is_given_up_without_a_word_goes_with_its_thread() -> None:
+    pool = HostPool(64 << 20, [4096])
+    pool.start_reserve()
+    assert pool.reserve is not None
+    pool.reserve._idle = 0.01
+    with pool.reserve.lock:
+        pool.reserve.note(5, 5)
+    thread, gone = pool.reserve._thread, weakref.ref(pool)
+    del pool
+    assert thread is not None
+    deadline = time.monotonic() + 20
+    while (gone() is not None or thread.is_alive()) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert gone() is None and not thread.is_alive()
 
 
 @pytest.mark.parametrize("block_major", [False, True])
 def test_resident_is_what_is_used_and_the_reserve_and_goes_when_it_was_idle(block_major: bool) -> None:
-    pool = HostPool(256 << 20, [1 << 16] * 2, block_major)
+    pool = HostPool(64 << 20, [1 << 16] * 2, block_major)
     pool.start_reserve()
     reserve = pool.reserve
     assert reserve is not None
     reserve._idle, reserve._peak._period = 0.2, 0.2
     with reserve.lock:
-        reserve.note(1600, 1600)
+        reserve.note(400, 400)
         for region in pool.regions:
-            region[:1600] = 3
-    used = 1600 * pool.block_bytes
+            region[:400] = 3
+    used = 400 * pool.block_bytes
     reserve.settle()
-    assert used < resident(pool) <= used + (256 << 20) // 8
+    assert used < resident(pool) <= used + (64 << 20) // 8
     deadline = time.monotonic() + 20
     while resident(pool) > used // 2 and time.monotonic() < deadline:
         with reserve.lock:
@@ -145,7 +163,7 @@ def test_resident_is_what_is_used_and_the_reserve_and_goes_when_it_was_idle(bloc
         time.sleep(0.02)
     assert resident(pool) == 0
     pool.close()
-    assert not any(thread.name == "pd-launch-reserve" for thread in threading.enumerate())
+    assert reserve._thread is not None and not reserve._thread.is_alive()
 
 
 class Device:

@@ -27,6 +27,7 @@ from pd_launch.schemas.engine.budget import (
     parse_bytes,
     parse_ratio,
 )
+from pd_launch.schemas.engine.connector_keys import BUNDLED_SWITCHES
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.offload import served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, STRICT_BOOLEANS, is_strict
@@ -177,9 +178,10 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for connector in served(node, target):
         for key in (PER_RANK, TOTAL):
             yield from _bytes(connector, key, deployment)
-        sharing = connector.option(PREFIX_CACHING)
-        if sharing is not None and sharing.known and not isinstance(sharing.value, bool):
-            yield _boolean(PREFIX_CACHING, sharing, node, deployment)
+        for key in BUNDLED_SWITCHES if connector.is_bundled_offload else (PREFIX_CACHING,):
+            switch = connector.option(key)
+            if switch is not None and switch.known and not isinstance(switch.value, bool):
+                yield _boolean(key, switch, node, deployment)
         ratio = connector.option(RATIO)
         if ratio is None or not ratio.known:
             continue
