@@ -64,9 +64,7 @@ ALONE = {
 # The same, of further models and ways to ask: each has a row where it was recorded.
 FURTHER = {
     "GPT-OSS: sinks, windows, experts": Mode(model="gpt-oss", **SINGLE),
-    "Gemma 3: windows": Mode(model="gemma3", **SINGLE),
     "Mixtral: experts": Mode(model="moe", **SINGLE),
     "LoRA adapter": Mode(lora=True, **SINGLE),
     "structured output": Mode(digits=True, **SINGLE),
-    "n = 2, sampled with a seed": Mode(samples=2, **SINGLE),
 }
