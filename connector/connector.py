@@ -16,6 +16,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
 from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
+from pd_launch.connector.canaries import missing
 from pd_launch.connector.engines import Siblings, Sides, own_transfer
 from pd_launch.connector.limits import (
     allocation_error,
@@ -83,6 +84,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self._engine = uuid4().hex
         self._worker_here = SIDES.of(self._engine)
         self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
+        self.scheduler.lacks = missing(self.scheduler.saves_late)
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
         elif transfer.kv_load_failure_policy == "recompute" and vllm_config.scheduler_config.async_scheduling:
@@ -244,6 +246,22 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         self.worker = self.make_worker(options.budget.per_rank_bytes or 0, num_blocks, options)
         SIDES.add(self.worker)
         return True
+
+    @classmethod
+    def supports_sleep_mode(cls, kv_transfer_config: Any) -> bool:
+        """Yes: a level that frees the device cache resets the prefix cache first, and with it all copies are forgotten.
+
+        The device cache comes back at its old addresses, and the host memory is not the cache's.
+        """
+        return True
+
+    def unregister_kv_caches(self) -> None:
+        """Before the device cache is freed: let the copies end that are under way. Nothing else is registered."""
+        if self.worker:
+            self.worker.settle()
+
+    def restore_kv_caches(self) -> None:
+        """After the device cache is back: nothing to do, it lies where it lay."""
 
     def handle_preemptions(self, kv_connector_metadata: Any) -> None:
         """Run the step's saves, before anything else of the step touches the freed blocks.

@@ -38,6 +38,8 @@ class OffloadScheduler:
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
+        self.lacks: list[str] = []  # names that this engine does not have, without which no save is safe
+        self._lack_told = False
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._answered = False  # a worker side of this connector has reported
         self._silence_told = False
@@ -80,6 +82,10 @@ class OffloadScheduler:
         self.counts.add(FALLBACK + reason, count)
 
     def _may_save(self) -> bool:
+        if self.lacks:
+            self._tell_lack()
+            self._fell_back("unknown_engine")
+            return False
         if not self._answered:
             self._tell_silence()
             self._fell_back("no_worker")
@@ -94,6 +100,16 @@ class OffloadScheduler:
         if not self._reset_seen:
             self._fell_back("no_pool")
         return self._reset_seen
+
+    def _tell_lack(self) -> None:
+        if not self._lack_told:
+            self._lack_told = True
+            logger.warning(
+                "%s: this vLLM has no %s, which tells whether a request's KV may be saved: nothing is saved and "
+                "preempted requests are recomputed. Use a release that this connector was tried with",
+                self._words.connector,
+                ", ".join(self.lacks),
+            )
 
     def _tell_silence(self) -> None:
         """Without a worker side nothing is copied, and then a restore would be blocks that nobody wrote."""

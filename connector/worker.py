@@ -21,6 +21,7 @@ from pd_launch.connector.wording import Wording
 from pd_launch.schemas.offload.ledger import Step, Transfer
 
 logger = init_logger(f"vllm.{__name__}")
+SETTLE_SECONDS = 60.0
 
 Call = Callable[[list[int], list[int]], "Ticket | None"]
 
@@ -189,6 +190,15 @@ class OffloadWorker:
         """Take in which copies are over. Nothing to do in most steps."""
         if self._under_way:
             self._under_way = [copy for copy in self._under_way if not self._is_over(copy)]
+
+    def settle(self, seconds: float = SETTLE_SECONDS) -> bool:
+        """Wait until no copy is under way; False where some is after that time."""
+        deadline = time.monotonic() + seconds
+        self._poll()
+        while self._under_way and time.monotonic() < deadline:
+            time.sleep(0.001)
+            self._poll()
+        return not self._under_way
 
     def _is_over(self, copy: _UnderWay) -> bool:
         try:

@@ -18,7 +18,7 @@ RECOMPUTE_MODULE = "vllm_ascend.core.recompute_scheduler."
 _FIELD = re.compile(r"(?<!\w)(\w+)=([^,\s]+)")
 _FALLBACK = re.compile(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
 _GAUGE = re.compile(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
-_STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten", "no_worker", "no_pool")
+_STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten", "no_worker", "no_pool", "unknown_engine")
 """Reasons that only the statistics tell, not a line of their own. What is wanted, such as a reset, is no fallback."""
 _PARKED_BEFORE = ("overwritten",)
 """Those of requests whose preemption a line of its own told."""

@@ -127,7 +127,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
     if not world or not data or not engines:
         raise SizingError("the parallel sizes are not known")
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
-    builtin = any(connector.is_builtin_offload for connector in offloads(node))
+    builtin = any(not connector.bundled_in(target) for connector in offloads(node))
     context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
     sizes = f"TP {node.tensor} × PP {node.pipeline} × PCP {node.prefill_context}"
     return Layout(

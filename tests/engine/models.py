@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.engine import kinds
+
 VOCABULARY = 512
 VERSION = 2  # raise when a model changes
 WINDOW = 128
@@ -63,6 +65,9 @@ def _make(kind: str, folder: Path) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
+    if kind in kinds.KINDS:
+        kinds.make(kind, SHAPE, folder)
+        return
     if kind == "mla":
         _make_mla(folder)
         return

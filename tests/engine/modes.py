@@ -61,3 +61,10 @@ ALONE = {
     "GQA, bfloat16": Mode(dtype="bfloat16", **SINGLE),
     "GQA, float32": Mode(**SINGLE),
 }
+# The same, of further models and ways to ask: each has a row where it was recorded.
+FURTHER = {
+    "GPT-OSS: sinks, windows, experts": Mode(model="gpt-oss", **SINGLE),
+    "Mixtral: experts": Mode(model="moe", **SINGLE),
+    "LoRA adapter": Mode(lora=True, **SINGLE),
+    "structured output": Mode(digits=True, **SINGLE),
+}

@@ -18,7 +18,7 @@ if importlib.util.find_spec("vllm") is None:
 
 from tests.engine import record
 from tests.engine.harness import Counters, Mode, answer_all, count_all, make_engine, prepared, run
-from tests.engine.modes import ALONE
+from tests.engine.modes import ALONE, FURTHER
 
 pytestmark = pytest.mark.engine
 REFUSED_AT = (110, 130, 170, 215)  # computed tokens at which the request gets no block
@@ -86,15 +86,16 @@ def alone(mode: Mode) -> dict[str, Any]:
     return {"undisturbed": undisturbed, "result": result, "control": control}
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", [*FURTHER, *ALONE])
 def test_a_request_that_preempts_itself_goes_on_where_it_was(name: str) -> None:
-    found = run(ALONE[name], alone)
+    found = run((ALONE | FURTHER)[name], alone)
     assert "error" not in found, found["log"][-6000:]
     undisturbed, result, control = found["undisturbed"], found["result"], found["control"]
     same, shows = result["tokens"] == undisturbed["tokens"], control["tokens"] != undisturbed["tokens"]
     restored = result["counts"].get("restored", 0)
     row = [name, f"{result['preempted']}", f"{restored:.0f}", f"{result['recomputed']}"]
-    record.put(record.release() + record.ALONE, [*row, "yes" if same else "no", "differs" if shows else "identical"])
+    rows = record.FURTHER if name in FURTHER else record.ALONE
+    record.put(record.release() + rows, [*row, "yes" if same else "no", "differs" if shows else "identical"])
     assert undisturbed["preempted"] == 0
     assert result["preempted"] == result["counts"]["parked"] == restored == len(REFUSED_AT)
     assert result["recomputed"] == 0

@@ -185,7 +185,7 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         ratio = connector.option(RATIO)
         if ratio is None or not ratio.known:
             continue
-        if connector.is_bundled_offload or RATIO_READ.holds(target):
+        if connector.bundled_in(target) or RATIO_READ.holds(target):
             yield from _refused(ratio, lambda value: parse_ratio(value))
         elif node.form == "profile":
             yield Hit(
@@ -199,9 +199,10 @@ def _bytes(connector: Connector, key: str, deployment: Deployment) -> Iterator[H
     value = connector.option(key)
     if value is None or not value.known:
         return
-    if value.value is None and connector.is_bundled_offload:
+    bundled = connector.bundled_in(deployment.target)
+    if value.value is None and bundled:
         return  # the same as absent
-    if isinstance(value.value, float) and connector.is_builtin_offload and value.value >= 1:
+    if isinstance(value.value, float) and not bundled and value.value >= 1:
         message = Msg(f"{key}: a fraction of a byte is cut off", f"{key}:小数部分会被截掉")
         yield Hit(value.origin, message, _integer_help(value), "warning", fix=_as_integer(value, deployment))
         return
