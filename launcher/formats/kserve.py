@@ -1,4 +1,4 @@
-"""An LLMInferenceService of KServe (serving.kserve.io/v1alpha1): its controller makes the pods, and the router.
+"""An LLMInferenceService of KServe (serving.kserve.io/v1alpha1, read at v0.20.0): its controller makes the pods, and the router.
 
 The controller's own templates give the model, the ports and certificates, so only what is beside them is written: the
 engine's further arguments, by the variable that these templates read.
