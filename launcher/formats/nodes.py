@@ -8,11 +8,10 @@ from pd_launch.launcher.formats.box import ADDRESS, Box, Changes, FormatError, P
 from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, together
 from pd_launch.launcher.formats.group import MASTERS
 from pd_launch.launcher.formats.proxy import proxy_command
-from pd_launch.launcher.formats.words import shell_word
+from pd_launch.launcher.formats.words import LEADER, shell_word
 from pd_launch.launcher.launch.plan import Part
 from pd_launch.schemas.engine.ports import http_port
 
-LEADER = "PD_LEADER"
 _OWN = '"$(hostname -I | cut -d" " -f1)"'
 
 

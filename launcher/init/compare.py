@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.formats.words import LEADER
 from pd_launch.launcher.init.canonical import UNKNOWN, canonical
+from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
 from pd_launch.launcher.sources.profiles.load import load_profile
@@ -17,7 +19,6 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
-ADDRESSES = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 _MISSING = object()
 _LONG, _BEFORE = 100, 20
 
@@ -86,15 +87,14 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]
     found = []
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
-        if wanted != rendered and not _of_the_pod(engine, key):
+        if wanted != rendered and not _of_the_form(engine, key):
             found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
     return found
 
 
-def _of_the_pod(engine: NodeLaunch, key: str) -> bool:
-    """Whether a variable is the pod's own address, which the Kubernetes form writes by itself."""
-    variable = engine.env.get(key)
-    return key in ADDRESSES and variable is not None and variable.how == "manifest" and not variable.value.known
+def _of_the_form(engine: NodeLaunch, key: str) -> bool:
+    """Whether a form writes a variable by itself: the machine's own address, and what its script is held together by."""
+    return key == LEADER or (key in ADDRESSES and is_here(engine.env.get(key)))
 
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.init.compare import Left, compare
-from pd_launch.launcher.init.layout import Layout, own_devices, read_layout
+from pd_launch.launcher.init.here import INTERFACES, is_here
+from pd_launch.launcher.init.layout import AUTO, Layout, own_devices, read_layout
 from pd_launch.launcher.init.notes import told
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
@@ -25,7 +26,6 @@ from pd_launch.schemas.profile import CONTAINER_NAME
 
 _NONE = object()
 SIDES = ("prefill", "decode")
-_INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
 SHARED_MEMORY = "/dev/shm"
 _VOLUME = frozenset({"path", "pvc", "secret", "empty", "host", "read_only"})
 _CONTAINER = ("image", "shm_size", "memory")
@@ -198,8 +198,8 @@ class _Conversion:
 
     def network(self, environments: list[dict[str, Any]]) -> str | None:
         """Take the network interface out of the variables, where all sides name one and the same."""
-        wanted = [name for name in _INTERFACES if self.ascend or not name.startswith("HCCL")]
-        names = {node.variable(name) for node in self.engines for name in wanted}
+        wanted = [name for name in INTERFACES if self.ascend or not name.startswith("HCCL")]
+        names = {AUTO if is_here(n.env.get(name)) else n.variable(name) for n in self.engines for name in wanted}
         if len(names) != 1 or None in names:
             return None
         for env in environments:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.init.here import is_here
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.values import Node, Unknown, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
 
 AUTO = "auto"
+_OWN_ADDRESS = "HCCL_IF_IP"
 VLLM_RPC_PORT = 29550
 PROFILE_RPC_PORT = 13389
 _SIZES = (
@@ -54,6 +56,8 @@ def read_layout(engines: list[NodeLaunch], devices: int | None, variable: str | 
     data = first.data or 1
     layout.port = _port(first)
     if data == 1:
+        if is_here(first.env.get(_OWN_ADDRESS)):
+            layout.addresses = [AUTO]
         return layout
     layout.parallel["data"] = data
     rpc = first.arg("data-parallel-rpc-port")
@@ -115,12 +119,12 @@ def _spread(layout: Layout, engines: list[NodeLaunch], starts: list[int], data: 
     if len(set(lengths)) > 1:
         layout.parallel["ranks"] = lengths
     master = engines[0].value("data-parallel-address")
-    if len(starts) == 1 and master is None:
+    if len(starts) == 1 and master is None and not is_here(engines[0].env.get(_OWN_ADDRESS)):
         return
     addresses = [AUTO] * len(starts)
     for engine in engines:
         node = layout.node_of(engine)
-        addresses[node] = engine.variable("HCCL_IF_IP") or addresses[node]
+        addresses[node] = engine.variable(_OWN_ADDRESS) or addresses[node]
     addresses[0] = _known(master) or addresses[0]
     layout.addresses = addresses
 
