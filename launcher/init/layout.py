@@ -88,9 +88,9 @@ def _node_starts(
         known = sorted({first_rank(e) or 0 for e in engines})
         starts = sorted({*known, *range(0, data, local)}) if local < data else known
         return starts if starts[:1] == [0] else [0, *starts]
-    groups: dict[str, list[int]] = {}
+    groups: dict[tuple[str, int], list[int]] = {}
     for engine in engines:
-        groups.setdefault(engine.host or engine.label, []).append(first_rank(engine) or 0)
+        groups.setdefault(_machine(engine), []).append(first_rank(engine) or 0)
     ranks = next(iter(groups.values()))
     world = first.world_size or 1
     layout.index = _own_index(first, world, variable) if len(ranks) == 1 else 0
@@ -104,6 +104,12 @@ def _node_starts(
     if start % local or data % local:
         local = 1
     return list(range(0, data, local))
+
+
+def _machine(engine: NodeLaunch) -> tuple[str, int]:
+    """Return what engines of one machine have in common; the pods of one template are as many machines."""
+    pod = id(engine.container) if engine.container is not None and engine.container.form == "manifest" else 0
+    return (engine.host, 0) if engine.host is not None else (engine.label, pod)
 
 
 def _own_index(engine: NodeLaunch, world: int, variable: str | None) -> int:

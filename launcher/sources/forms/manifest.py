@@ -42,7 +42,10 @@ TELLING = frozenset(
 )
 """Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
-LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
+_INDEX, _SIZE = "LWS_WORKER_INDEX", "LWS_GROUP_SIZE"
+LWS_VARIABLES = ("LWS_LEADER_ADDRESS", _SIZE, _INDEX)
+_MOST_WORKERS = 32
+"""Pods of one template that are read one by one."""
 
 
 def is_manifest(tree: Node) -> bool:
@@ -57,7 +60,8 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
     for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
         for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
-            _container(pod, container, _Place(names, path, how, around.grouped), found)
+            for index in _indices(container, around):
+                _container(pod, container, _Place(names, path, how, around.grouped, index, around.size), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or around.injected
     _platform_model(tree, found.nodes[first:])
@@ -126,6 +130,30 @@ class _Around(NamedTuple):
     """Whether the cluster completes the pod's command by itself."""
     grouped: bool = False
     """Whether it is one of several pods that are started together, as one engine may need."""
+    indices: range = range(0)
+    """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
+    size: int | None = None
+    """How many pods the group has."""
+
+    def of(self, key: str, group: Node) -> _Around:
+        """Return what is around the template under ``key`` of a group's mapping, which has the others too."""
+        if group.get("workerTemplate") is None or key not in ("leaderTemplate", "workerTemplate"):
+            return self
+        count = group.get("size")
+        size = count.integer() if count is not None else None
+        if not size or size > _MOST_WORKERS:
+            return self
+        first = 0 if group.get("leaderTemplate") is None else 1
+        return self._replace(size=size, indices=range(first, size) if key == "workerTemplate" else range(1))
+
+
+def _indices(container: Node, around: _Around) -> Sequence[int | None]:
+    """Return which pods of a group a container is read for: each where it asks for its index, else one for all."""
+    if len(around.indices) < 2:
+        return list(around.indices) or [None]
+    lists = [container.get(key) for key in ("command", "args")]
+    texts = [part.text.value for listed in lists if listed for part in listed.elements() if part.text is not None]
+    return list(around.indices) if any(_INDEX in text for text in texts) else [None]
 
 
 def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterator[tuple[Node, list[str], _Around]]:
@@ -135,7 +163,9 @@ def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterato
     """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
-        around = _Around(around.injected or _is_injected(node), around.grouped or _is_group(node))
+        around = around._replace(
+            injected=around.injected or _is_injected(node), grouped=around.grouped or _is_group(node)
+        )
         node = completed(node)
         if _containers(node):
             yield node, names, around
@@ -145,7 +175,10 @@ def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterato
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
             yield from _pods(
-                child, [*names, "decode" if beside and key in ("template", "worker") else key], around, steps
+                child,
+                [*names, "decode" if beside and key in ("template", "worker") else key],
+                around.of(key, node),
+                steps,
             )
     for child in node.elements():
         yield from _pods(child, names, around, steps)
@@ -195,16 +228,20 @@ class _Place(NamedTuple):
     path: str
     how: Means
     grouped: bool = False
+    index: int | None = None
+    """Which pod of its group it is, and how many there are, where that is known."""
+    size: int | None = None
 
 
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
-    names, path, how, grouped = place
+    names, path, how, grouped = place[:4]
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
+    injected = _injected(container, place)
 
     def lookup(name: str) -> str | None:
-        variable = env.get(name)
+        variable = env.get(name) or injected.get(name)
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
@@ -232,7 +269,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     around = Around(
         mounted_files(pod, container, found.maps),
         folder.value if folder is not None and isinstance(folder.value, str) else "/",
-        {**_injected(container), **env},
+        {**injected, **env},
     )
     if facts.image is None and not command and only_arguments(words):
         facts.partial = True  # a patch: the container itself stands elsewhere
@@ -283,9 +320,14 @@ def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
     return [place.stand_in(word) for word in (flag, str(size))]
 
 
-def _injected(container: Node) -> dict[str, EnvVar]:
+def _injected(container: Node, place: _Place) -> dict[str, EnvVar]:
     """Return the variables that a LeaderWorkerSet sets in each of its pods."""
-    return {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
+    env = {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
+    at = (container.get("name") or container.get("image") or container).text
+    for name, number in ((_INDEX, place.index), (_SIZE, place.size)):
+        if number is not None and at is not None:
+            env[name] = EnvVar.of(name, at.stand_in(str(number)), "manifest")
+    return env
 
 
 def _entries(container: Node) -> list[Node]:
