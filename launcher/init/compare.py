@@ -10,6 +10,7 @@ from pd_launch.launcher.init.canonical import UNKNOWN, canonical
 from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
+from pd_launch.launcher.sources.forms.manifest import ADDED
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.render import ProfileSide, render
 from pd_launch.schemas.core.launch import NodeLaunch
@@ -75,7 +76,8 @@ def _side(side: str) -> ProfileSide:
 def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) -> NodeLaunch | None:
     """Return the rendered launch of the same first rank; each counts once."""
     for index, launch in enumerate(made):
-        if index not in taken and first_rank(launch) == (first_rank(engine) or 0):
+        same = engine.number("node-rank", 0) in (None, launch.number("node-rank", 0))
+        if index not in taken and same and first_rank(launch) == (first_rank(engine) or 0):
             taken.add(index)
             return launch
     return None
@@ -93,7 +95,9 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]
 
 
 def _of_the_form(engine: NodeLaunch, key: str) -> bool:
-    """Whether a form writes a variable by itself: the machine's own address, and what its script is held together by."""
+    """Whether a form writes a variable by itself: the machine's own address, and what holds its script together."""
+    if ADDED in engine.env and key in (ADDED, "--port"):
+        return True  # KServe's controller gives the ports
     return key == LEADER or (key in ADDRESSES and is_here(engine.env.get(key)))
 
 

@@ -12,6 +12,7 @@ from pd_launch.schemas.core.values import Node, Unknown, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
 
 AUTO = "auto"
+_MOST_NODES = 256
 _OWN_ADDRESS = "HCCL_IF_IP"
 VLLM_RPC_PORT = 29550
 PROFILE_RPC_PORT = 13389
@@ -33,11 +34,16 @@ class Layout:
     rpc_port: int | None = None
     starts: list[int] = field(default_factory=lambda: [0])
     """First rank of each node."""
+    master_port: int | None = None
+    spans: bool = False
+    """Whether its nodes share engines, and so go by their own numbers."""
     index: int = 0
     """Which of its node's engines the first given one is."""
 
     def node_of(self, engine: NodeLaunch) -> int:
         """Which node an engine runs on."""
+        if self.spans:
+            return min(engine.number("node-rank", 0) or 0, max(len(self.addresses) - 1, 0))
         rank = first_rank(engine) or 0
         return max((i for i, start in enumerate(self.starts) if start <= rank), default=0)
 
@@ -55,8 +61,11 @@ def read_layout(engines: list[NodeLaunch], devices: int | None, variable: str | 
         layout.parallel["expert"] = True
     data = first.data or 1
     layout.port = _port(first)
+    nodes = first.number("nnodes", 1) or 1
+    if nodes > 1:
+        _over_nodes(layout, engines, min(nodes, _MOST_NODES))
     if data == 1:
-        if is_here(first.env.get(_OWN_ADDRESS)):
+        if not layout.spans and is_here(first.env.get(_OWN_ADDRESS)):
             layout.addresses = [AUTO]
         return layout
     layout.parallel["data"] = data
@@ -66,11 +75,24 @@ def read_layout(engines: list[NodeLaunch], devices: int | None, variable: str | 
         layout.parallel["launch"] = "external"
     elif first.switch("data-parallel-hybrid-lb"):
         layout.parallel["launch"] = "hybrid"
+    if layout.spans:
+        return layout
     layout.starts = _node_starts(layout, engines, data, devices, variable)
     _spread(layout, engines, layout.starts, data)
     if layout.external and layout.port is not None:
         layout.port -= layout.index
     return layout
+
+
+def _over_nodes(layout: Layout, engines: list[NodeLaunch], nodes: int) -> None:
+    """Take the nodes of a side whose engines reach over several: all meet at node 0."""
+    layout.spans = True
+    layout.addresses = [AUTO] * nodes
+    for engine in engines:
+        layout.addresses[layout.node_of(engine)] = engine.variable(_OWN_ADDRESS) or AUTO
+    layout.addresses[0] = _known(engines[0].value("master-addr")) or layout.addresses[0]
+    port = engines[0].value("master-port")
+    layout.master_port = as_integer(port.value) if port is not None else None
 
 
 def _port(engine: NodeLaunch) -> int | None:

@@ -28,7 +28,18 @@ _ORDER = (
     "version", "name", "target", "hardware", "model", "engine", "env", "transfer", "network", "container", "nodes",
     "prefill", "decode",
 )  # fmt: skip
-_SIDE_ORDER = ("port", "rpc_port", "parallel", "offload", "transfer", "kv_transfer_config", "engine", "env")
+_SIDE_ORDER = (
+    "port",
+    "rpc_port",
+    "master_port",
+    "replicas",
+    "parallel",
+    "offload",
+    "transfer",
+    "kv_transfer_config",
+    "engine",
+    "env",
+)
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})|-?(?:0|[1-9]\d{0,9})\.\d{0,9}[1-9]|-?(?:0|[1-9]\d{0,9})\.0")
 
 

@@ -33,6 +33,8 @@ HOOKS = ("postStart", "preStop")
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+KSERVE_DECODE_PORT = 8001
+"""The port that KServe's own template gives the decode side, behind the router's sidecar."""
 ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
 TELLING = frozenset(
     {"kv-transfer-config", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "max-model-len"}
@@ -61,7 +63,7 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
         before = len(found.nodes)
         for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
             for index in _indices(container, around):
-                _container(pod, container, _Place(names, path, how, around.grouped, index, around.size), found)
+                _container(pod, container, _Place(names, path, how, around, index), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or around.injected
     _platform_model(tree, found.nodes[first:])
@@ -134,6 +136,20 @@ class _Around(NamedTuple):
     """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
     size: int | None = None
     """How many pods the group has."""
+    replicas: int | None = None
+    annotations: Node | None = None
+
+    def at(self, node: Node) -> _Around:
+        """Return what is around what stands in a mapping."""
+        count, annotations = node.get("replicas"), node.get("podAnnotations") or node.get("annotations")
+        if node.get("spec") is not None and node.get("apiVersion") is None:  # a template of pods
+            annotations = node.get("metadata", "annotations") or annotations
+        return self._replace(
+            injected=self.injected or _is_injected(node),
+            grouped=self.grouped or _is_group(node),
+            replicas=self.replicas if count is None else count.integer(),
+            annotations=annotations or self.annotations,
+        )
 
     def of(self, key: str, group: Node) -> _Around:
         """Return what is around the template under ``key`` of a group's mapping, which has the others too."""
@@ -163,9 +179,7 @@ def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterato
     """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
-        around = around._replace(
-            injected=around.injected or _is_injected(node), grouped=around.grouped or _is_group(node)
-        )
+        around = around.at(node)
         node = completed(node)
         if _containers(node):
             yield node, names, around
@@ -227,14 +241,13 @@ class _Place(NamedTuple):
     names: list[str]
     path: str
     how: Means
-    grouped: bool = False
-    index: int | None = None
-    """Which pod of its group it is, and how many there are, where that is known."""
-    size: int | None = None
+    around: _Around
+    number: int | None = None
+    """Which pod of its group it is, where that is known."""
 
 
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
-    names, path, how, grouped = place[:4]
+    names, path, how, around_pod, _ = place
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
@@ -253,7 +266,8 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
-    facts.grouped = grouped
+    facts.grouped, facts.replicas = around_pod.grouped, around_pod.replicas
+    _placement(pod, around_pod, facts)
     facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
     side = side_of(*reversed([*names, str(own.value) if own else ""]))
@@ -324,7 +338,7 @@ def _injected(container: Node, place: _Place) -> dict[str, EnvVar]:
     """Return the variables that a LeaderWorkerSet sets in each of its pods."""
     env = {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
     at = (container.get("name") or container.get("image") or container).text
-    for name, number in ((_INDEX, place.index), (_SIZE, place.size)):
+    for name, number in ((_INDEX, place.number), (_SIZE, place.around.size)):
         if number is not None and at is not None:
             env[name] = EnvVar.of(name, at.stand_in(str(number)), "manifest")
     return env
@@ -429,6 +443,17 @@ def _facts(pod: Node, container: Node) -> Container:
     return facts
 
 
+def _placement(pod: Node, around: _Around, facts: Container) -> None:
+    said = {
+        "node_selector": pod.get("nodeSelector"),
+        "tolerations": pod.get("tolerations"),
+        "annotations": around.annotations,
+    }
+    for name, node in said.items():
+        if node is not None and node.value and node.complete():
+            facts.placement[name] = node.plain()
+
+
 def _mounts(pod: Node, container: Node, facts: Container) -> None:
     volumes = named_volumes(pod)
     mounts = container.get("volumeMounts")
@@ -438,7 +463,8 @@ def _mounts(pod: Node, container: Node, facts: Container) -> None:
         if target is None or not isinstance(target.value, str):
             continue
         source = volume.get("hostPath", "path") if volume else None
-        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}", target.origin))
+        mode = ":ro" if source is not None and _true(mount.get("readOnly")) else ""
+        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}{mode}", target.origin))
         if source is None:
             facts.volumes.append({"path": target.value, **_volume(volume), **_read_only(mount)})
         if target.value.rstrip("/") == "/dev/shm":
