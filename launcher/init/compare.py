@@ -9,6 +9,7 @@ from pd_launch.launcher.formats.words import LEADER
 from pd_launch.launcher.init.canonical import UNKNOWN, canonical
 from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
+from pd_launch.launcher.init.surroundings import device_numbers
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
 from pd_launch.launcher.sources.forms.manifest import ADDED
 from pd_launch.launcher.sources.profiles.load import load_profile
@@ -16,7 +17,7 @@ from pd_launch.launcher.sources.profiles.render import ProfileSide, render
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.core.values import Origin, SourceFile, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
@@ -85,6 +86,10 @@ def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) ->
 
 def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]:
     want, have = canonical(engine).flat(), canonical(made).flat()
+    variable = made.hardware.device_variable if made.hardware is not None else None
+    if variable is not None and (devices := device_numbers(engine, variable)) is not None:
+        whole = as_integer(devices)
+        want[variable] = devices if whole is None else whole
     places = _places(engine)
     found = []
     for key in [*want, *(k for k in have if k not in want)]:

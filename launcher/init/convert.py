@@ -10,7 +10,8 @@ from pd_launch.launcher.init.compare import Left, compare
 from pd_launch.launcher.init.here import INTERFACES, is_here
 from pd_launch.launcher.init.layout import AUTO, Layout, own_devices, read_layout
 from pd_launch.launcher.init.notes import told
-from pd_launch.launcher.init.surroundings import container_section, replicas_of
+from pd_launch.launcher.init.patches import patches_of
+from pd_launch.launcher.init.surroundings import container_section, device_numbers, replicas_of
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
@@ -59,6 +60,7 @@ class _Conversion:
         self.ascend = deployments[0].ascend
         self.faults = [fault for deployment in deployments for fault in deployment.faults]
         self.engines = [node for deployment in deployments for node in deployment.nodes]
+        self.sources = [source for deployment in deployments for source in deployment.sources.values()]
         self.held = Held(all_secrets(deployments))
         self.notes: list[Msg] = []
         self.left: list[Left] = []
@@ -84,7 +86,10 @@ class _Conversion:
             if not wrong:
                 break
             whole |= wrong
-        return Converted(text, [*self.left, *outcome.left], self.notes, outcome.equal, len(self.engines))
+        patches = patches_of(text, self.sources, self.name)
+        if patches.by_form:
+            text = mask(write_profile({**profile, "patch": patches.by_form}, self.notes), self.held.secrets)
+        return Converted(text, [*self.left, *patches.left, *outcome.left], self.notes, outcome.equal, len(self.engines))
 
     def profile(self, model: str) -> dict[str, Any]:
         hardware = self.hardware()
@@ -176,6 +181,8 @@ class _Conversion:
                 env[name] = {key: text for key, text in (("prepend", join.before), ("append", join.after)) if text}
             elif not isinstance(found.value.value, Unknown) and not self.held.variable(name, str(found.value.value)):
                 env[name] = found.value.plain()
+        if variable and (devices := device_numbers(node, variable)) is not None:
+            env[variable] = devices
         if layout.external and variable:
             if env.get(variable) == own_devices(layout, node, variable):
                 del env[variable]

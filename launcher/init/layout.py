@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.launcher.init.here import is_here
+from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.values import Node, Unknown, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
+from pd_launch.schemas.engine.sides import is_loopback
 
 AUTO = "auto"
 _MOST_NODES = 256
-_OWN_ADDRESS = "HCCL_IF_IP"
 VLLM_RPC_PORT = 29550
 PROFILE_RPC_PORT = 13389
 _SIZES = (
@@ -65,8 +66,8 @@ def read_layout(engines: list[NodeLaunch], devices: int | None, variable: str | 
     if nodes > 1:
         _over_nodes(layout, engines, min(nodes, _MOST_NODES))
     if data == 1:
-        if not layout.spans and is_here(first.env.get(_OWN_ADDRESS)):
-            layout.addresses = [AUTO]
+        if not layout.spans and (own := _own_address(first)) is not None:
+            layout.addresses = [own]
         return layout
     layout.parallel["data"] = data
     rpc = first.arg("data-parallel-rpc-port")
@@ -89,7 +90,7 @@ def _over_nodes(layout: Layout, engines: list[NodeLaunch], nodes: int) -> None:
     layout.spans = True
     layout.addresses = [AUTO] * nodes
     for engine in engines:
-        layout.addresses[layout.node_of(engine)] = engine.variable(_OWN_ADDRESS) or AUTO
+        layout.addresses[layout.node_of(engine)] = _own_address(engine) or AUTO
     layout.addresses[0] = _known(engines[0].value("master-addr")) or layout.addresses[0]
     port = engines[0].value("master-port")
     layout.master_port = as_integer(port.value) if port is not None else None
@@ -147,14 +148,33 @@ def _spread(layout: Layout, engines: list[NodeLaunch], starts: list[int], data: 
     if len(set(lengths)) > 1:
         layout.parallel["ranks"] = lengths
     master = engines[0].value("data-parallel-address")
-    if len(starts) == 1 and master is None and not is_here(engines[0].env.get(_OWN_ADDRESS)):
+    if len(starts) == 1 and master is None and _own_address(engines[0]) != AUTO:
         return
     addresses = [AUTO] * len(starts)
     for engine in engines:
         node = layout.node_of(engine)
-        addresses[node] = engine.variable(_OWN_ADDRESS) or addresses[node]
+        addresses[node] = _own_address(engine) or addresses[node]
     addresses[0] = _known(master) or addresses[0]
     layout.addresses = addresses
+
+
+def _own_address(engine: NodeLaunch) -> str | None:
+    """Return the address by which an engine's variables call its own machine; ``auto``: the machine is asked."""
+    for name in ADDRESSES:
+        variable = engine.env.get(name)
+        if name == "HCCL_IF_IP" and is_here(variable):
+            return AUTO
+        text = engine.variable(name)
+        if text is not None and (name == "HCCL_IF_IP" or (_is_ip(text) and not is_loopback(text))):
+            return text
+    return None
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        return not ipaddress.ip_address(text).is_unspecified
+    except ValueError:
+        return False
 
 
 def _known(node: Node | None) -> str | None:

@@ -10,13 +10,13 @@ from pd_launch.launcher.formats.docker import CONTROL_DEVICES, DRIVER_MOUNTS, RU
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.launch import Container, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.values import Unknown
+from pd_launch.schemas.core.values import Unknown, as_integer
 from pd_launch.schemas.profile import CONTAINER_NAME
 
 SHARED_MEMORY = "/dev/shm"
 _SAID = ("image", "shm_size", "memory")
 _POD = ("resources", "node_selector", "tolerations", "annotations")
-_DAVINCI = re.compile(r"/dev/davinci\d+")
+_DAVINCI = re.compile(r"/dev/davinci(\d{1,4})")
 
 
 def container_section(engines: Sequence[NodeLaunch], hardware: Hardware) -> tuple[dict[str, Any], list[Msg]]:
@@ -36,10 +36,13 @@ def container_section(engines: Sequence[NodeLaunch], hardware: Hardware) -> tupl
     if first.runtime:
         out["runtime"] = first.runtime
     volumes = [v for v in first.volumes if "kind" not in v and v["path"].rstrip("/") != SHARED_MEMORY]
+    for mount in first.mounts:
+        if isinstance(mount.value, str) and mount.value.startswith("/") and ":" not in mount.value:
+            volumes.append({"path": mount.value, "empty": True})
     mounts = list(_mounts(first, engines))
     devices = list(_devices(first))
     out |= {key: value for key, value in (("volumes", volumes), ("mounts", mounts), ("devices", devices)) if value}
-    if first.name and re.fullmatch(CONTAINER_NAME, first.name):
+    if first.name and re.fullmatch(CONTAINER_NAME, first.name) and all(c.name == first.name for c in containers):
         out["name"] = first.name
     pods = [_pod(container, hardware) for container in containers]
     out |= {key: pods[0][key] for key in _POD if pods[0][key]}
@@ -61,6 +64,22 @@ def _by_ordinal(engines: Sequence[NodeLaunch]) -> bool:
             if value is not None and isinstance(value.value, Unknown):
                 return True
     return False
+
+
+def device_numbers(engine: NodeLaunch, variable: str | None) -> str | None:
+    """Return the devices that an engine sees, by their numbers on the machine, as its variable has them; None: unsaid.
+
+    A container counts those that it is given from 0.
+    """
+    seen = engine.variable(variable) if variable else None
+    listed = engine.container.devices if engine.container is not None else []
+    numbers = [int(match[1]) for device in listed if (match := _DAVINCI.fullmatch(str(device.value)))]
+    if not numbers or numbers == list(range(len(numbers))):
+        return seen
+    inside = range(len(numbers)) if seen is None else [as_integer(part) for part in seen.split(",")]
+    if any(index is None or not 0 <= index < len(numbers) for index in inside):
+        return seen
+    return ",".join(str(numbers[index]) for index in inside if index is not None)
 
 
 def _mounts(container: Container, engines: Sequence[NodeLaunch]) -> Iterator[str]:

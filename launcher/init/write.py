@@ -21,12 +21,13 @@ COMMENTS = {
     "network": "The network interface between the nodes.",
     "container": "The container that the engines run in.",
     "nodes": "The nodes of each side, in the order of their ranks.",
+    "patch": "What is merged into rendered objects, by form.",
     "prefill": "The prefill side: pd-launch prefill --profile THIS",
     "decode": "The decode side: pd-launch decode --profile THIS",
 }
 _ORDER = (
     "version", "name", "target", "hardware", "model", "engine", "env", "transfer", "network", "container", "nodes",
-    "prefill", "decode",
+    "prefill", "decode", "patch",
 )  # fmt: skip
 _SIDE_ORDER = (
     "port",

@@ -33,6 +33,7 @@ HOOKS = ("postStart", "preStop")
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+_KSERVE_SHM = "dshm"
 KSERVE_DECODE_PORT = 8001
 """The port that KServe's own template gives the decode side, behind the router's sidecar."""
 ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
@@ -457,6 +458,9 @@ def _placement(pod: Node, around: _Around, facts: Container) -> None:
 def _mounts(pod: Node, container: Node, facts: Container) -> None:
     volumes = named_volumes(pod)
     mounts = container.get("volumeMounts")
+    given = volumes.get(_KSERVE_SHM)
+    if given is not None and any(_is_named(entry, ADDED) for entry in _entries(container)):
+        facts.shm_size = given.get("emptyDir", "sizeLimit")  # KServe's own template mounts it
     for mount in mounts.elements() if mounts else ():
         target, name = mount.get("mountPath"), mount.get("name")
         volume = volumes.get(name.value) if name and isinstance(name.value, str) else None
