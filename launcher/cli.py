@@ -671,6 +671,7 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
 
 
 @cli.command(short_help="Say how much host memory the offload needs.")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
 @_option("--profile", metavar="FILE|NAME", help="Profile whose decode side is sized.", shell_complete=_profile_names)
 @_option("--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json.")
 @_option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
@@ -712,9 +713,12 @@ def profiles_copy(context: click.Context, /, name: str, target: str | None) -> N
 def size(context: click.Context, /, **options: Any) -> None:
     """Say how much host memory the offload needs, or how much fits.
 
+    FILE is whatever check reads, such as a script or a manifest: its decode side is sized.
+
     \b
     Examples:
       pd-launch size --profile a3-dp2tp8 --requests 8
+      pd-launch size decode.sh --requests 8
       pd-launch size --model Qwen/Qwen3-32B --tp 4 --memory 512GiB
     """
     from pd_launch.launcher.commands.size import size_command
