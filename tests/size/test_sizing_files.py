@@ -113,7 +113,9 @@ def test_sizes_with_which_no_engine_starts(words: tuple[str, ...], said: str) ->
 def test_heads_of_the_kv_cache(tmp_path: Path) -> None:
     """48 heads are divided by 6 ranks; of 4 KV heads, 6 ranks could keep neither whole ones nor whole copies."""
     config = {"model_type": "qwen3", "num_hidden_layers": 8, "num_attention_heads": 48, "num_key_value_heads": 4}
-    (tmp_path / "config.json").write_text(json.dumps({**config, "head_dim": 128, "hidden_size": 6144, "torch_dtype": "bfloat16"}))
+    (tmp_path / "config.json").write_text(
+        json.dumps({**config, "head_dim": 128, "hidden_size": 6144, "torch_dtype": "bfloat16"})
+    )
     words = ("--model", str(tmp_path), "--hardware", "cuda", "--tokens", "100", "--requests", "2")
     result = size(*words, "--tp", "6")
     assert (
