@@ -10,7 +10,7 @@ from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
 
-_OPTION = re.compile(r"pd-launch[\"']? (?:decode|prefill) [^\n]{0,4000}?(?P<option> --set[ =]| -- )")
+_OPTION = re.compile(r"pd-launch[\"']? (?:decode|prefill) [^\n]{0,1000}?(?P<option> --set[ =]| -- )")
 
 
 def named_profile(deployments: Sequence[Deployment], given: Sequence[SourceFile]) -> SourceFile | None:
