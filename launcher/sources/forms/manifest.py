@@ -45,8 +45,8 @@ TELLING = frozenset(
 )
 """Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
-_INDEX, _SIZE = "LWS_WORKER_INDEX", "LWS_GROUP_SIZE"
-LWS_VARIABLES = ("LWS_LEADER_ADDRESS", _SIZE, _INDEX)
+_INDEX = "LWS_WORKER_INDEX"
+LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", _INDEX)
 _MOST_WORKERS = 32
 """Pods of one template that are read one by one."""
 
@@ -135,8 +135,6 @@ class _Around(NamedTuple):
     """Whether it is one of several pods that are started together, as one engine may need."""
     indices: range = range(0)
     """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
-    size: int | None = None
-    """How many pods the group has."""
     replicas: int | None = None
     annotations: Node | None = None
 
@@ -161,7 +159,7 @@ class _Around(NamedTuple):
         if not size or size > _MOST_WORKERS:
             return self
         first = 0 if group.get("leaderTemplate") is None else 1
-        return self._replace(size=size, indices=range(first, size) if key == "workerTemplate" else range(1))
+        return self._replace(indices=range(first, size) if key == "workerTemplate" else range(1))
 
 
 def _indices(container: Node, around: _Around) -> Sequence[int | None]:
@@ -339,9 +337,8 @@ def _injected(container: Node, place: _Place) -> dict[str, EnvVar]:
     """Return the variables that a LeaderWorkerSet sets in each of its pods."""
     env = {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
     at = (container.get("name") or container.get("image") or container).text
-    for name, number in ((_INDEX, place.number), (_SIZE, place.around.size)):
-        if number is not None and at is not None:
-            env[name] = EnvVar.of(name, at.stand_in(str(number)), "manifest")
+    if place.number is not None and at is not None:
+        env[_INDEX] = EnvVar.of(_INDEX, at.stand_in(str(place.number)), "manifest")
     return env
 
 
