@@ -6,7 +6,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from functools import lru_cache
+from typing import IO, NamedTuple
 
 from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
@@ -148,30 +149,43 @@ def found_in(raw: bytes, number: int) -> Iterator[Hit | Noticed]:
 
 _HEAD = 6
 """Characters by which the literals that begin a message are looked up: in a log full of events that is what counts."""
-_BY_HEAD: dict[str, list[tuple[int, Pattern | Notice]]] = {}
-_ANYWHERE: list[tuple[int, bytes, Pattern]] = []
-_BEHIND_ERRORS: list[tuple[int, bytes, Notice]] = []
-_ALL: tuple[Pattern | Notice, ...] = (*PATTERNS, *NOTICES)
-for _index, _one in enumerate(_ALL):
-    if isinstance(_one, Pattern) and _one.free:
-        _ANYWHERE.append((_index, _one.raw, _one))
-    elif isinstance(_one, Notice) and _one.raised:
-        _BEHIND_ERRORS.append((_index, _one.raw, _one))
-    else:
-        _BY_HEAD.setdefault(_one.needle[:_HEAD], []).append((_index, _one))
+
+
+class _Tables(NamedTuple):
+    """The literals of PATTERNS and NOTICES by where they may stand, each with its place in the tables."""
+
+    heads: dict[str, list[tuple[int, Pattern | Notice]]]
+    """Those that begin a message, by their first characters."""
+    anywhere: list[tuple[int, bytes, Pattern]]
+    behind_errors: list[tuple[int, bytes, Notice]]
+
+
+@lru_cache(maxsize=1)
+def _tables() -> _Tables:
+    found = _Tables({}, [], [])
+    every: tuple[Pattern | Notice, ...] = (*PATTERNS, *NOTICES)
+    for index, one in enumerate(every):
+        if isinstance(one, Pattern) and one.free:
+            found.anywhere.append((index, one.raw, one))
+        elif isinstance(one, Notice) and one.raised:
+            found.behind_errors.append((index, one.raw, one))
+        else:
+            found.heads.setdefault(one.needle[:_HEAD], []).append((index, one))
+    return found
 
 
 def _candidates(line: Line, raw: bytes) -> list[Pattern | Notice]:
     """Return what a line may say, in the order of the tables."""
-    found: list[tuple[int, Pattern | Notice]] = [(n, one) for n, needle, one in _ANYWHERE if needle in raw]
+    heads, anywhere, behind_errors = _tables()
+    found: list[tuple[int, Pattern | Notice]] = [(n, one) for n, needle, one in anywhere if needle in raw]
     if b"rror" in raw or b"ERROR" in raw:
-        found += [(n, one) for n, needle, one in _BEHIND_ERRORS if needle in raw]
+        found += [(n, one) for n, needle, one in behind_errors if needle in raw]
     if line.start is None:
-        found += [pair for group in _BY_HEAD.values() for pair in group if pair[1].raw in raw]
+        found += [pair for group in heads.values() for pair in group if pair[1].raw in raw]
     else:
         tag = _TAGGED.match(line.text, line.start) if line.text.startswith("[", line.start) else None
         for at in (line.start,) if tag is None else (line.start, tag.end()):
-            group = _BY_HEAD.get(line.text[at : at + _HEAD], ())
+            group = heads.get(line.text[at : at + _HEAD], ())
             found += [pair for pair in group if line.text.startswith(pair[1].needle, at)]
     found.sort(key=lambda pair: pair[0])
     return [one for _, one in found]
