@@ -73,6 +73,17 @@ def test_every_guide_has_its_chinese_page_with_the_same_commands() -> None:
         assert shown[1] or not shown[0], chinese
 
 
+@pytest.mark.parametrize("name", ["containers.md", "launching.md"])
+def test_pages_in_both_languages_show_the_same(name: str) -> None:
+    pages = [(folder / name).read_text(encoding="utf-8") for folder in (DOCS, DOCS / "zh")]
+    shown = [[b.body for b in blocks(page) if b.language in ("bash", "yaml", "dockerfile")] for page in pages]
+    assert shown[0] == shown[1] and (shown[0] or name == "launching.md")
+    levels = [re.findall(r"^#+ ", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S), re.M) for page in pages]
+    assert levels[0] == levels[1]
+    rows = [len(re.findall(r"^\|", page, re.M)) for page in pages]
+    assert rows[0] == rows[1]
+
+
 def anchors(text: str) -> set[str]:
     """Return the anchors of a page's headings, as Markdown makes them."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.inputs import read_profile, read_source
+from pd_launch.launcher.size.divides import refuse_sizes
 from pd_launch.launcher.sources.profiles.deployment import target_of
 from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
 from pd_launch.launcher.sources.profiles.render import render
@@ -40,6 +42,8 @@ AMOUNTS = ("requests", "memory", "per_rank", "tokens")
 class Asked:
     """The options of ``size``. Sizes are bytes; None is not given."""
 
+    files: Sequence[str] = ()
+    """Launches whose decode side is sized, in place of a profile."""
     profile: str | None = None
     model: str | None = None
     config: str | None = None
@@ -64,6 +68,8 @@ class Answer:
     loaded: LoadedProfile
     target: Target
     node: NodeLaunch
+    written: bool = False
+    """Whether the launch is written out in files of the user's, and no profile is there."""
 
 
 def answer(asked: Asked) -> Answer:
@@ -85,12 +91,13 @@ def answer(asked: Asked) -> Answer:
     launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
     node = launches[0]
     node.model_config = _config(asked)
+    refuse_sizes(node, model_of(node))
     geometry = _geometry(asked, node, target)
     layout = _layout(launches, target)
     tokens = asked.tokens or longest_request(node, model_of(node))
     if not tokens:
         raise SizingError("how long a parked request is, is not known: give --tokens or --max-model-len")
-    return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node)
+    return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node, bool(asked.files))
 
 
 def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: NodeLaunch, target: Target) -> Sizing:
@@ -136,12 +143,14 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
 
 
 def _profile(asked: Asked) -> LoadedProfile:
-    if asked.profile is not None:
+    if asked.files:
+        source = _of_files(tuple(asked.files), asked.target, tuple(f"--{key.replace('_', '-')}" for key in asked.keys))
+    elif asked.profile is not None:
         source = read_profile(str(find_profile(asked.profile)))
     else:
         source = SourceFile("<command line>", json.dumps(_fresh(asked)))
     settings = [f"{KEYS[name]}={value}" for name, value in asked.keys.items()]
-    if asked.profile is not None and asked.model is not None:
+    if (asked.profile is not None or asked.files) and asked.model is not None:
         settings.append(f"model={json.dumps(_model_name(asked.model))}")
     if asked.nodes is not None:
         settings.append(f"nodes.decode={json.dumps(_addresses(asked.nodes))}")
@@ -151,10 +160,18 @@ def _profile(asked: Asked) -> LoadedProfile:
     return load_profile(source, [*settings, *asked.settings])
 
 
+@lru_cache(maxsize=8)
+def _of_files(files: tuple[str, ...], target: Target | None, given: tuple[str, ...]) -> SourceFile:
+    """Return the profile of files; a table asks for it once for each of its rows."""
+    from pd_launch.launcher.size.files import profile_of
+
+    return profile_of(files, target, given)
+
+
 def _fresh(asked: Asked) -> dict[str, Any]:
     """Return a profile of the model alone."""
     if asked.model is None:
-        raise SizingError("give --profile, or --model with the name or the folder of a model")
+        raise SizingError("give --profile, or --model with the name or the folder of a model, or files of yours")
     return {"version": 1, "name": "sized", "hardware": asked.hardware, "model": _model_name(asked.model), "decode": {}}
 
 

@@ -107,6 +107,10 @@ class Container:
     published: list[Node] = field(default_factory=list)
     resources: dict[str, Node] = field(default_factory=dict)
     name: str | None = None
+    replicas: int | None = None
+    """Instances of its pod, or of the group of pods that it is in, where that is said."""
+    placement: dict[str, Any] = field(default_factory=dict)
+    """What a pod says of its nodes and for other programs: ``node_selector``, ``tolerations``, ``annotations``."""
     partial: bool = False
     """Whether an unknown word may stand for further options: what is not said may still be there."""
     spread: bool = False

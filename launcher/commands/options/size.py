@@ -8,6 +8,7 @@ import click
 
 from pd_launch.launcher.commands.options import (
     HARDWARE,
+    argument,
     command,
     form_option,
     option,
@@ -21,12 +22,16 @@ from pd_launch.launcher.commands.options import (
 class SizeOptions:
     """Say how much host memory the offload needs, or how much fits.
 
+    FILE is whatever check reads, such as a script or a manifest: its decode side is sized.
+
     \b
     Examples:
       pd-launch size --profile a3-dp2tp8 --requests 8
+      pd-launch size decode.sh --requests 8
       pd-launch size --model Qwen/Qwen3-32B --tp 4 --memory 512GiB
     """
 
+    files: tuple[str, ...] = argument(nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
     profile: str | None = profile_option("Profile whose decode side is sized.")
     model: str | None = option(
         "--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json."

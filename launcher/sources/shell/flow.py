@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.shell.conditions import Known, Test, tests_of
+from pd_launch.launcher.sources.shell.conditions import Known, Test, asks_given, tests_of
 from pd_launch.launcher.sources.shell.model import (
     INSIDE,
     MAX_COMMANDS,
@@ -218,7 +218,7 @@ class Flow:
         if groups is None:
             groups = self._groups(node)
             every, sure = list(range(len(groups))), self._takes_all(node)
-            if self.known:
+            if self.known or asks_given(self._tests(node), scope.lookup):
                 self.effort.repeats += len(groups) // _TESTS_OF_A_STEP
                 every, sure = self.known.branches(self._tests(node), scope.lookup)
         outer = self.inside
