@@ -743,6 +743,8 @@ def size(context: click.Context, /, **options: Any) -> None:
 @_option("--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted.")
 @_option("--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content.")
 @_option("--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead.")
+@_option("--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens of a request and step.")
+@_option("--acceptance", type=click.FloatRange(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6.")
 @_option("--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV.")
 @_option("--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks.")
 @_option("--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer.")

@@ -72,7 +72,7 @@ def simulate_command(options: dict[str, Any]) -> int:
         asked = _read(options, files)
         found = sized(asked.given, asked.node, asked.log, asked.target)
         case = _case(asked, found)
-        answer = answered(case, [_budget(text, found) for text in asked.budgets], _Progress(options["progress"]))
+        answer = answered(case, _budgets(asked, found), _Progress(options["progress"]))
         name, rows = _over(asked, options["over"]) if answer.complete else (None, [])
     except _ERRORS as error:
         raise click.ClickException(clean(str(error))) from None
@@ -121,6 +121,9 @@ _PLAIN = (
     "prefix_caching",
     "async_scheduling",
     "arrival_steps",
+    "draft_tokens",
+    "acceptance",
+    "seed",
 )
 
 
@@ -227,7 +230,24 @@ def _arranged(found: Workload, concurrency: int | None, rate: float | None, seed
 
 def _case(asked: _Asked, found: Sized) -> Case:
     options = asked.options
-    return Case(found.engine, asked.workload, asked.times, options["dp"] or 1, options["router"])
+    return Case(
+        found.engine,
+        asked.workload,
+        asked.times,
+        options["dp"] or 1,
+        options["router"],
+        found.async_from,
+        found.share,
+        found.whole,
+    )
+
+
+def _budgets(asked: _Asked, found: Sized) -> list[int]:
+    """Return the budgets to try: those of the call, else the launch's own."""
+    if asked.budgets or not found.budget or not found.block_bytes:
+        return [_budget(text, found) for text in asked.budgets]
+    own = host_blocks(found.budget, found.block_bytes)
+    return [own] if own else []
 
 
 def _budget(text: str, found: Sized) -> int:

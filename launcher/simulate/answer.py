@@ -32,6 +32,7 @@ class Case:
     policy: Policy = "vllm"
     async_from: int | None = None
     share: bool = False
+    whole: bool = False
 
 
 @dataclass
@@ -151,7 +152,7 @@ def run(
     Raises:
         SimulationError: it cannot be played.
     """
-    offload = Offload(host_blocks, case.async_from, case.share) if host_blocks is not None else None
+    offload = Offload(host_blocks, case.async_from, case.share, whole=case.whole) if host_blocks is not None else None
     total = len(case.workload.jobs)
     watching = _watching(watch, what, total, until_preempted)
     if case.dp > 1:
