@@ -69,8 +69,7 @@ def simulate_command(options: dict[str, Any]) -> int:
     files = list(options["files"])
     keep_inputs(options["png"], [*files, options["profile"], options["workload"], options["log"]], "--png")
     try:
-        asked = _read(options, files)
-        found = sized(asked.given, asked.node, asked.log, asked.target)
+        asked, found = _prepared(options, files)
         case = _case(asked, found)
         answer = answered(case, _budgets(asked, found), _Progress(options["progress"]))
         name, rows = _over(asked, options["over"]) if answer.complete else (None, [])
@@ -86,6 +85,16 @@ def simulate_command(options: dict[str, Any]) -> int:
     else:
         write(clean_page(page(simulation, lang, options["plot"])))
     return 0
+
+
+def _prepared(options: dict[str, Any], files: Sequence[str]) -> tuple[_Asked, Sized]:
+    """Read the input. An interruption here is told: there is nothing to show yet."""
+    try:
+        asked = _read(options, files)
+        return asked, sized(asked.given, asked.node, asked.log, asked.target)
+    except KeyboardInterrupt:
+        click.echo("pd-launch: interrupted while the input was read: nothing was played", err=True)
+        raise
 
 
 def clean_page(text: str) -> str:

@@ -57,7 +57,16 @@ def _verdict(found: Simulation) -> Lines:
     alone = found.without
     lines: Lines = []
     if not found.complete:
-        lines.append(Msg("Interrupted: what follows is what was played so far.", "已中断:以下是到目前为止的结果。"))
+        lines.append(
+            Msg(
+                f"Interrupted after {alone.steps:,} steps, with {alone.finished:,} of {found.workload.requests:,} "
+                "requests answered: what follows is what was played so far.",
+                f"已中断:推演了 {alone.steps:,} 步,{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
+                "得到回答。以下是到目前为止的结果。",
+            )
+        )
+    if not alone.preempted and not found.complete and alone.finished < found.workload.requests:
+        return [*lines, Msg("No preemption so far.", "到目前为止没有抢占。"), ""]
     if not alone.preempted:
         return [
             *lines,
