@@ -247,7 +247,11 @@ def _choice_cells(row: ChoiceReport, lang: str) -> tuple[str, ...]:
 
 
 def _bars(found: Simulation, lang: str) -> Lines:
-    known = [(row.choice, row.without.recomputed) for row in found.choices if row.without is not None]
+    known = [
+        (row.choice, row.without.recomputed + row.without.handed_back_tokens)
+        for row in found.choices
+        if row.without is not None
+    ]
     most = max((value for _, value in known), default=0) or 1
     wide = max((width(choice) for choice, _ in known), default=0)
     title = Msg(f"tokens computed again over {found.over}", f"{found.over} 不同取值下重算的 token 数")
