@@ -324,8 +324,10 @@ def _draw(path: str, simulation: Any) -> None:
         raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
     try:
         draw(Path(path), simulation)
-    except (OSError, ValueError) as error:
-        raise click.ClickException(f"{clean(path)}: {error}") from None
+    except OSError as error:
+        raise click.ClickException(f"{clean(path)}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise click.ClickException(f"{clean(path)}: {clean(str(error))}") from None
 
 
 class _Progress:

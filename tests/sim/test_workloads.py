@@ -72,6 +72,20 @@ def test_guidellm() -> None:
     assert _lengths(found) == [(0.0, 65, 17), (0.5, 64, 16)]
 
 
+def test_guidellm_of_newer_releases() -> None:
+    """Tokens by side, and the times below ``info``."""
+    requests = [
+        {
+            "info": {"status": "completed", "timings": {"request_start": start}},
+            "input_metrics": {"text_tokens": prompt, "total_tokens": None},
+            "output_metrics": {"text_tokens": 16, "total_tokens": 16},
+        }
+        for start, prompt in ((100.5, 64), (100.0, 65))
+    ]
+    found = from_text(json.dumps({"benchmarks": [{"requests": {"successful": requests}}]}), "g.json")
+    assert _lengths(found) == [(0.0, 65, 16), (0.5, 64, 16)]
+
+
 PAGE = """# HELP vllm:request_prompt_tokens Number of prefill tokens processed.
 vllm:request_prompt_tokens_bucket{engine="0",le="100.0",model_name="m"} 0.0
 vllm:request_prompt_tokens_bucket{engine="0",le="200.0",model_name="m"} 10.0
