@@ -254,7 +254,7 @@ def _case(asked: _Asked, found: Sized) -> Case:
 def _budgets(asked: _Asked, found: Sized) -> list[int]:
     """Return the budgets to try: those of the call, else the launch's own."""
     if asked.budgets or not found.budget or not found.block_bytes:
-        return [_budget(text, found) for text in asked.budgets]
+        return list(dict.fromkeys(_budget(text, found) for text in asked.budgets))
     own = host_blocks(found.budget, found.block_bytes)
     return [own] if own else []
 

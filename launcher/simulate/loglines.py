@@ -85,10 +85,15 @@ class LogSize:
         In each interval the steps are those that gave every running request a token. Both times come from least
         squares over all intervals with work in them; None where these are too few or say nothing.
         """
+        drafts = self.numbers.get("num_speculative_tokens", 0)
+        if drafts and self.acceptance is None:
+            return None  # how many tokens a step gave is not known
+        each = 1 + drafts * (self.acceptance or 0.0)
         points = []
         for prompt, generated, running in self.rates:
             if running and generated > 0:
-                points.append((INTERVAL * generated / running, INTERVAL * (prompt + generated)))
+                steps = INTERVAL * generated / running / each
+                points.append((steps, INTERVAL * prompt + steps * running * (1 + drafts)))
         if len(points) < FEWEST:
             return None
         base, per_token = _fit(points)

@@ -110,7 +110,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
                 "falls back",
-                f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh} 时没有回退",
+                f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh}时没有回退",
             ),
             Msg(
                 f"                   (99 of 100 preempted requests find room in {most.en})",
@@ -177,12 +177,13 @@ def _instead(found: Simulation) -> Lines:
     lines: Lines = []
     for other in found.instead:
         name, _, value = other.setting.partition("=")
+        again = other.recomputed + other.handed_back_tokens
         more = 100 * (other.steps - found.without.steps) / max(1, found.without.steps)
         lines.append(
             Msg(
-                f"  --{name} {value} instead: {other.preempted:,} preemptions, {other.recomputed:,} tokens computed "
+                f"  --{name} {value} instead: {other.preempted:,} preemptions, {again:,} tokens computed "
                 f"again, {other.steps:,} steps ({more:+.1f} %)",
-                f"  改为 --{name} {value}:抢占 {other.preempted:,} 次,重算 {other.recomputed:,} 个 token,"
+                f"  改为 --{name} {value}:抢占 {other.preempted:,} 次,重算 {again:,} 个 token,"
                 f"{other.steps:,} 步({more:+.1f} %)",
             )
         )

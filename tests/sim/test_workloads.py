@@ -178,3 +178,16 @@ def test_step_time_is_fitted() -> None:
     assert found[0].per_token == pytest.approx(50e-6, rel=1e-3)
     assert found[1] < 1e-6
     assert LogSize().step_time() is None
+
+
+def test_step_time_beside_drafts() -> None:
+    """A step with two drafts, half of which are right, computes three tokens for each request and gives two."""
+    log = LogSize(numbers={"num_speculative_tokens": 2})
+    for running, prompt in ((10, 500.0), (40, 2000.0), (20, 100.0), (30, 4000.0)):
+        steps = (1 - prompt * 50e-6) / (0.02 + 3 * running * 50e-6)
+        log.rates.append((prompt, 2 * steps * running, running))
+    assert log.step_time() is None
+    log.accepted, log.drafted = 50, 100
+    found = log.step_time()
+    assert found is not None
+    assert (found[0].base, found[0].per_token) == (pytest.approx(0.02, rel=1e-3), pytest.approx(50e-6, rel=1e-3))
