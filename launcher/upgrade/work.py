@@ -135,24 +135,33 @@ class _Work:
             return run_checks(meant, lang=self.lang).findings
 
     def _write_names(self) -> None:
-        """Make the edits of the curated entries, one after the other, on texts that are read again each time."""
+        """Make the edits of the curated entries, on texts that are read again each time."""
         for _ in range(MOST):
             deployments = self._read(self.texts, self.step.a)
             known = [e for e in _once(self._entries(deployments)) if e.how in self.allowed and e.edits is not None]
-            entry = next((one for one in known if one.key not in self.failed), None)
-            if entry is None:
+            wanted = [one for one in known if one.key not in self.failed]
+            if not wanted:
                 return
-            texts = self._made(entry, deployments)
-            if texts is None:
-                self.failed.add(entry.key)
-            else:
-                self.texts = texts
+            self._write_alike([one for one in wanted if one.touches == wanted[0].touches], deployments)
 
-    def _made(self, entry: Entry, deployments: Sequence[Deployment]) -> dict[str, str] | None:
-        """Return the texts with the first of an entry's edits that changes nothing else; None where none does."""
-        assert entry.edits is not None
+    def _write_alike(self, entries: list[Entry], deployments: Sequence[Deployment]) -> None:
+        """Make the edits of entries that touch the same names: all at once, else those of the half, down to one.
+
+        A file with fifteen engines has the same entry for each: one by one, it was read again for each of them.
+        """
+        while entries:
+            texts = self._made(entries, deployments)
+            if texts is not None:
+                self.texts = texts
+                return
+            if len(entries) == 1:
+                self.failed.add(entries[0].key)
+            entries = entries[: len(entries) // 2]
+
+    def _made(self, entries: Sequence[Entry], deployments: Sequence[Deployment]) -> dict[str, str] | None:
+        """Return the texts with the edits of entries, if they change nothing but what all of these touch; else None."""
         before = Counter((fact.path, fact.value) for fact in facts_of(deployments))
-        for edits in entry.edits():
+        for edits in _ways(entries):
             texts = self._changed(edits)
             if texts is None:
                 continue
@@ -161,7 +170,7 @@ class _Work:
                 continue
             after = Counter((fact.path, fact.value) for fact in facts_of(now))
             gone, come = before - after, after - before
-            if all(entry.touches & set(path) for path, _ in (*gone, *come)) and not _torn(deployments, now):
+            if all(entries[0].touches & set(path) for path, _ in (*gone, *come)) and not _torn(deployments, now):
                 return texts
         return None
 
@@ -226,6 +235,16 @@ class _Work:
                     added.origin, added.how = place, "by-hand"
                     said.append(added)
         return [*entries, *said]
+
+
+def _ways(entries: Sequence[Entry]) -> Iterator[Edits | None]:
+    """Yield the ways in which one entry can be written; of several, each one's first."""
+    ways = [one.edits() for one in entries if one.edits is not None]
+    if len(ways) == 1:
+        yield from ways[0]
+        return
+    first = [next((edits for edits in way if edits), None) for way in ways]
+    yield tuple(dict.fromkeys(edit for edits in first if edits for edit in edits))
 
 
 def _name(entry: Entry) -> tuple[str, str]:

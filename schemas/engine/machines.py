@@ -6,7 +6,7 @@ from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.offload import budget_of, served
-from pd_launch.schemas.engine.sides import exclusive
+from pd_launch.schemas.engine.sides import exclusions
 
 ASSUMED = "host of "
 """How the host of a script's engines is named where nothing in the input names the machine itself."""
@@ -64,15 +64,15 @@ def by_container(deployment: Deployment) -> list[tuple[Container, list[NodeLaunc
 
 def _choices(nodes: list[NodeLaunch]) -> list[list[NodeLaunch]]:
     """Return the sets of launches of which no two exclude each other."""
-    if not any(node.branches for node in nodes):
+    apart = exclusions(nodes)
+    if not any(apart):
         return [nodes]
-    found: list[list[NodeLaunch]] = []
-    for node in nodes:
-        beside = [other for other in nodes if other is node or not exclusive(node, other)]
-        chosen = [one for one in beside if not any(exclusive(one, other) for other in beside)]
-        if chosen not in found:
-            found.append(chosen)
-    return found
+    found: dict[tuple[int, ...], None] = {}
+    for others in dict.fromkeys(apart):
+        beside = ~others
+        chosen = (i for i, mine in enumerate(apart) if beside >> i & 1 and not mine & beside)
+        found.setdefault(tuple(chosen))
+    return [[nodes[i] for i in chosen] for chosen in found]
 
 
 def size_of(node: Node | None) -> int | None:

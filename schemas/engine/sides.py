@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from operator import or_
 from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
@@ -127,10 +131,31 @@ def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
     """
     if not _of_one_script(one, other):
         return False
-    taken, others = dict(one.branches), dict(other.branches)
-    if taken.get(STAGE, 0) != others.get(STAGE, 0):
-        return True
-    return any(place in taken and taken[place] != branch for place, branch in others.items())
+    taken = _taken(one)
+    return any(taken.get(place, branch) != branch for place, branch in _taken(other).items())
+
+
+def exclusions(nodes: Sequence[NodeLaunch]) -> list[int]:
+    """Return for each launch, as bits, which of the others are ``exclusive`` with it, without asking each pair."""
+    scripts: dict[object, int] = defaultdict(int)
+    places: dict[int, int] = defaultdict(int)
+    branches: dict[tuple[int, int], int] = defaultdict(int)
+    for index, node in enumerate(nodes):
+        for script in _scripts(node):
+            scripts[script] |= 1 << index
+        for place, branch in _taken(node).items():
+            places[place] |= 1 << index
+            branches[place, branch] |= 1 << index
+    found = []
+    for node in nodes:
+        apart = reduce(or_, (places[taken[0]] & ~branches[taken] for taken in _taken(node).items()), 0)
+        found.append(apart & reduce(or_, (scripts[script] for script in _scripts(node)), 0))
+    return found
+
+
+def _taken(node: NodeLaunch) -> dict[int, int]:
+    """Return the branch that leads to a launch, for each condition."""
+    return {STAGE: 0, **dict(node.branches)}
 
 
 def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
@@ -140,18 +165,41 @@ def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
 
 def _of_one_script(one: NodeLaunch, other: NodeLaunch) -> bool:
     """Whether one script starts both, also where one of them stands in a file that it reads with ``source``."""
-    return one.origin.file == other.origin.file or (one.form == other.form == "shell" and one.label == other.label)
+    return any(script in _scripts(other) for script in _scripts(one))
+
+
+def _scripts(node: NodeLaunch) -> list[tuple[str, str]]:
+    """Return the scripts that a launch is of: the file that it stands in, and the one that reads that file."""
+    return [("file", node.origin.file), *([("label", node.label)] if node.form == "shell" else [])]
 
 
 def same_machine(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch]]:
     """Iterate over pairs of launches that run together on one machine."""
-    parts = [deployment.part_of(node) for node in deployment.nodes]
+    parts = _parts(deployment)
     for index, one in enumerate(deployment.nodes):
-        for place, other in enumerate(deployment.nodes[index + 1 :], index + 1):
-            together = one.host is not None and one.host == other.host and not in_turn(one, other)
-            apart = parts[index] != parts[place]
-            if together and not exclusive(one, other) and not (apart and _at_one_port(one, other)):
+        for other in deployment.nodes[index + 1 :]:
+            if _together(one, other, parts):
                 yield one, other
+
+
+def has_company(node: NodeLaunch, deployment: Deployment) -> bool:
+    """Whether another launch runs together with ``node`` on one machine."""
+    index = next(place for place, one in enumerate(deployment.nodes) if one is node)
+    earlier, later, parts = deployment.nodes[:index], deployment.nodes[index + 1 :], _parts(deployment)
+    pairs = chain(((one, node) for one in earlier), ((node, one) for one in later))
+    return any(_together(first, second, parts) for first, second in pairs)
+
+
+def _parts(deployment: Deployment) -> dict[int, int | None]:
+    """Return which part of a text each launch stands in, by its identity."""
+    return {id(node): deployment.part_of(node) for node in deployment.nodes}
+
+
+def _together(one: NodeLaunch, other: NodeLaunch, parts: Mapping[int, int | None]) -> bool:
+    """Whether two launches, in their order, run together on one machine."""
+    if one.host is None or one.host != other.host or in_turn(one, other) or exclusive(one, other):
+        return False
+    return parts[id(one)] == parts[id(other)] or not _at_one_port(one, other)
 
 
 def _at_one_port(one: NodeLaunch, other: NodeLaunch) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +18,14 @@ SERVE = "vllm serve m --port 8000"
 KV = SERVE + " --kv-transfer-config "
 PROFILE = "version: 1\nhardware: cpu\nmodel: m\n"
 Text = Callable[[int], str]
+
+
+def _pod(arms: str) -> str:
+    """Return a pod whose script chooses between engines."""
+    script = json.dumps(f"case $1 in {arms} esac")
+    container = f'{{"command": [sh, -c], "args": [{script}]}}'
+    return f'{{"apiVersion": "v1", "kind": "Pod", "spec": {{"containers": [{container}]}}}}'
+
 
 SHELL: dict[str, Text] = {
     "blank-lines": lambda n: "\n" * n + SERVE,
@@ -103,6 +112,8 @@ YAML: dict[str, Text] = {
         f"services:\n  a:\n    command: {SERVE}\n    environment:\n" + "".join(f"      A{i}: x\n" for i in range(n))
     ),
     "same-key": lambda n: PROFILE + "decode:\n  kv_transfer_config:\n" + "    kv_role: kv_both\n" * n,
+    "branches-of-a-pod": lambda n: _pod("".join(f"x{i}) {SERVE};; " for i in range(n))),
+    "engines-in-a-branch-of-a-pod": lambda n: _pod(f"x) {f'{SERVE} & ' * n};; "),
     "documents": lambda n: f"apiVersion: v1\nkind: Pod\nspec: {{containers: [{{command: [{SERVE}]}}]}}\n---\n" * n,
     "documents-of-no-form": lambda n: "a: 1\n---\n" * n + f"x: {SERVE} --sizee\n",
     "documents-beside-a-profile": lambda n: PROFILE + "decode: {}\n" + "---\na: 1\n" * n,

@@ -278,6 +278,15 @@ def test_numbers_that_are_counted_and_joined(written: str, value: str) -> None:
         ("A=(5 $(list) 7)", "${#A[@]}", HOLE),
         ("declare -A A=([x]=5 [y]=6)", "${A[x]}", HOLE),
         ('read -ra A <<< "$UNKNOWN"', "${A[0]}", HOLE),
+        ("mapfile -t A <<< $'5 6\\n7'", '"${A[0]}"', "5 6"),
+        ("readarray -t A <<'E'\n5\n6\nE", "${A[1]}", "6"),
+        ("X=6; mapfile -t A <<E\n5\n$X\nE", "${#A[@]}", "2"),
+        ("mapfile -t A <<< $'5\\n'", "${#A[@]}", "2"),
+        ("mapfile -t -n 1 A <<< $'5\\n6'", "${A[0]}", HOLE),
+        ("mapfile -t A < file", "${A[0]}", HOLE),
+        ("printf -v A '%s-%s' 5 6", "$A", "5-6"),
+        ("printf -v A '%05d' 5", "$A", HOLE),
+        ('printf -v A %s "$UNKNOWN"', "$A", HOLE),
     ],
 )
 def test_elements_of_an_array(before: str, written: str, word: str) -> None:

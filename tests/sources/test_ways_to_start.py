@@ -203,6 +203,8 @@ FOLLOWED = (
     'C=(@E)\nbash -c "${C[*]}"\n',
     'declare -a C=(@E)\n"${C[@]}"\n',
     "read -r C <<< '@E'\n$C\n",
+    "mapfile -t L <<'E'\n@E\nE\n${L[0]}\n",
+    "printf -v C '@E --max-num-seqs %s' 8\n$C\n",
     "@E | tee log\n",
     "@E |& tee log\n",
     "yes | @E\n",
@@ -319,7 +321,7 @@ FOLLOWED = (
     "$(which python) -m vllm.entrypoints.openai.api_server --model @A\n",
 )
 SAID = (
-    "printf -v C '@E --seed %s' 1\n$C\n",
+    "printf -v C '@E --seed %05d' 1\n$C\n",
     "echo '@E' | sed s,x,y, | cat | bash\n",
     "echo '@E' | while read -r l; do eval \"$l\"; done\n",
     "expect -c 'spawn @E'\n",
@@ -327,7 +329,7 @@ SAID = (
     "perl -e 'system(\"@E\")'\n",
     "declare -A C=([a]='@E')\neval \"${C[a]}\"\n",
     "declare -A C\nC[a]='@E'\n${C[a]}\n",
-    "mapfile -t L <<'E'\n@E\nE\n${L[0]}\n",
+    "mapfile -n 1 L <<'E'\n@E\nE\n${L[0]}\n",
     "while read -r l; do eval \"$l\"; done <<'E'\n@E\nE\n",
     "vagrant ssh <<'E'\n@E\nE\n",
     "exec 3<<E\n@E\nE\nbash <&3\n",

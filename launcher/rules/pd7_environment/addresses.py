@@ -10,7 +10,7 @@ from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.engine.kv_transfer import connectors
-from pd_launch.schemas.engine.sides import is_loopback, is_unreachable, same_machine, spans_machines
+from pd_launch.schemas.engine.sides import has_company, is_loopback, is_unreachable, spans_machines
 
 _ASKED = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "NixlConnector", "VLLM_P2P_SIDE_CHANNEL_HOST": "OffloadingConnector"}
 """Addresses that other engines are told to ask, and the connector that tells them."""
@@ -91,7 +91,7 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, name: str, connector
     if not any(used.name == connector for used in connectors(node.kv_transfer)):
         return
     pod = node.form == "manifest" and not (node.container and node.container.host_network)
-    alone = not is_loopback(text) and not any(node in pair for pair in same_machine(deployment))
+    alone = not is_loopback(text) and not has_company(node, deployment)
     if pod or alone or spans_machines(node, deployment):
         yield Misread(
             found,

@@ -20,6 +20,7 @@ from pd_launch.launcher.sources.shell.model import (
 )
 from pd_launch.launcher.sources.shell.scope import Environment
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.launcher.sources.shell.variables import LINES
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import SHELL, Words
 from pd_launch.schemas.core.values import Text
@@ -82,13 +83,16 @@ class Commands(Loops):
                 commands[0].words += self.words.expand(part, scope)
 
     def _read_into(self, commands: list[Command], node: Any, scope: Scope) -> None:
-        """Follow ``read -r -d '' NAME <<EOF``: the variable holds the whole here-document."""
+        """Follow ``read -r -d '' NAME <<EOF`` and ``mapfile -t NAME <<EOF``, which take in a here-document."""
         words = [word.value for word in commands[0].words] if len(commands) == 1 else []
         redirect = next((child for child in node.children if child.type == "heredoc_redirect"), None)
-        if words[:1] == ["read"] and "-d" in words and words[-1].isidentifier() and redirect is not None:
-            text = self.words.heredoc(redirect, scope)
-            if text is not None:
-                scope.variables[words[-1]] = text
+        if redirect is None or not words or not words[-1].isidentifier():
+            return
+        text = self.words.heredoc(redirect, scope)
+        if text is not None and words[0] == "read" and "-d" in words:
+            self._give(words[-1:], text, scope)
+        elif text is not None and words[0] in LINES:
+            self._give(words[-1:], self.lines(words, text.part(0, len(text.value) - 1)), scope)
 
     def _heredoc(self, node: Any, scope: Scope) -> Text | None:
         for child in node.children:

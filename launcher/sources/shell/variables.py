@@ -13,7 +13,8 @@ from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 
 _CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
-_READS = ("read", "mapfile", "readarray", "getopts")
+LINES = ("mapfile", "readarray")
+_READS = ("read", *LINES, "getopts")
 _SOURCES = ("source", ".")
 _SETS_NO_MORE = re.compile(r"set_?env(?:_vars)?\.sh\Z|(?:^|/)(?:activate|conda\.sh)\Z")
 """Files of CANN and of Python's environments: none sets what the engine's rules look for."""
@@ -177,14 +178,15 @@ class Variables(Flow):
                 if f"{sign}o allexport" in " ".join(rest) or any(re.fullmatch(rf"\{sign}[b-z]*a\w*", w) for w in rest):
                     scope.export_all = on
         elif name in _READS or (name == "printf" and rest[:1] == ["-v"]):
-            if name == "printf":
-                self._hold(*self.words.span(node))
             for word in rest[1:2] if name == "printf" else rest:
                 if word.isidentifier():
                     scope.variables[word] = self._hole(node)
-            given = self._read_array(words, scope, node, inline) or self._read_line(words, scope, node)
-            if given is not None:
-                scope.variables[rest[-1]] = given
+            if name == "printf":
+                self._hold(*self.words.span(node))
+                given = self.words.formatted(words[3], words[4:]) if len(words) > 3 else None
+                self._give(rest[1:2], given, scope)
+            else:
+                self._give(rest[-1:], self._read_words(words, scope, node, inline), scope)
         if name == "set" and "--" in rest:
             self._set_positional(words[rest.index("--") + 2 :], scope, node)
         elif name == "alias":
@@ -215,27 +217,47 @@ class Variables(Flow):
         own = scope.positional.get(0)
         scope.positional = dict(enumerate(words, 1)) if own is None else {0: own, **dict(enumerate(words, 1))}
 
-    def _read_line(self, words: list[Text], scope: Scope, node: Any) -> Text | None:
-        """Return the line that ``read -r NAME <<< "$LINE"`` takes, or None where it is not known."""
-        name, *rest = [word.value for word in words]
+    def _give(self, names: list[str], value: Text | list[Text] | None, scope: Scope) -> None:
+        """Set the variable that a command fills, where what it is filled with is known."""
+        if value is not None and names and names[0].isidentifier():
+            scope.variables[names[0]] = value
+
+    def _read_words(
+        self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]
+    ) -> Text | list[Text] | None:
+        """Return what ``read`` or ``mapfile`` is given behind ``<<<``, or None where that is not known."""
         given = next((child for child in node.children if child.type == "herestring_redirect"), None)
-        if given is None or name != "read" or rest[:-1] not in ([], ["-r"]) or not rest[-1].isidentifier():
+        if given is None:
             return None
-        text = self.words.single(given.children[-1], scope)
+        text, said = self.words.single(given.children[-1], scope), [word.value for word in words]
+        if said[0] in LINES:
+            return self.lines(said, text)
+        return self._read_array(said, text, scope, inline) or self._read_line(said, text)
+
+    def lines(self, words: list[str], text: Text) -> list[Text] | None:
+        """Return the lines that ``mapfile -t NAME`` makes of a text without its last newline; None: not known."""
+        if len(words) != 3 or words[1] != "-t" or HOLE in text.value or text.value.count("\n") >= MAX_ITEMS:
+            return None
+        ends = [match.start() for match in re.finditer("\n", text.value)]
+        return [text.part(*one) for one in zip([0, *(end + 1 for end in ends)], [*ends, len(text.value)], strict=True)]
+
+    def _read_line(self, words: list[str], text: Text) -> Text | None:
+        """Return the line that ``read -r NAME <<< "$LINE"`` takes, or None where it is not known."""
+        name, *rest = words
+        if name != "read" or rest[:-1] not in ([], ["-r"]) or not rest[-1].isidentifier():
+            return None
         end = text.value.find("\n")
         return text if end < 0 else text.part(0, end)
 
     def _read_array(
-        self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]
+        self, words: list[str], text: Text, scope: Scope, inline: Mapping[str, tuple[Text, str]]
     ) -> list[Text] | None:
         """Return the words that ``IFS=, read -ra NAME <<< "$LIST"`` takes apart, or None where they are not known."""
-        name, *rest = [word.value for word in words]
-        given = next((child for child in node.children if child.type == "herestring_redirect"), None)
+        name, *rest = words
         options = "".join(word[1:] for word in rest[:-1] if word.startswith("-"))
         known = name == "read" and set(options) in ({"a"}, {"a", "r"}) and rest[-1].isidentifier()
-        if given is None or not known or sum(not word.startswith("-") for word in rest) != 1:
+        if not known or sum(not word.startswith("-") for word in rest) != 1:
             return None
-        text = self.words.single(given.children[-1], scope)
         own = scope.variables.get("IFS")
         between = inline["IFS"][0].value if "IFS" in inline else own.value if isinstance(own, Text) else " "
         if HOLE in text.value or len(between) != 1 or "\n" in text.value:

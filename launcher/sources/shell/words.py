@@ -78,7 +78,7 @@ class Words(Expansions):
         if name in scope.functions:
             return self._function(words, scope)
         if name == "printf" and len(words) > 1:
-            return self._formatted(words[1], words[2:])
+            return self.formatted(words[1], words[2:])
         if name == "echo":
             return self._said([word for word in words[1:] if word.value not in ("-n", "-e")])
         given = next((child for child in node.children if child.type == "herestring_redirect"), None)
@@ -131,7 +131,7 @@ class Words(Expansions):
                 )
         return printed
 
-    def _formatted(self, form: Text, values: list[Text]) -> Text | None:
+    def formatted(self, form: Text, values: list[Text]) -> Text | None:
         """Return what ``printf`` makes of its format, where that takes each value as it is and each of them once."""
         parts: list[Text] = []
         rest = list(values)
