@@ -15,7 +15,7 @@ class Drafts:
     Attributes:
         tokens: ``num_speculative_tokens``, the draft tokens of a request and step.
         chance: that a draft token is right where those before it are.
-        lookahead: slots that the drafter needs behind the scheduled tokens: none for n-grams, as many for EAGLE and MTP.
+        lookahead: slots that the drafter needs behind the scheduled tokens, none for n-grams, ``tokens`` for EAGLE.
         seed: of the draws.
     """
 
