@@ -125,7 +125,7 @@ def main() -> None:
     prepare()
     turn = Turn(given.lock)
     rows: list[dict[str, Any]] = []
-    smoke = replace(SMOKE, output=400, blocks=80)
+    smoke = replace(SMOKE, output=200, blocks=60)
     for work in [smoke] if given.smoke else CASES:
         if given.prompt in (None, work.prompt):
             rows += compared(work, 1 if given.smoke else given.rounds, turn)
