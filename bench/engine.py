@@ -259,10 +259,13 @@ class _Runner:
         times: dict[str, list[float]] = {}
         begin, used = time.perf_counter(), time.process_time()
         in_steps = 0
+        steps: list[tuple[float, int, int]] = []  # seconds, scheduled tokens, tokens that came out
         while self.engine.has_unfinished_requests():
-            start = time.perf_counter_ns()
+            start, scheduled = time.perf_counter_ns(), self.counts["scheduled"]
             answers = self.engine.step()
-            in_steps += time.perf_counter_ns() - start
+            took = time.perf_counter_ns() - start
+            in_steps += took
+            steps.append((took / 1e9, self.counts["scheduled"] - scheduled, len(answers)))
             now = time.perf_counter()
             for answer in answers:
                 times.setdefault(answer.request_id, []).append(now)
@@ -279,6 +282,10 @@ class _Runner:
             "p50_ms": 1e3 * gaps[len(gaps) // 2] if gaps else 0.0,
             "p99_ms": 1e3 * gaps[int(len(gaps) * 0.99)] if gaps else 0.0,
             "step_ns": in_steps,
+            "outputs": outputs,
+            "per_step": steps,
+            "ttft": sorted(each[0] - begin for each in times.values()),
+            "itl": sorted((each[-1] - each[0]) / (len(each) - 1) for each in times.values() if len(each) > 1),
             "connector_ns": self.watch.nanoseconds,
             "connector_calls": self.watch.calls,
         }

@@ -71,10 +71,9 @@ def simulate_command(given: SimulateOptions) -> int:
     files = list(options["files"])
     keep_inputs(options["png"], [*files, options["profile"], options["workload"], options["log"]], "--png")
     try:
-        asked = _read(options, files)
-        found = sized(asked.given, asked.node, asked.log, asked.target)
+        asked, found = _prepared(options, files)
         case = _case(asked, found)
-        answer = answered(case, [_budget(text, found) for text in asked.budgets], _Progress(options["progress"]))
+        answer = answered(case, _budgets(asked, found), _Progress(options["progress"]))
         name, rows = _over(asked, options["over"]) if answer.complete else (None, [])
     except _ERRORS as error:
         raise click.ClickException(clean(str(error))) from None
@@ -88,6 +87,16 @@ def simulate_command(given: SimulateOptions) -> int:
     else:
         write(clean_page(page(simulation, lang, options["plot"])))
     return 0
+
+
+def _prepared(options: dict[str, Any], files: Sequence[str]) -> tuple[_Asked, Sized]:
+    """Read the input. An interruption here is told: there is nothing to show yet."""
+    try:
+        asked = _read(options, files)
+        return asked, sized(asked.given, asked.node, asked.log, asked.target)
+    except KeyboardInterrupt:
+        click.echo("pd-launch: interrupted while the input was read: nothing was played", err=True)
+        raise
 
 
 def clean_page(text: str) -> str:
@@ -123,6 +132,9 @@ _PLAIN = (
     "prefix_caching",
     "async_scheduling",
     "arrival_steps",
+    "draft_tokens",
+    "acceptance",
+    "seed",
 )
 
 
@@ -229,7 +241,24 @@ def _arranged(found: Workload, concurrency: int | None, rate: float | None, seed
 
 def _case(asked: _Asked, found: Sized) -> Case:
     options = asked.options
-    return Case(found.engine, asked.workload, asked.times, options["dp"] or 1, options["router"])
+    return Case(
+        found.engine,
+        asked.workload,
+        asked.times,
+        options["dp"] or 1,
+        options["router"],
+        found.async_from,
+        found.share,
+        found.whole,
+    )
+
+
+def _budgets(asked: _Asked, found: Sized) -> list[int]:
+    """Return the budgets to try: those of the call, else the launch's own."""
+    if asked.budgets or not found.budget or not found.block_bytes:
+        return list(dict.fromkeys(_budget(text, found) for text in asked.budgets))
+    own = host_blocks(found.budget, found.block_bytes)
+    return [own] if own else []
 
 
 def _budget(text: str, found: Sized) -> int:
@@ -297,8 +326,10 @@ def _draw(path: str, simulation: Any) -> None:
         raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
     try:
         draw(Path(path), simulation)
-    except (OSError, ValueError) as error:
-        raise click.ClickException(f"{clean(path)}: {error}") from None
+    except OSError as error:
+        raise click.ClickException(f"{clean(path)}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise click.ClickException(f"{clean(path)}: {clean(str(error))}") from None
 
 
 class _Progress:

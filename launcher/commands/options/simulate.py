@@ -65,6 +65,12 @@ class SimulateOptions:
     async_scheduling: bool | None = option(
         "--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead."
     )
+    draft_tokens: int | None = option(
+        "--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens of a request and step."
+    )
+    acceptance: float | None = option(
+        "--acceptance", type=click.FloatRange(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6."
+    )
     arrival_steps: int | None = option(
         "--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV."
     )
