@@ -12,7 +12,6 @@ from pd_launch.launcher.simulate.speculation import speculation_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.engine.budget import PREFIX_CACHING
 from pd_launch.schemas.engine.lengths import longest_request
 from pd_launch.schemas.engine.offload import budget_of, offloads
