@@ -415,7 +415,8 @@ def scheduler_side(engine: Any) -> Any:
     """Return the scheduler side of the engine's bundled connector, or None without one."""
     connector = engine.llm_engine.engine_core.engine_core.scheduler.connector
     children = getattr(connector, "_connectors", [connector])
-    return next((child.scheduler for child in children if getattr(child, "scheduler", None)), None)
+    sides = (getattr(child, "scheduler", None) for child in children)
+    return next((side for side in sides if hasattr(side, "ledger")), None)
 
 
 def ledger(engine: Any) -> Any:

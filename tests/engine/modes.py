@@ -50,6 +50,7 @@ MODES = {
     "asynchronous restores and scheduling, prefix caching": Mode(extra=BESIDE, asynchronous=True, prefix_caching=True),
     "asynchronous restores, two KV groups": Mode(**HYBRID, extra=BESIDE),
     "prompt logprobs": Mode(prompt_logprobs=1),
+    "two answers to each request, sampled": Mode(samples=2, requests=4),
     "fp8 KV cache": Mode(kv_dtype="fp8"),
     "two ranks": Mode(tensor_parallel=2, module=FAULTY),
 }

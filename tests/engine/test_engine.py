@@ -35,28 +35,20 @@ def vllm() -> Iterator[None]:
         yield
 
 
+ASKED = ("model", "prompt", "longer", "output", "common", "repeat", "kv_dtype", "samples", "requests")
+"""What of a mode decides which tokens are right."""
+
+
 @cache
-def reference(key: tuple[Any, ...]) -> list[list[int]]:
+def reference(asked: tuple[Any, ...]) -> list[list[int]]:
     """Tokens of the same prompts with plenty of blocks and no connector."""
-    model, prompt, longer, output, common, repeat, kv_dtype = key
-    plenty = Mode(
-        model=model,
-        connector=None,
-        blocks=400,
-        prompt=prompt,
-        longer=longer,
-        output=output,
-        common=common,
-        repeat=repeat,
-        kv_dtype=kv_dtype,
-    )
-    result = run(plenty)
+    result = run(Mode(connector=None, blocks=400, **dict(zip(ASKED, asked, strict=True))))
     assert result.get("preempted") == 0, result["log"][-4000:]
     return result["tokens"]
 
 
 def expected(mode: Mode) -> list[list[int]]:
-    return reference((mode.model, mode.prompt, mode.longer, mode.output, mode.common, mode.repeat, mode.kv_dtype))
+    return reference(tuple(getattr(mode, name) for name in ASKED))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Other connectors that keep KV in host memory, behind ours below one MultiConnector.
+"""Other connectors that keep KV in host memory, beside ours below one MultiConnector.
 
 vLLM's own refuse the CPU or need CUDA streams, so bench/peers.py gives them copies; nothing else of them is changed.
 """
@@ -41,8 +41,8 @@ def expected() -> list[list[int]]:
     return list(result["tokens"])
 
 
-def beside(mode: Mode, sibling: str) -> dict[str, Any]:
-    """Serve with a sibling behind ours, the same requests twice: the second time prefixes are known."""
+def beside(mode: Mode, sibling: str, first: bool) -> dict[str, Any]:
+    """Serve with a sibling behind ours, or before it, the same requests twice: the second time prefixes are known."""
     if sibling == "SimpleCPUOffloadConnector":
         from bench.peers import simple_on_cpu
 
@@ -53,7 +53,7 @@ def beside(mode: Mode, sibling: str) -> dict[str, Any]:
         made = usual(mode)
         ours = made["kv_connector_extra_config"]["connectors"][-1]
         other = {"kv_connector": sibling, "kv_role": "kv_both", "kv_connector_extra_config": SIBLINGS[sibling]}
-        made["kv_connector_extra_config"]["connectors"] = [ours, other]
+        made["kv_connector_extra_config"]["connectors"] = [ours, other] if first else [other, ours]
         return made
 
     harness.transfer_config = config
@@ -66,13 +66,30 @@ def beside(mode: Mode, sibling: str) -> dict[str, Any]:
     return {**once, "second": again, "rest": at_rest(engine)}
 
 
-@pytest.mark.parametrize("sibling", SIBLINGS)
-def test_before_a_sibling_ours_restores_all_and_answers_are_right(sibling: str) -> None:
-    result = run(PREFIXES, partial(beside, sibling=sibling))
+def _right(result: dict[str, Any]) -> None:
     assert "error" not in result, result["log"][-4000:]
     for one in (result, result["second"]):
         assert one["tokens"] == expected()
         assert one["preempted"] >= 3
+    assert result["rest"] == {"taken": 0, "copies": 0, "tables": 0}
+
+
+@pytest.mark.parametrize("sibling", SIBLINGS)
+def test_before_a_sibling_ours_restores_all_and_answers_are_right(sibling: str) -> None:
+    result = run(PREFIXES, partial(beside, sibling=sibling, first=True))
+    _right(result)
+    for one in (result, result["second"]):
         assert one["counts"]["restored"] >= 3
         assert one["again"] == 0
-    assert result["rest"] == {"taken": 0, "copies": 0, "tables": 0}
+
+
+@pytest.mark.parametrize("sibling", SIBLINGS)
+def test_behind_a_sibling_answers_are_right_and_copies_that_it_makes_needless_are_counted(sibling: str) -> None:
+    """The sibling offers what it has of the prefix, and vLLM takes the first offer: the rest is computed again."""
+    result = run(PREFIXES, partial(beside, sibling=sibling, first=False))
+    _right(result)
+    for one in (result, result["second"]):
+        counts = one["counts"]
+        assert counts["parked"] == one["preempted"]
+        assert counts.get("restored", 0) + counts.get("fallback.superseded", 0) == counts["parked"]
+        assert counts["fallback.superseded"] >= 3
