@@ -16,7 +16,6 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -24,8 +23,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from pd_launch.connector.pool import TOUCHES
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -185,9 +182,6 @@ def _serve(work: Work, pipe: Any) -> None:
     try:
         runner = _Runner(work)
         runner.run(10_000, replace(work, requests=1, output=4))
-        for thread in threading.enumerate():
-            if thread.name == TOUCHES:
-                thread.join()  # what happens once, at the first request, is no part of a run
         pipe.send({})
         while (seed := pipe.recv()) is not None:
             pipe.send(runner.run(seed, work))
@@ -265,10 +259,13 @@ class _Runner:
         times: dict[str, list[float]] = {}
         begin, used = time.perf_counter(), time.process_time()
         in_steps = 0
+        steps: list[tuple[float, int, int]] = []  # seconds, scheduled tokens, tokens that came out
         while self.engine.has_unfinished_requests():
-            start = time.perf_counter_ns()
+            start, scheduled = time.perf_counter_ns(), self.counts["scheduled"]
             answers = self.engine.step()
-            in_steps += time.perf_counter_ns() - start
+            took = time.perf_counter_ns() - start
+            in_steps += took
+            steps.append((took / 1e9, self.counts["scheduled"] - scheduled, len(answers)))
             now = time.perf_counter()
             for answer in answers:
                 times.setdefault(answer.request_id, []).append(now)
@@ -285,6 +282,10 @@ class _Runner:
             "p50_ms": 1e3 * gaps[len(gaps) // 2] if gaps else 0.0,
             "p99_ms": 1e3 * gaps[int(len(gaps) * 0.99)] if gaps else 0.0,
             "step_ns": in_steps,
+            "outputs": outputs,
+            "per_step": steps,
+            "ttft": sorted(each[0] - begin for each in times.values()),
+            "itl": sorted((each[-1] - each[0]) / (len(each) - 1) for each in times.values() if len(each) > 1),
             "connector_ns": self.watch.nanoseconds,
             "connector_calls": self.watch.calls,
         }

@@ -65,12 +65,11 @@ def beside(requests: int, running: int) -> None:
 
 
 def parked() -> None:
-    """Cost a step over the number of requests that wait parked."""
+    """Cost a step over the number of requests that wait parked: the same work, with room for few or many."""
     print("\n| parked at once | steps | µs a step |\n|---|---|---|")
-    for running in (64, 128, 256):
-        shape = engine(running, 0.5)
-        jobs = [Job(0, PROMPT, OUTPUT)] * (2 * running)
-        play = Play(shape, Timed(jobs), Offload(1 << 24))
+    shape, jobs = engine(256, 0.5), [Job(0, PROMPT, OUTPUT)] * 512
+    for blocks in (256, 1024, 1 << 24):
+        play = Play(shape, Timed(jobs), Offload(blocks))
         begin = time.process_time()
         played = play.run()
         took = time.process_time() - begin

@@ -16,8 +16,17 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
 from vllm.logger import init_logger
 from vllm.platforms import current_platform
 
-from pd_launch.connector.engines import Sides, own_transfer
-from pd_launch.connector.limits import allocation_error, check_budget, ranks_here, ranks_of
+from pd_launch.connector.canaries import missing
+from pd_launch.connector.engines import Siblings, Sides, own_transfer
+from pd_launch.connector.limits import (
+    allocation_error,
+    check_budget,
+    engines_here,
+    no_block,
+    ranks_here,
+    ranks_of,
+    shortage,
+)
 from pd_launch.connector.metadata import StepMetadata, WorkerReport
 from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
 from pd_launch.connector.options import Options, parse_options
@@ -32,6 +41,7 @@ from pd_launch.schemas.offload.ledger import Step
 
 logger = init_logger(f"vllm.{__name__}")
 SIDES: Sides[OffloadWorker] = Sides()
+SIBLINGS = Siblings()
 
 
 class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ignore[misc]
@@ -52,6 +62,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         transfer = vllm_config.kv_transfer_config
         if not self._active(transfer.kv_role, role):
             return
+        SIBLINGS.add(self, role, kv_cache_config)
         groups = read_groups(kv_cache_config, vllm_config)
         size = block_bytes(kv_cache_config)
         extra = transfer.kv_connector_extra_config or {}
@@ -66,16 +77,14 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             return
         blocks = host_blocks(budget, size)
         if not blocks:
-            raise UnsupportedError(
-                f"{self.default_name}: a budget of {human_size(budget)} per rank holds no block of {human_size(size)}; "
-                "raise cpu_bytes_to_use_per_rank"
-            )
+            raise UnsupportedError(no_block(self.default_name, budget, size))
         self.scheduler = OffloadScheduler(
             groups, blocks, words, self._hash_block_size(vllm_config) if options.prefix_caching else None
         )
         self._engine = uuid4().hex
         self._worker_here = SIDES.of(self._engine)
         self.scheduler.saves_late = bool(getattr(vllm_config, "use_v2_model_runner", False))
+        self.scheduler.lacks = missing(self.scheduler.saves_late)
         if options.async_restore_bytes is not None:
             self.scheduler.async_from = -(-options.async_restore_bytes // size)
         elif transfer.kv_load_failure_policy == "recompute" and vllm_config.scheduler_config.async_scheduling:
@@ -83,11 +92,22 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             self.scheduler.async_from = 0
             logger.info("%s: restores run beside other steps, so that one that fails is recomputed", words.connector)
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
+        # This side is made last, when weights and KV cache have their memory.
+        ranks = self._ranks * engines_here(vllm_config.parallel_config)
+        if warning := shortage(budget, ranks, self.default_name):
+            logger.warning("%s", warning)
 
     def make_worker(self, budget: int, num_blocks: int, options: Options) -> OffloadWorker:
         """Return the worker side."""
         words = WORDING[self.default_name]
-        return OffloadWorker(budget, num_blocks, words, options.pin_host_memory, options.copy_backend)
+        return OffloadWorker(
+            budget,
+            num_blocks,
+            words,
+            options.pin_host_memory,
+            options.copy_backend,
+            touch=options.touch_host_memory,
+        )
 
     def _active(self, kv_role: str, role: KVConnectorRole) -> bool:
         """Whether this role is served. vllm-ascend calls the hook for consumers only; else it is inert or refused."""
@@ -150,7 +170,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def reset_cache(self) -> bool:
         """Forget what is parked."""
-        return self.scheduler.reset() if self.scheduler else True
+        return self.scheduler.reset_cache() if self.scheduler else True
 
     def get_loaded_kv_cache_group_ids(self, request: Any) -> tuple[int, ...]:
         """Return all groups: a restore brings back the request's own blocks."""
@@ -227,6 +247,22 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         SIDES.add(self.worker)
         return True
 
+    @classmethod
+    def supports_sleep_mode(cls, kv_transfer_config: Any) -> bool:
+        """Yes: a level that frees the device cache resets the prefix cache first, and with it all copies are forgotten.
+
+        The device cache comes back at its old addresses, and the host memory is not the cache's.
+        """
+        return True
+
+    def unregister_kv_caches(self) -> None:
+        """Before the device cache is freed: let the copies end that are under way. Nothing else is registered."""
+        if self.worker:
+            self.worker.settle()
+
+    def restore_kv_caches(self) -> None:
+        """After the device cache is back: nothing to do, it lies where it lay."""
+
     def handle_preemptions(self, kv_connector_metadata: Any) -> None:
         """Run the step's saves, before anything else of the step touches the freed blocks.
 
@@ -281,6 +317,9 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
 
     def shutdown(self) -> None:
         """Give the host memory back."""
+        SIBLINGS.remove(self)
+        if self.scheduler:
+            self.scheduler.lines.close()
         for worker in (self.worker, self._worker_here):
             if worker:
                 worker.close()

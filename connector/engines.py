@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
-from weakref import ReferenceType, WeakValueDictionary, ref
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
@@ -38,6 +38,39 @@ class Sides(Generic[Side]):
             self._of[engine] = found
             self._newest = None
         return found
+
+
+class RepeatedError(ValueError):
+    """This connector stands more than once in one engine's configuration."""
+
+
+class Siblings:
+    """The connectors of this process, of which an engine may have one for each role. It keeps none of them alive.
+
+    MultiConnector makes each child with a configuration that knows nothing of the others, but hands all of them the
+    same ``kv_cache_config``; another engine has another one.
+    """
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+
+    def add(self, connector: Any, role: Any, cache_config: Any) -> None:
+        """Take in a connector that is being made.
+
+        Raises:
+            RepeatedError: its engine has one already.
+        """
+        for other, (its_role, its_config) in self._known.items():
+            if its_config is cache_config and its_role == role and other is not connector:
+                raise RepeatedError(
+                    f"{connector.default_name} stands beside {other.default_name} below one MultiConnector: both "
+                    "would save and restore the same requests. Keep one of the two and give it the whole budget"
+                )
+        self._known[connector] = role, cache_config
+
+    def remove(self, connector: Any) -> None:
+        """Forget a connector that is shut down."""
+        self._known.pop(connector, None)
 
 
 def own_transfer(transfer: Any) -> tuple[str, Mapping[str, Any]] | None:

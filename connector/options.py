@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL, Budget, parse_ratio, resolve_budget
 
 PIN = "pin_host_memory"
+TOUCH = "touch_host_memory"
 COPY_BACKEND = "copy_backend"
 ASYNC_BYTES = "async_restore_bytes"
 BACKENDS = ("auto", "staged", "batched")
-KNOWN = (PER_RANK, TOTAL, RATIO, PREFIX_CACHING, PIN, COPY_BACKEND, ASYNC_BYTES)
+KNOWN = (PER_RANK, TOTAL, RATIO, PREFIX_CACHING, PIN, COPY_BACKEND, ASYNC_BYTES, TOUCH)
 
 
 class OptionError(ValueError):
@@ -29,6 +30,7 @@ class Options:
         pin_host_memory: register the host pool with the device. Never run on a device so far, hence off by default.
         copy_backend: ``auto``, or one that was never run on its device so far: ``staged``, ``batched``.
         async_restore_bytes: restores of at least so many bytes run beside the others' steps; None: none of them.
+        touch_host_memory: back all of the host memory with pages at start.
     """
 
     budget: Budget
@@ -36,6 +38,7 @@ class Options:
     pin_host_memory: bool
     copy_backend: str = BACKENDS[0]
     async_restore_bytes: int | None = None
+    touch_host_memory: bool = False
 
 
 def parse_options(extra: Mapping[str, object], world_size: int, name: str, device_cache_bytes: int) -> Options:
@@ -56,7 +59,14 @@ def parse_options(extra: Mapping[str, object], world_size: int, name: str, devic
     if extra.get(RATIO) is not None:
         parse_ratio(extra[RATIO])  # a wrong ratio is an error even where a byte option wins
     budget = resolve_budget(extra, world_size, name, device_cache_bytes)
-    return Options(budget, _boolean(extra, PREFIX_CACHING), _boolean(extra, PIN), _backend(extra), _async_bytes(extra))
+    return Options(
+        budget,
+        _boolean(extra, PREFIX_CACHING),
+        _boolean(extra, PIN),
+        _backend(extra),
+        _async_bytes(extra),
+        _boolean(extra, TOUCH),
+    )
 
 
 def _boolean(extra: Mapping[str, object], key: str) -> bool:

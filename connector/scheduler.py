@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from vllm.logger import init_logger
 
+from pd_launch.connector.lines import Lines
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
+from pd_launch.connector.requests import Opened, is_running, watch_resets
 from pd_launch.connector.wording import Wording
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.offload.ledger import Hashes, Ledger, Parked, Rows, Step
@@ -31,15 +33,19 @@ class OffloadScheduler:
     ) -> None:
         self.ledger = Ledger(groups, host_blocks)
         self._words = words
+        self.lines = Lines(logger)
         self._hash_block_size = hash_block_size
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
+        self.lacks: list[str] = []  # names that this engine does not have, without which no save is safe
+        self._lack_told = False
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._answered = False  # a worker side of this connector has reported
         self._silence_told = False
         self._decided: set[str] = set()  # victims of this step of which the hook has decided
         self._stale: set[str] = set()  # requests that were under way at a reset since the last step
+        self._opened = Opened()
         self._reset_seen = False
         self._reset_missing_told = False
         self._gauges: dict[str, float] = {}
@@ -49,30 +55,37 @@ class OffloadScheduler:
     # Resets: a weight update makes all KV stale, and preempts everything through the same path as pressure does
 
     def wrap_reset(self, pool: Any) -> None:
-        """Make ``pool.reset_prefix_cache`` forget tables and copies first. Without that method nothing is saved."""
-        reset: Callable[..., Any] | None = getattr(pool, "reset_prefix_cache", None)
-        if reset is None:
-            return
-
-        def forget_then_reset(*args: Any, **kwargs: Any) -> Any:
-            self.reset()
-            return reset(*args, **kwargs)
-
-        pool.reset_prefix_cache = forget_then_reset
-        self._reset_seen = True
+        """Watch the resets of a block pool. One without the method cannot be watched, and then nothing is saved."""
+        self._reset_seen |= watch_resets(pool, self.reset, self._goes_on)
 
     def reset(self) -> bool:
         """Forget every table and every copy that is not being loaded."""
-        self._stale.update(self.ledger.tables)
-        dropped = self.ledger.reset()
+        return self._forget_all(running=True)
+
+    def reset_cache(self) -> bool:
+        """Forget what is parked, and running requests too unless vLLM lets them go on with the KV that they have."""
+        return self._forget_all(running=not self._goes_on())
+
+    def _forget_all(self, running: bool) -> bool:
+        if running:
+            self._stale.update(self.ledger.tables)
+        dropped = self.ledger.reset(running)
         if dropped:
             self._fell_back("reset", dropped)
         return True
+
+    def _goes_on(self) -> bool:
+        """Whether a request that is followed is still running: a reset that vLLM means preempts all of them first."""
+        return any(is_running(self._requests.get(request_id)) for request_id in self.ledger.tables)
 
     def _fell_back(self, reason: str, count: int = 1) -> None:
         self.counts.add(FALLBACK + reason, count)
 
     def _may_save(self) -> bool:
+        if self.lacks:
+            self._tell_lack()
+            self._fell_back("unknown_engine")
+            return False
         if not self._answered:
             self._tell_silence()
             self._fell_back("no_worker")
@@ -87,6 +100,16 @@ class OffloadScheduler:
         if not self._reset_seen:
             self._fell_back("no_pool")
         return self._reset_seen
+
+    def _tell_lack(self) -> None:
+        if not self._lack_told:
+            self._lack_told = True
+            logger.warning(
+                "%s: this vLLM has no %s, which tells whether a request's KV may be saved: nothing is saved and "
+                "preempted requests are recomputed. Use a release that this connector was tried with",
+                self._words.connector,
+                ", ".join(self.lacks),
+            )
 
     def _tell_silence(self) -> None:
         """Without a worker side nothing is copied, and then a restore would be blocks that nobody wrote."""
@@ -107,6 +130,8 @@ class OffloadScheduler:
         if len(self.ledger.groups) > 1 and self.ledger.saving(request.request_id):
             return None, False  # a restore that fails would end the engine, where several groups are: first the report
         tokens = self.ledger.restorable(request.request_id, request.num_tokens, local)
+        if tokens:
+            self._opened.open(request)
         if self.async_from is None or tokens == 0:
             return tokens, False
         blocks = sum(group.blocks(tokens) for group in self.ledger.groups)
@@ -129,7 +154,17 @@ class OffloadScheduler:
         if transfer is None:
             return
         self.counts.add("restored")
-        logger.info(
+        if transfer.missing:
+            self.lines.flush()
+            logger.warning(
+                "%s: of what was offered for request %s the scheduler takes only %d tokens, whose window looks at %d "
+                "blocks that were given up before: they are reported as invalid",
+                self._words.connector,
+                request_id,
+                external,
+                len(transfer.missing),
+            )
+        self.lines.info(
             "Prepared %s offload H2D load for request %s: external_tokens=%d load_blocks=%d",
             self._words.feature,
             request_id,
@@ -167,6 +202,7 @@ class OffloadScheduler:
 
     def step(self, output: Any) -> Step:
         """Take in one SchedulerOutput and return what the workers do in that step."""
+        self._opened.close()
         for request_id in output.preempted_req_ids or ():
             self._preempted(request_id, output)
         if self.saves_late:
@@ -219,7 +255,9 @@ class OffloadScheduler:
         elif table is None:
             self._fell_back("resumable" if self._resumable(request_id) else "untracked")
         elif self._park(request_id, table.rows, table.computed):
-            logger.info("%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id)
+            self.lines.info(
+                "%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id
+            )
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
         if self._resumable(request_id):
@@ -234,7 +272,7 @@ class OffloadScheduler:
         self.counts.add("parked")
         if parked.tokens < parked.computed:
             self._fell_back("partial")
-        logger.info(
+        self.lines.info(
             "Created %s offload state for request %s: computed_tokens=%d saved_tokens=%d cpu_blocks=%d store_blocks=%d "
             "ready=%s",
             self._words.feature,
@@ -248,20 +286,17 @@ class OffloadScheduler:
         return True
 
     def _let_restore(self, request_id: str, computed: int) -> bool:
-        """Let vLLM take back what is saved; False where it may not.
+        """Whether vLLM may take back what is saved.
 
         It reads no cached KV where the whole prompt must go through the model: for prompt logprobs, and to pool every
         token. A prompt pass that was cut short begins anew. One that is over has delivered, so nothing hinders a
-        restore any more, which newer releases must be told.
+        restore any more.
         """
         request = self._requests.get(request_id)
-        if request is None or not getattr(request, "skip_reading_prefix_cache", False):
+        if request is None or self._opened.may(request, computed):
             return True
-        if computed < request.num_prompt_tokens:
-            self._fell_back("prompt_pass")
-            return False
-        request.skip_reading_prefix_cache = False
-        return True
+        self._fell_back("prompt_pass")
+        return False
 
     def _tell_skipped(self, request_id: str, parked: Parked) -> None:
         if parked.needed > parked.free:
@@ -277,6 +312,7 @@ class OffloadScheduler:
                 "an attention window looks at were gone; computed_tokens=%d will be recomputed"
             )
         self._fell_back(reason)
+        self.lines.flush()  # they keep their order
         logger.warning(
             line,
             self._words.feature,

@@ -23,6 +23,7 @@ def read_groups(kv_cache_config: Any, vllm_config: Any) -> list[Group]:
             request over ranks.
     """
     _check_parallel(vllm_config.parallel_config)
+    _check_outputs(vllm_config)
     slack = 2 * (2 + _draft_tokens(vllm_config))  # two steps in flight, each with its token and its drafts
     groups = [_group(group, slack) for group in kv_cache_config.kv_cache_groups]
     if not groups:
@@ -43,6 +44,20 @@ def _check_parallel(parallel: Any) -> None:
         size = getattr(parallel, name, 1)
         if size != 1:
             raise UnsupportedError(f"preemption offload works with {flag} 1 only, got {size}: remove {flag}")
+
+
+def _check_outputs(vllm_config: Any) -> None:
+    """Refuse routed experts: they are collected as tokens are computed, and those of a restored prefix never come.
+
+    vLLM 0.32.0 ends at the first restore that begins inside a block, 0.33.0 takes none, older releases return what
+    lies in the new blocks.
+    """
+    outputs, model = getattr(vllm_config, "aux_output_config", None), getattr(vllm_config, "model_config", None)
+    if getattr(outputs, "enabled", False) is True or getattr(model, "enable_return_routed_experts", False) is True:
+        raise UnsupportedError(
+            "preemption offload does not work with --enable-return-routed-experts, which needs every token to be "
+            "computed where it is returned: remove that flag or the connector"
+        )
 
 
 def _draft_tokens(vllm_config: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from vllm.logger import init_logger
@@ -11,15 +12,16 @@ from vllm.logger import init_logger
 from pd_launch.connector.copying.backend import CopyBackend, Ticket
 from pd_launch.connector.copying.choose import AUTO, Choice, Make, choose
 from pd_launch.connector.hostmem import device_node, registrar
+from pd_launch.connector.limits import no_block
 from pd_launch.connector.metadata import WorkerReport
 from pd_launch.connector.metrics import FALLBACK, Counts
 from pd_launch.connector.pool import HostPool
 from pd_launch.connector.regions import Caches, block_regions
 from pd_launch.connector.wording import Wording
-from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.offload.ledger import Step, Transfer
 
 logger = init_logger(f"vllm.{__name__}")
+SETTLE_SECONDS = 60.0
 
 Call = Callable[[list[int], list[int]], "Ticket | None"]
 
@@ -45,6 +47,7 @@ class OffloadWorker:
         pin: register the host memory with the device.
         copy_backend: the wish of that option.
         make: makes another copy backend than the device's own, for a region-major pool.
+        touch: back all of the host memory with pages at start.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class OffloadWorker:
         pin: bool = False,
         copy_backend: str = AUTO,
         make: Make | None = None,
+        touch: bool = False,
     ) -> None:
         self.budget = budget
         self._num_blocks = num_blocks
@@ -62,6 +66,7 @@ class OffloadWorker:
         self._pin = pin
         self._wanted = copy_backend
         self._make = make
+        self._touch = touch
         self._pool: HostPool | None = None
         self._copies: CopyBackend | None = None
         self._seen = 0  # the last step whose saves were issued
@@ -89,12 +94,13 @@ class OffloadWorker:
         widths = [int(region.shape[1]) for region in regions]
         self._pool = HostPool(self.budget, widths, choice.block_major, device_node(device))
         if not self._pool.blocks:
-            raise ValueError(
-                f"{self._words.connector}: a budget of {human_size(self.budget)} per rank holds no block of "
-                f"{human_size(sum(widths))}; raise cpu_bytes_to_use_per_rank"
-            )
+            raise ValueError(no_block(self._words.connector, self.budget, sum(widths)))
         if self._pin and (registers := registrar(device)) is not None and not self._pool.pin(registers):
             raise OSError(f"{device} refuses to pin it: set pin_host_memory to false, or allow more locked memory")
+        if self._touch:
+            self._pool.touch()
+        elif not self._pool.pinned:
+            self._pool.start_reserve()
         self._copies = choice.make(regions, self._pool.regions)
         if again:
             self._failed = set(range(self._pool.blocks))  # what was saved is gone with the pool of then
@@ -116,11 +122,17 @@ class OffloadWorker:
         """Issue the saves of a step; called first in it, before anything else touches the device cache."""
         if step.number <= self._seen:
             return  # some runners call twice
-        if self._seen == 0 and self._pool is not None:
-            self._pool.touch()  # requests come, so the engine is ready
-        for transfer in step.saves:
-            self._save(step.number, transfer)
+        reserve = self._pool.reserve if self._pool is not None else None
+        with reserve.lock if reserve is not None else nullcontext():
+            if reserve is not None:
+                written = max((max(transfer.host) + 1 for transfer in step.saves), default=0)
+                reserve.note(step.used_below, min(written, self._pool_blocks()))
+            for transfer in step.saves:
+                self._save(step.number, transfer)
         self._seen = step.number
+
+    def _pool_blocks(self) -> int:
+        return self._pool.blocks if self._pool else 0
 
     def _save(self, number: int, transfer: Transfer) -> None:
         self._failed.difference_update(transfer.host)
@@ -153,6 +165,8 @@ class OffloadWorker:
             copies, pool = self._ready()
             if not self._failed.isdisjoint(transfer.host):
                 raise ValueError("its blocks were not saved")
+            if transfer.missing:
+                raise ValueError(f"device blocks {transfer.missing} wait for what was never saved")
             call: Call = copies.load_aside if transfer.asynchronous else copies.load
             ticket = call(transfer.device, transfer.host)
         except (RuntimeError, ValueError) as error:
@@ -167,7 +181,7 @@ class OffloadWorker:
 
     def _load_failed(self, transfer: Transfer, error: Exception) -> None:
         logger.warning("Restoring request %s failed: %s", transfer.request_id, error)
-        self._invalid.update(transfer.device)
+        self._invalid.update(transfer.device, transfer.missing)
         self.counts.add(FALLBACK + "load_failed")
         if transfer.asynchronous:
             self._loaded.add(transfer.request_id)
@@ -176,6 +190,15 @@ class OffloadWorker:
         """Take in which copies are over. Nothing to do in most steps."""
         if self._under_way:
             self._under_way = [copy for copy in self._under_way if not self._is_over(copy)]
+
+    def settle(self, seconds: float = SETTLE_SECONDS) -> bool:
+        """Wait until no copy is under way; False where some is after that time."""
+        deadline = time.monotonic() + seconds
+        self._poll()
+        while self._under_way and time.monotonic() < deadline:
+            time.sleep(0.001)
+            self._poll()
+        return not self._under_way
 
     def _is_over(self, copy: _UnderWay) -> bool:
         try:
@@ -199,7 +222,7 @@ class OffloadWorker:
             return None
         self._poll()
         done = min((copy.step - 1 for copy in self._under_way), default=self._seen)
-        return WorkerReport(done, self._pool.blocks if self._pool else 0, set(self._failed), self.counts.totals())
+        return WorkerReport(done, self._pool_blocks(), set(self._failed), self.counts.totals())
 
     def take_loaded(self) -> set[str]:
         """Return the requests whose asynchronous load ended, well or not, since the last call."""

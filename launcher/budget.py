@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.msg import Msg
+
 if sys.platform != "emscripten":
     import resource
 
@@ -28,11 +30,11 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Spent(Exception):
-    """The budget is used up: which part of it, in English and Chinese."""
+    """The budget is used up: which part of it."""
 
-    def __init__(self, en: str, zh: str) -> None:
-        super().__init__(en)
-        self.limit, self.limit_zh = en, zh
+    def __init__(self, limit: Msg) -> None:
+        super().__init__(limit.en)
+        self.limit = limit
 
 
 @dataclass
@@ -47,10 +49,10 @@ class _Budget:
         """Raise :class:`Spent` if the budget is used up."""
         if time.process_time() - self.began > self.seconds:
             en = f"the {self.seconds:g} s of processor time that a check may take are used up"
-            raise Spent(en, f"一次检查的 {self.seconds:g} 秒处理器时间已用完")
+            raise Spent(Msg(en, f"一次检查的 {self.seconds:g} 秒处理器时间已用完"))
         if _held() - self.held > self.memory:
             size = f"{self.memory >> 20} MiB"
-            raise Spent(f"the {size} of memory that a check may take are used up", f"一次检查的 {size} 内存已用完")
+            raise Spent(Msg(f"the {size} of memory that a check may take are used up", f"一次检查的 {size} 内存已用完"))
 
 
 _current: list[_Budget] = []

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
 
 
 class NotRewritten(ValueFault):
@@ -24,19 +25,21 @@ def rewrite(path: Path, before: str, after: str) -> None:
     try:
         if real.read_bytes() != before.encode("utf-8"):
             raise NotRewritten(
-                "it changed meanwhile and was not fixed; run again", "文件在此期间被修改，没有修复；请重新运行"
+                Msg("it changed meanwhile and was not fixed; run again", "文件在此期间被修改，没有修复；请重新运行")
             )
         found = real.stat()
         if not found.st_mode & 0o222:
-            raise NotRewritten("it is write-protected and was not fixed", "文件是只读的，没有修复")
+            raise NotRewritten(Msg("it is write-protected and was not fixed", "文件是只读的，没有修复"))
         if found.st_nlink > 1:
             raise NotRewritten(
-                "it has other hard links, which would keep the old text, and was not fixed",
-                "文件还有别的硬链接，它们会保留旧内容，因此没有修复",
+                Msg(
+                    "it has other hard links, which would keep the old text, and was not fixed",
+                    "文件还有别的硬链接，它们会保留旧内容，因此没有修复",
+                ),
             )
         write_atomically(real, after, owner=(found.st_uid, found.st_gid))
     except OSError as error:
-        raise NotRewritten(f"it could not be written: {error.strerror}", f"无法写入:{error.strerror}") from None
+        raise NotRewritten(Msg(f"it could not be written: {error.strerror}", f"无法写入:{error.strerror}")) from None
 
 
 def write_atomically(path: Path, text: str, owner: tuple[int, int] | None = None) -> None:

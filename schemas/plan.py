@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pd_launch.schemas.core.findings import Finding, Summary
 from pd_launch.schemas.engine.budget import BudgetSource
-from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
+from pd_launch.schemas.finding import FileTarget, TargetInfo
 
 
 class _Contract(BaseModel):

@@ -21,6 +21,7 @@ from pydantic import (
 
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.parallel import Parallel
 from pd_launch.schemas.core.target import Target, ascend_target, parse_target, vllm_target
 from pd_launch.schemas.core.units import SIZE_PATTERN, parse_size
@@ -38,10 +39,11 @@ EnvValue = str | int | float | bool
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueFault(
-            f"{name!r} is no name of an environment variable",
-            f"{name!r} 不能作环境变量名",
-            "a name has letters, digits and _, and does not begin with a digit",
-            "名字只含字母、数字和 _,且不以数字开头",
+            Msg(f"{name!r} is no name of an environment variable", f"{name!r} 不能作环境变量名"),
+            Msg(
+                "a name has letters, digits and _, and does not begin with a digit",
+                "名字只含字母、数字和 _,且不以数字开头",
+            ),
         )
     return name
 
@@ -61,17 +63,16 @@ def is_line(text: str) -> bool:
 def _line(text: str) -> str:
     if not is_line(text):
         raise ValueFault(
-            "must not hold a line break or another control character",
-            "不能含有换行或其他控制字符",
-            "write it on one line, without characters that do not show",
-            "写成一行,不要含有不可见的字符",
+            Msg("must not hold a line break or another control character", "不能含有换行或其他控制字符"),
+            Msg("write it on one line, without characters that do not show", "写成一行,不要含有不可见的字符"),
         )
     if text.startswith("-"):
         raise ValueFault(
-            "must not begin with -: a command line would take it for an option",
-            "不能以 - 开头:命令行会把它当成选项",
-            "write the name itself",
-            "请写名称本身",
+            Msg(
+                "must not begin with -: a command line would take it for an option",
+                "不能以 - 开头:命令行会把它当成选项",
+            ),
+            Msg("write the name itself", "请写名称本身"),
         )
     return text
 
@@ -80,10 +81,11 @@ def _path_list(text: str) -> str:
     """Refuse an empty part: the loader would take it for the folder that it is started in."""
     if text and not all(text.split(":")):
         raise ValueFault(
-            "has an empty part between its colons",
-            "冒号之间有空的部分",
-            "leave the colon at the beginning or end out: it is put there by itself",
-            "去掉开头或结尾的冒号:会自动加上",
+            Msg("has an empty part between its colons", "冒号之间有空的部分"),
+            Msg(
+                "leave the colon at the beginning or end out: it is put there by itself",
+                "去掉开头或结尾的冒号:会自动加上",
+            ),
         )
     return text
 
@@ -91,10 +93,11 @@ def _path_list(text: str) -> str:
 def _container_name(name: str) -> str:
     if not re.fullmatch(CONTAINER_NAME, name):
         raise ValueFault(
-            f"{name!r} is no name of a container",
-            f"{name!r} 不能作容器名",
-            "write two or more letters, digits, _, . and -, beginning with a letter or digit, such as decode-0",
-            "写至少两个字母、数字、_、. 或 -,以字母或数字开头,例如 decode-0",
+            Msg(f"{name!r} is no name of a container", f"{name!r} 不能作容器名"),
+            Msg(
+                "write two or more letters, digits, _, . and -, beginning with a letter or digit, such as decode-0",
+                "写至少两个字母、数字、_、. 或 -,以字母或数字开头,例如 decode-0",
+            ),
         )
     return name
 
@@ -113,10 +116,8 @@ class JoinSection(BaseModel):
     def _one_at_least(self) -> JoinSection:
         if not self.prepend and not self.append:
             raise ValueFault(
-                "give prepend or append",
-                "请写 prepend 或 append",
-                "write for example {prepend: /usr/local/lib}",
-                "例如写 {prepend: /usr/local/lib}",
+                Msg("give prepend or append", "请写 prepend 或 append"),
+                Msg("write for example {prepend: /usr/local/lib}", "例如写 {prepend: /usr/local/lib}"),
             )
         return self
 
@@ -180,25 +181,33 @@ class ParallelSection(_Section):
     def _ranks_add_up(self) -> ParallelSection:
         if self.tensor * self.pipeline * self.prefill_context * self.data > MAX_DEVICES:
             raise ValueFault(
-                f"more than {MAX_DEVICES} devices",
-                f"超过 {MAX_DEVICES} 个设备",
-                "tensor × pipeline × prefill_context × data is the number of devices of this side: correct these",
-                "本侧设备数是 tensor × pipeline × prefill_context × data,请改正它们",
+                Msg(f"more than {MAX_DEVICES} devices", f"超过 {MAX_DEVICES} 个设备"),
+                Msg(
+                    "tensor × pipeline × prefill_context × data is the number of devices of this side: correct these",
+                    "本侧设备数是 tensor × pipeline × prefill_context × data,请改正它们",
+                ),
             )
         if self.launch == "external" and self.data > MAX_ENGINES:
             raise ValueFault(
-                f"more than {MAX_ENGINES} engines that are started one by one",
-                f"超过 {MAX_ENGINES} 个要逐个启动的引擎",
-                f"write data: {MAX_ENGINES} or less, or launch: internal",
-                f"把 data 写成不超过 {MAX_ENGINES},或写 launch: internal",
+                Msg(
+                    f"more than {MAX_ENGINES} engines that are started one by one",
+                    f"超过 {MAX_ENGINES} 个要逐个启动的引擎",
+                ),
+                Msg(
+                    f"write data: {MAX_ENGINES} or less, or launch: internal",
+                    f"把 data 写成不超过 {MAX_ENGINES},或写 launch: internal",
+                ),
             )
         if self.ranks is not None and sum(self.ranks) != self.data:
             total = sum(self.ranks)
             raise ValueFault(
-                f"ranks add up to {total}, but data is {self.data}",
-                f"ranks 之和是 {total},而 data 是 {self.data}",
-                f"write data: {total}, or ranks that add up to {self.data}",
-                f"写 data: {total},或让 ranks 之和等于 {self.data}",
+                Msg(
+                    f"ranks add up to {total}, but data is {self.data}", f"ranks 之和是 {total},而 data 是 {self.data}"
+                ),
+                Msg(
+                    f"write data: {total}, or ranks that add up to {self.data}",
+                    f"写 data: {total},或让 ranks 之和等于 {self.data}",
+                ),
             )
         return self
 
@@ -229,10 +238,11 @@ class OffloadSection(_Section):
             found = " and ".join(given) if given else "none"
             found_zh = f"写了 {'、'.join(given)}" if given else "一个也没有写"
             raise ValueFault(
-                f"give exactly one of {', '.join(ways)}; found {found}",
-                f"{'、'.join(ways)} 必须写且只能写一个;现在{found_zh}",
-                "write for example per_rank: 16GiB",
-                "例如写 per_rank: 16GiB",
+                Msg(
+                    f"give exactly one of {', '.join(ways)}; found {found}",
+                    f"{'、'.join(ways)} 必须写且只能写一个;现在{found_zh}",
+                ),
+                Msg("write for example per_rank: 16GiB", "例如写 per_rank: 16GiB"),
             )
         return self
 
@@ -260,10 +270,14 @@ class NetworkSection(_Section):
 def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
     if "connector" in transfer:
         raise ValueFault(
-            "the connector is the same on both sides: write it in the shared transfer section",
-            "两侧的连接器相同:请写在共用的 transfer 里",
-            "delete it here, and write transfer.connector on the profile's top level",
-            "在这里删掉,在配置文件顶层写 transfer.connector",
+            Msg(
+                "the connector is the same on both sides: write it in the shared transfer section",
+                "两侧的连接器相同:请写在共用的 transfer 里",
+            ),
+            Msg(
+                "delete it here, and write transfer.connector on the profile's top level",
+                "在这里删掉,在配置文件顶层写 transfer.connector",
+            ),
             at=("connector",),
         )
     return transfer
@@ -302,10 +316,11 @@ class VolumeSection(_Section):
         if len(given) != 1:
             found_zh = f"写了 {'、'.join(given)}" if given else "一个也没有写"
             raise ValueFault(
-                f"give exactly one of host, pvc, secret and empty; found {' and '.join(given) or 'none'}",
-                f"host、pvc、secret、empty 必须写且只能写一个;现在{found_zh}",
-                "write for example {path: /models, pvc: models}",
-                "例如写 {path: /models, pvc: models}",
+                Msg(
+                    f"give exactly one of host, pvc, secret and empty; found {' and '.join(given) or 'none'}",
+                    f"host、pvc、secret、empty 必须写且只能写一个;现在{found_zh}",
+                ),
+                Msg("write for example {path: /models, pvc: models}", "例如写 {path: /models, pvc: models}"),
             )
         return self
 
@@ -377,10 +392,14 @@ class SideSection(_Section):
     def _one_configuration(self) -> SideSection:
         if self.kv_transfer_config is not None and (self.transfer or getattr(self, "offload", None) is not None):
             raise ValueFault(
-                "kv_transfer_config is the whole configuration: leave out transfer and offload beside it",
-                "kv_transfer_config 是完整的配置:旁边不要再写 transfer 和 offload",
-                "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
-                "把 offload 连接器写进 kv_transfer_config,或不写 kv_transfer_config",
+                Msg(
+                    "kv_transfer_config is the whole configuration: leave out transfer and offload beside it",
+                    "kv_transfer_config 是完整的配置:旁边不要再写 transfer 和 offload",
+                ),
+                Msg(
+                    "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
+                    "把 offload 连接器写进 kv_transfer_config,或不写 kv_transfer_config",
+                ),
             )
         return self
 
@@ -394,20 +413,28 @@ class DecodeSection(SideSection):
 
 def _beside_whole(side: str, node: int) -> ValueFault:
     return ValueFault(
-        f"nodes.{side} has transfer, but {side}.kv_transfer_config is the whole configuration",
-        f"nodes.{side} 写了 transfer,而 {side}.kv_transfer_config 是完整的配置",
-        f"leave transfer out here, or {side}.kv_transfer_config",
-        f"去掉这里的 transfer,或去掉 {side}.kv_transfer_config",
+        Msg(
+            f"nodes.{side} has transfer, but {side}.kv_transfer_config is the whole configuration",
+            f"nodes.{side} 写了 transfer,而 {side}.kv_transfer_config 是完整的配置",
+        ),
+        Msg(
+            f"leave transfer out here, or {side}.kv_transfer_config",
+            f"去掉这里的 transfer,或去掉 {side}.kv_transfer_config",
+        ),
         at=("nodes", side, node, "transfer"),
     )
 
 
 def _without_shared(*at: str | int) -> ValueFault:
     return ValueFault(
-        f"{'.'.join(map(str, at))}: its options need the shared section transfer, which names the connector",
-        f"{'.'.join(map(str, at))}:这些选项需要共用的 transfer 一节,连接器写在那里",
-        "write transfer: {connector: MooncakeConnectorV1} on the profile's top level",
-        "在配置文件顶层写 transfer: {connector: MooncakeConnectorV1}",
+        Msg(
+            f"{'.'.join(map(str, at))}: its options need the shared section transfer, which names the connector",
+            f"{'.'.join(map(str, at))}:这些选项需要共用的 transfer 一节,连接器写在那里",
+        ),
+        Msg(
+            "write transfer: {connector: MooncakeConnectorV1} on the profile's top level",
+            "在配置文件顶层写 transfer: {connector: MooncakeConnectorV1}",
+        ),
         at=at,
     )
 
@@ -449,10 +476,11 @@ class Profile(_Section):
     def _one_family(cls, target: object) -> object:
         if isinstance(target, dict) and len(target) != 1:
             raise ValueFault(
-                "name one release, of vllm_ascend or of vllm",
-                "只写一个版本:vllm_ascend 的或 vllm 的",
-                "write for example vllm-ascend==0.25.1rc1; it brings the vLLM that it is built for",
-                "例如写 vllm-ascend==0.25.1rc1;它对应的 vLLM 由它确定",
+                Msg("name one release, of vllm_ascend or of vllm", "只写一个版本:vllm_ascend 的或 vllm 的"),
+                Msg(
+                    "write for example vllm-ascend==0.25.1rc1; it brings the vLLM that it is built for",
+                    "例如写 vllm-ascend==0.25.1rc1;它对应的 vLLM 由它确定",
+                ),
             )
         return target
 
@@ -460,10 +488,11 @@ class Profile(_Section):
     def _has_a_side(self) -> Profile:
         if self.prefill is None and self.decode is None:
             raise ValueFault(
-                "needs a section decode or prefill",
-                "需要 decode 或 prefill 一节",
-                "write for example decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
-                "例如写 decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
+                Msg("needs a section decode or prefill", "需要 decode 或 prefill 一节"),
+                Msg(
+                    "write for example decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
+                    "例如写 decode: {parallel: {tensor: 8}, offload: {per_rank: 16GiB}}",
+                ),
             )
         return self
 

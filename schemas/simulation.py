@@ -31,6 +31,9 @@ class EngineReport(_Model):
     policy: Literal["fcfs", "priority"]
     async_scheduling: bool
     watermark: float
+    draft_tokens: int = 0
+    hands_back: bool = False
+    """Whether a victim that nothing saved ends here and comes again through the proxy."""
     block_bytes: int | None
     """Bytes of a block on one rank; None: unknown, and then all bytes are."""
     data_parallel: int
@@ -68,7 +71,9 @@ class RunReport(_Model):
 
     ``steps`` are those that computed something; ``preempted`` counts events, ``preempted_requests`` those hit at least
     once; ``recomputed`` are tokens whose KV had been computed before; ``cached`` were found in the prefix cache when a
-    request was admitted first.
+    request was admitted first. ``handed_back`` are preemptions that ended a request here, which a proxy sends again;
+    they count in ``preempted`` too, and a prefill node computes ``handed_back_tokens`` again. ``accepted`` of the
+    ``drafted`` tokens were right.
     """
 
     steps: int
@@ -76,6 +81,10 @@ class RunReport(_Model):
     preempted: int
     preempted_requests: int
     recomputed: int
+    handed_back: int = 0
+    handed_back_tokens: int = 0
+    drafted: int = 0
+    accepted: int = 0
     cached: int
     finished: int
     peak_running: int

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.core.findings import Finding
 
 
 class _Model(BaseModel):

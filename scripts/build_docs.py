@@ -37,7 +37,7 @@ def index(lang: str) -> str:
         if rule.code[:3] != family:
             family = rule.code[:3]
             parts.append(f"\n## {family} {FAMILIES[family][lang == 'zh']}\n\n{COLUMNS[lang]}\n|---|---|---|---|\n")
-        page = rule.page_zh if lang == "zh" else rule.page
+        page = rule.page_in(lang)
         title = page["title"].replace("|", "\\|")
         parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {title} |\n")
     return "".join(parts)
@@ -50,7 +50,7 @@ def generated() -> dict[pathlib.Path, str]:
         files[folder / "README.md"] = index(lang)
         for rule in all_rules().values():
             files[folder / f"{rule.code}.md"] = markdown(rule, lang)
-    for name in ("profile", "report", "plan", "logs", "simulate", "status", "upgrade"):
+    for name in ("profile", "config", "report", "plan", "logs", "simulate", "status", "upgrade"):
         files[ROOT / "docs" / "schemas" / f"{name}.schema.json"] = schema_text(name)
     files[ROOT / "docs" / "reference" / "commands.md"] = commands_page()
     files[ROOT / "docs" / "reference" / "profile.md"] = profile_page()

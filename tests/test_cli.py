@@ -353,12 +353,17 @@ IMPORTED = "import atexit, sys; atexit.register(lambda: print(sorted(set(sys.mod
         (("--help",), {"pydantic", "psutil", "torch", "vllm", "yaml", "tree_sitter"}),
         (("--version",), {"pydantic", "psutil", "torch", "vllm", "yaml", "tree_sitter"}),
         (("decode", "--help"), {"pydantic", "psutil", "torch", "vllm", "yaml", "tree_sitter"}),
+        (("explain", "PD301"), {"pydantic", "tree_sitter", "torch", "vllm"}),
+        (("rules",), {"pydantic", "tree_sitter", "torch", "vllm"}),
+        (("profiles", "list"), {"pydantic", "tree_sitter", "torch", "vllm"}),
+        (("check", "s.sh", "--target", "vllm==0.32.0"), {"pydantic", "torch", "vllm"}),
         (("check", "p.yaml"), {"torch", "vllm", "tree_sitter"}),
         (("decode", "--profile", "p.yaml", "--dry-run"), {"torch", "vllm"}),
     ],
 )
 def test_what_commands_import(tmp_path: Path, args: tuple[str, ...], names: set[str]) -> None:
     (tmp_path / "p.yaml").write_text(GOOD)
+    (tmp_path / "s.sh").write_text("vllm serve /models/m --tensor-parallel-size 8\n")
     done = process(*args, cwd=tmp_path, code=IMPORTED.format(names=names))
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "[]")
 

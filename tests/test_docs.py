@@ -16,7 +16,8 @@ import click
 import pytest
 from doc_examples import blocks, commands, pd_launch_beside, run_document, unmarked
 
-from pd_launch.launcher.cli import cli, variable_part
+from pd_launch.launcher.cli import cli
+from pd_launch.launcher.commands.options import variable_part
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -70,6 +71,17 @@ def test_every_guide_has_its_chinese_page_with_the_same_commands() -> None:
         ]
         assert shown[1] <= shown[0], chinese
         assert shown[1] or not shown[0], chinese
+
+
+@pytest.mark.parametrize("name", ["containers.md", "launching.md"])
+def test_pages_in_both_languages_show_the_same(name: str) -> None:
+    pages = [(folder / name).read_text(encoding="utf-8") for folder in (DOCS, DOCS / "zh")]
+    shown = [[b.body for b in blocks(page) if b.language in ("bash", "yaml", "dockerfile")] for page in pages]
+    assert shown[0] == shown[1] and (shown[0] or name == "launching.md")
+    levels = [re.findall(r"^#+ ", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S), re.M) for page in pages]
+    assert levels[0] == levels[1]
+    rows = [len(re.findall(r"^\|", page, re.M)) for page in pages]
+    assert rows[0] == rows[1]
 
 
 def anchors(text: str) -> set[str]:

@@ -36,7 +36,8 @@ class CpuCopies:
     """For a device cache in CPU memory: one call per region and run of host blocks, or one for all; memory speed.
 
     numpy moves whole rows with memcpy, in both directions, faster than torch's index_select and index_copy_. What is
-    larger than the caches goes past them, where this machine has a way (figures in docs/performance.md).
+    larger than the caches goes past them, and what is so small that numpy's calls show takes one call for all regions,
+    where this machine has a way (figures in docs/performance.md).
 
     Args:
         device: uint8 views [blocks, width] of the cache.
@@ -53,10 +54,10 @@ class CpuCopies:
 
     def save(self, device: Sequence[int], host: Sequence[int]) -> None:
         """Gather straight into the host blocks; the caller hands out neighbours where it can."""
-        ids = self._ids(device)
-        if self._save_streaming and self._save_streaming.takes(len(ids)):
-            self._save_streaming.copy(ids, np.asarray(host, dtype=np.int64))
+        if self._save_streaming and self._save_streaming.takes(len(device)):
+            self._save_streaming.copy(device, host)
             return
+        ids = self._ids(device)
         for offset, start, count in pieces(host):
             part = ids[offset : offset + count]
             for source, target in self._pairs:
@@ -64,10 +65,10 @@ class CpuCopies:
 
     def load(self, device: Sequence[int], host: Sequence[int]) -> None:
         """Scatter from the host blocks."""
-        ids = self._ids(device)
-        if self._load_streaming and self._load_streaming.takes(len(ids)):
-            self._load_streaming.copy(np.asarray(host, dtype=np.int64), ids)
+        if self._load_streaming and self._load_streaming.takes(len(device)):
+            self._load_streaming.copy(host, device)
             return
+        ids = self._ids(device)
         for offset, start, count in pieces(host):
             part = ids[offset : offset + count]
             for target, source in self._pairs:

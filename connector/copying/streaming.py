@@ -18,6 +18,7 @@ import torch
 from pd_launch.connector.copying.streaming_code import LINE, load
 
 LEAST_BYTES = 16 << 20  # from here on it is no slower even where all of it was in the caches
+MOST_BYTES = 4 << 20  # up to here one call for all regions costs less than numpy's calls
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -34,7 +35,7 @@ class StreamingCopy:
     """
 
     def __init__(self, source: Sequence[torch.Tensor], target: Sequence[torch.Tensor]) -> None:
-        self._copy = load()
+        self._past, self._near = load()
         self._tensors = [*source, *target]  # the addresses are theirs
         self._widths = _numbers([int(region.shape[1]) for region in target])
         addresses = [_numbers([r.data_ptr() for r in side]) for side in (source, target)]
@@ -46,9 +47,9 @@ class StreamingCopy:
 
     def takes(self, rows: int) -> bool:
         """Whether so many rows are better copied this way."""
-        return rows * self._row >= LEAST_BYTES
+        return not MOST_BYTES < rows * self._row < LEAST_BYTES
 
-    def copy(self, source: Ids, target: Ids) -> None:
+    def copy(self, source: Sequence[int] | Ids, target: Sequence[int] | Ids) -> None:
         """Copy row ``source[i]`` to row ``target[i]``, for all i and all regions; it is over when this returns.
 
         Raises:
@@ -57,10 +58,11 @@ class StreamingCopy:
         if len(source) != len(target):
             raise ValueError(f"{len(source)} rows cannot be copied to {len(target)}")
         for ids, blocks in zip((source, target), self._blocks, strict=True):
-            if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < blocks:
-                raise ValueError(f"rows {int(ids.min())} to {int(ids.max())} do not exist, {blocks} do")
+            if len(ids) and not 0 <= min(ids) <= max(ids) < blocks:
+                raise ValueError(f"rows {min(ids)} to {max(ids)} do not exist, {blocks} do")
         source, target = (np.ascontiguousarray(ids, dtype=np.int64) for ids in (source, target))
-        self._copy(
+        call = self._past if len(source) * self._row >= LEAST_BYTES else self._near
+        call(
             len(self._widths),
             *self._pointers,
             len(source),

@@ -104,9 +104,14 @@ exit:
 !0 = !{{i32 1}}
 """
 
+_PAST = f", align {LINE}, !nontemporal !0"  # what makes a store go past the caches
 
-def compile_here() -> bytes:
+
+def compile_here(past_caches: bool = True) -> bytes:
     """Return the function's machine code, which may lie anywhere in memory.
+
+    Args:
+        past_caches: its stores go past the caches; else they are ordinary ones.
 
     Raises:
         ImportError: there is no llvmlite.
@@ -119,7 +124,7 @@ def compile_here() -> bytes:
     processor = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten()}
     triple = llvm.Target.from_default_triple()
     machine = triple.create_target_machine(**processor, opt=2, reloc="pic", codemodel="small")
-    module = llvm.parse_assembly(_COPY)
+    module = llvm.parse_assembly(_COPY if past_caches else _COPY.replace(_PAST, ", align 1"))
     module.verify()
     sections = llvm.ObjectFileRef.from_data(machine.emit_object(module)).sections()
     found = {section.name().decode(): section.data() for section in sections if section.size()}
@@ -129,8 +134,8 @@ def compile_here() -> bytes:
 
 
 @cache
-def load() -> Callable[..., None]:
-    """Return the compiled function; a call of it lets other threads run.
+def load() -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the compiled function past the caches, and the ordinary one; a call of it lets other threads run.
 
     Raises:
         OSError: it could not be compiled, or this process may not run what it maps.
@@ -146,7 +151,8 @@ def load() -> Callable[..., None]:
     kind = ctypes.CFUNCTYPE(
         None, ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
     )
-    return kind(_mapped(bytes.fromhex(code)))
+    past, _, near = code.strip().partition(" ")
+    return kind(_mapped(bytes.fromhex(past))), kind(_mapped(bytes.fromhex(near)))
 
 
 def _mapped(code: bytes) -> int:
@@ -164,4 +170,4 @@ def _mapped(code: bytes) -> int:
 _MAPPED: list[mmap.mmap] = []
 
 if __name__ == "__main__":
-    print(MARK + compile_here().hex())
+    print(MARK + compile_here().hex(), compile_here(past_caches=False).hex())

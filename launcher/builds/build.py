@@ -14,6 +14,7 @@ from pd_launch.launcher.builds.files import Files, Folder, Limit
 from pd_launch.launcher.builds.find import PACKAGES, find_packages, looked_for
 from pd_launch.schemas.core.build import BuiltPart, ReadBuild
 from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import Decider, Target, release
 
@@ -52,18 +53,20 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
         if path.is_dir():
             return build_of(find_packages(path), place) or _nothing(place, looked_for(path))
         if not path.exists():
-            raise BuildError(f"{place} is not there", f"{place} 不存在")
+            raise BuildError(Msg(f"{place} is not there", f"{place} 不存在"))
         if path.is_file() and is_archive(path):
             return _of_archive(path, place)
     except OSError as error:
-        raise BuildError(f"{place}: {error.strerror}", f"{place}:{error.strerror}") from None
+        raise BuildError(Msg(f"{place}: {error.strerror}", f"{place}:{error.strerror}")) from None
     except ValueError as error:
         if isinstance(error, BuildError):
             raise
-        raise BuildError(f"{place}: {error}", f"{place}:{error}") from None
+        raise BuildError(Msg(f"{place}: {error}", f"{place}:{error}")) from None
     raise BuildError(
-        f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",
-        f"{place} 既不是目录,也不是 wheel(.whl)或源码包(.tar.gz)",
+        Msg(
+            f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",
+            f"{place} 既不是目录,也不是 wheel(.whl)或源码包(.tar.gz)",
+        ),
     )
 
 
@@ -99,8 +102,10 @@ def _asked(part: BuiltPart) -> str | None:
 
 def _nothing(place: str, looked: str) -> Build:
     raise BuildError(
-        f"{place} holds neither vllm nor vllm_ascend: looked for {looked}",
-        f"{place} 里既没有 vllm,也没有 vllm_ascend:在目录本身、其下一层目录和其中 Python 的 site-packages 里找过",
+        Msg(
+            f"{place} holds neither vllm nor vllm_ascend: looked for {looked}",
+            f"{place} 里既没有 vllm,也没有 vllm_ascend:在目录本身、其下一层目录和其中 Python 的 site-packages 里找过",
+        ),
     )
 
 
@@ -126,7 +131,7 @@ def _of_archive(path: Path, place: str) -> Build:
         try:
             files, metadata = open_archive(path)
         except DAMAGED as error:
-            raise BuildError(f"{place} cannot be unpacked: {error}", f"{place} 无法解包:{error}") from None
+            raise BuildError(Msg(f"{place} cannot be unpacked: {error}", f"{place} 无法解包:{error}")) from None
         there = [project for project, package in PACKAGES.items() if files.text(f"{package}/__init__.py") is not None]
         entry = {"parts": {project: _part(project, files, lambda: metadata) for project in there}}
         cached.store(f"archive-{cached.key_of(sha)}", entry)

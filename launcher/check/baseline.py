@@ -12,8 +12,8 @@ from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.report.fingerprints import Mark, below, marks
 from pd_launch.launcher.secrets.masking import Secrets
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 VERSION = 1
 _KEY = "pd_launch_baseline"

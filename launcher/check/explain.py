@@ -31,7 +31,7 @@ def find_rule(word: str) -> Rule:
 
 def explain_text(rule: Rule, lang: str) -> str:
     """Return a rule's page as text."""
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     titles = dict(zip(SECTIONS, SECTIONS_ZH, strict=True)) if lang == "zh" else {name: name for name in SECTIONS}
     parts = [f"{rule.code} {rule.name} ({rule.severity})", page["title"]]
     parts += [f"## {titles[name]}\n\n{page[name]}" for name in SECTIONS if page[name]]
@@ -40,14 +40,14 @@ def explain_text(rule: Rule, lang: str) -> str:
 
 def explain_json(rule: Rule, lang: str) -> str:
     """Return a rule's page as JSON."""
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     shown = {"format_version": FORMAT_VERSION, **summary(rule, lang), **{_key(name): page[name] for name in SECTIONS}}
     return json.dumps(shown, ensure_ascii=False, indent=2)
 
 
 def summary(rule: Rule, lang: str) -> dict[str, str]:
     """Return a rule's code, name, severity, confidence, needs and title."""
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     return {
         "code": rule.code,
         "name": rule.name,
@@ -70,7 +70,7 @@ def rules_text(lang: str) -> str:
         if rule.code[:3] != family:
             family = rule.code[:3]
             lines += ["", f"{family} {FAMILIES[family][lang == 'zh']}"]
-        page = rule.page_zh if lang == "zh" else rule.page
+        page = rule.page_in(lang)
         lines.append(f"  {rule.code}  {rule.severity:7}  {rule.name:28}  {page['title']}")
     return "\n".join(lines[1:]) + "\n"
 

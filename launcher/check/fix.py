@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -17,10 +17,10 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.check.fix_facts import Facts, Touched, facts_of, lost_fact
 from pd_launch.launcher.check.run import Selection, run_checks, unfiltered
 from pd_launch.launcher.sources.read import Inputs, read
+from pd_launch.schemas.core.findings import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Edit, Finding
 
 MAX_ROUNDS = 20
 """How often the fixes that are left are tried again after others were made."""
@@ -72,7 +72,9 @@ class Fixed:
         return "".join(lines)
 
 
-def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "en") -> Fixed:
+def fix_inputs(
+    inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "en", within: Collection[str] | None = None
+) -> Fixed:
     """Apply the fixes of ``inputs``' findings until none is left that passes.
 
     Args:
@@ -80,11 +82,13 @@ def fix_inputs(inputs: Inputs, selection: Selection, unsafe: bool, lang: str = "
         selection: which rules' fixes are wanted.
         unsafe: whether to apply fixes that are only plausible.
         lang: language of the findings in the result.
+        within: the files that fixes may write to, where not all of them.
     """
     texts = {source.path: source.text for source in inputs.files}
     fixed = Fixed(dict(texts), texts)
     for group in _groups(inputs, () if inputs.separate else read(inputs)):
         trial = _Trial(replace(inputs, files=[source for source in inputs.files if source.path in group]), lang)
+        trial.within = within
         trial.fix_all(selection, unsafe)
         fixed.after.update(trial.texts)
         fixed.done += trial.done
@@ -113,7 +117,7 @@ def vetted(
             refused |= _Trial(replace(inputs, files=files), lang).vet(own)
     ours = set().union(*groups)  # what an input names and nobody gave is read, never written
     lost = {f.identity() for f in fixable if f.file not in ours or f.identity() in refused}
-    return [f.model_copy(update={"fix": None}) if f.fix and f.identity() in lost else f for f in findings]
+    return [replace(f, fix=None) if f.fix and f.identity() in lost else f for f in findings]
 
 
 def make_fixes(inputs: Inputs, findings: Sequence[Finding], lang: str = "en") -> dict[str, str]:
@@ -171,6 +175,7 @@ class _Trial:
         self.better = (self.texts, self.state)
         self.done: list[Finding] = []
         self.refused: dict[_Key, Refusal] = {}
+        self.within: Collection[str] | None = None
 
     def fix_all(self, selection: Selection, unsafe: bool) -> None:
         """Make every fix that passes; what is refused at the end stands in ``refused``."""
@@ -204,7 +209,8 @@ class _Trial:
         return self.refused
 
     def _writable(self, finding: Finding) -> bool:
-        return finding.fix is not None and all(edit.file in self.texts for edit in finding.fix.edits)
+        writable = self.texts if self.within is None else self.within
+        return finding.fix is not None and all(edit.file in writable for edit in finding.fix.edits)
 
     def _make(self, batch: Sequence[Finding]) -> None:
         """Accept fixes that do not touch each other, in halves where they do not pass together."""

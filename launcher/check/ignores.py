@@ -13,9 +13,10 @@ from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.text.remarks import is_remark, opens_script
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, SourceFile
-from pd_launch.schemas.finding import Finding
 
 _COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
 
@@ -148,11 +149,10 @@ def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str],
         if ignore.beyond:
             en = f"more than {MAX_COMMENTS} ignore comments in one file: from here on none is obeyed"
             zh = f"一个文件里的 ignore 注释超过 {MAX_COMMENTS} 处:从这里起不再生效"
-            help_, help_zh = (
-                "ignore the rule for the file, in pd-launch.toml",
-                "请在 pd-launch.toml 里对整个文件忽略这条规则",
+            help_ = Msg(
+                "ignore the rule for the file, in pd-launch.toml", "请在 pd-launch.toml 里对整个文件忽略这条规则"
             )
-            faults.append(Fault("ignore", ignore.origin, en, zh, help=help_, help_zh=help_zh))
+            faults.append(Fault("ignore", ignore.origin, Msg(en, zh), help=help_))
             continue
         wrong = [code for code in ignore.codes if code not in all_rules()]
         idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
@@ -160,11 +160,13 @@ def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str],
         if not ignore.codes:
             en, zh = "this ignore names no code: it ignores nothing", "这个 ignore 没有写规则代码,什么也没有忽略"
             faults.append(
-                Fault("ignore", ignore.origin, en, zh, help="name it: ignore[PD406]", help_zh="写明代码:ignore[PD406]")
+                Fault(
+                    "ignore", ignore.origin, Msg(en, zh), help=Msg("name it: ignore[PD406]", "写明代码:ignore[PD406]")
+                )
             )
         elif wrong or idle:
             names = ", ".join([*wrong, *idle])
             en = f"this ignore of {names} suppresses nothing"
             zh = f"这里忽略 {names} 没有作用"
-            faults.append(Fault("ignore", ignore.origin, en, zh, help="remove it", help_zh="删掉它"))
+            faults.append(Fault("ignore", ignore.origin, Msg(en, zh), help=Msg("remove it", "删掉它")))
     return faults

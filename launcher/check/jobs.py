@@ -16,10 +16,10 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, together
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import file_choices
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 MANY = 40
 """Files from which several processes are worth their start."""
@@ -109,7 +109,7 @@ def _vetted(task: _Task, deployments: Sequence[Deployment], findings: list[Findi
     if not any(finding.fix for finding in findings):
         return findings
     if not task.fixes:
-        return [finding.model_copy(update={"fix": None}) for finding in findings]
+        return [replace(finding, fix=None) for finding in findings]
     from pd_launch.launcher.check.fix import vetted
 
     inputs = task.inputs

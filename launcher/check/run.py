@@ -14,12 +14,11 @@ from pd_launch.launcher.check.listed import Listed
 from pd_launch.launcher.rules.placeholders import places
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.findings import Edit, Finding, Fix, Related
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg, shortened
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.finding import Edit, Finding, Fix, Related
 
 OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
 """The rules that speak of a value that is still a placeholder: what the real one will be, no rule knows."""
@@ -170,8 +169,8 @@ def _hits(rules: Iterable[Rule], deployment: Deployment) -> Iterator[tuple[Rule,
         place = next((source.origin(0, 0) for source in deployment.sources.values()), None)
         place = deployment.nodes[0].origin if deployment.nodes else place
         if place is not None:
-            left, left_zh = f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行"
-            deployment.faults.append(not_followed(place, spent.limit, spent.limit_zh, left, left_zh))
+            left = Msg(f"the rules from {code} on were not applied", f"从 {code} 起的规则没有执行")
+            deployment.faults.append(not_followed(place, spent.limit, left))
     last = ((rule, hit) for rule in rules if rule.code == LIMITS for hit in rule.hits(deployment))
     yield from ((rule, hit) for rule, hit in last if listed.takes(rule, hit))
     yield from listed.rest()
@@ -215,7 +214,7 @@ def _finding(rule: Rule, hit: Hit, lang: str, selection: Selection) -> Finding:
 
 @cache
 def _reason(rule: Rule, lang: str) -> str:
-    return typeset(rule.reason(lang)) if lang == "zh" else rule.reason(lang)
+    return rule.why.text(lang)
 
 
 def _text(message: Msg, lang: str) -> str:

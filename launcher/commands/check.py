@@ -12,7 +12,6 @@ from pd_launch.launcher.check.jobs import Outcome, check_inputs, default_jobs, p
 from pd_launch.launcher.check.run import run_checks, worst
 from pd_launch.launcher.commands.check_baseline import Known, known_findings
 from pd_launch.launcher.commands.check_inputs import Batch, Given, gather, known_codes, nearest_config
-from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.check_report import files_kept, print_report
 from pd_launch.launcher.commands.common import (
     USAGE,
@@ -25,6 +24,7 @@ from pd_launch.launcher.commands.common import (
     split_command,
     write,
 )
+from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.inputs import as_text, host_option, installed_option
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs, read

@@ -12,10 +12,11 @@ from pd_launch.launcher.check.baseline import Baseline, BaselineError
 from pd_launch.launcher.check.config import Config
 from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.commands.check_inputs import Given
-from pd_launch.launcher.commands.check_options import CheckOptions
+from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 
 
 class Known:
@@ -35,7 +36,7 @@ class Known:
                 count = self._baseline.write(checked.findings, sources, secrets, looked_at)
             except OSError as error:
                 raise click.ClickException(f"{name}: {error.strerror}") from None
-            said = f"{name} 中现有 {count} 处已知问题" if lang == "zh" else f"{name} has {count} known findings now"
+            said = Msg(f"{name} has {count} known findings now", f"{name} 中现有 {count} 处已知问题").text(lang)
             new = [False] * len(checked.findings)
         else:
             new = self._baseline.new(checked.findings, sources, secrets)
@@ -45,7 +46,7 @@ class Known:
         checked.suppressed += new.count(False)
         checked.findings = [finding for finding, is_new in zip(checked.findings, new, strict=True) if is_new]
         if said:
-            click.echo(f"pd-launch: {typeset(said) if lang == 'zh' else said}", err=True)
+            click.echo(f"pd-launch: {said}", err=True)
 
     def _looked_at(self, outcome: Outcome, given: Given) -> Callable[[str, str], bool]:
         """Return what tells whether this call would find something of a file and code."""
@@ -61,19 +62,14 @@ class Known:
         return looked_at
 
     def _said(self, name: str, known: int, gone: int, lang: str) -> str:
-        if lang == "zh":
-            parts = [
-                f"略去 {known} 处已知问题" if known else "",
-                f"{gone} 处已不存在:--write-baseline 会删去" if gone else "",
-            ]
-            joined = ",".join(part for part in parts if part)
-            return f"{name}:{joined}" if joined else ""
-        parts = [
-            f"{known} known finding{'s' * (known != 1)} left out" if known else "",
-            f"{gone} {'is' if gone == 1 else 'are'} gone: --write-baseline drops what is gone" if gone else "",
-        ]
-        joined = ", ".join(part for part in parts if part)
-        return f"{name}: {joined}" if joined else ""
+        left = Msg(f"{counted(known, 'known finding')} left out", f"略去 {known} 处已知问题")
+        are = "is" if gone == 1 else "are"
+        rest = Msg(
+            f"{gone} {are} gone: --write-baseline drops what is gone", f"{gone} 处已不存在:--write-baseline 会删去"
+        )
+        parts = [part for part, count in ((left, known), (rest, gone)) if count]
+        en, zh = ", ".join(part.en for part in parts), ",".join(part.zh for part in parts)
+        return Msg(f"{name}: {en}", f"{name}:{zh}").text(lang) if parts else ""
 
 
 def known_findings(options: CheckOptions, config: Config) -> Known | None:

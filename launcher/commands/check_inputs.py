@@ -15,8 +15,8 @@ import click
 
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
 from pd_launch.launcher.check.run import Selection
-from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.common import codes, config_target, without_secrets
+from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.folders.configs import Configs
 from pd_launch.launcher.folders.names import MAY_BE_LARGE, can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source

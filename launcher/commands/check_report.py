@@ -9,14 +9,14 @@ import click
 
 from pd_launch.launcher.check.jobs import Outcome
 from pd_launch.launcher.commands.check_inputs import Given
-from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.common import keep_inputs, terminal_columns, use_colour, write
+from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.report.releases import releases_line
 from pd_launch.launcher.report.text import TextReport, concise
 from pd_launch.launcher.secrets.masking import hide
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.finding import FileTarget, Finding, Report, Summary, TargetInfo
+from pd_launch.schemas.core.findings import Finding, Summary
 
 
 def print_report(outcome: Outcome, given: Given, counts: Sequence[bool], options: CheckOptions, lang: str) -> None:
@@ -50,11 +50,12 @@ def _rendered(
     summary = Summary.of(findings, len(files) if given.folders else len(files) or 1, outcome.checked.suppressed)
     choices = outcome.choices
     if options.form == "json":
+        from pd_launch.launcher.report.plain_json import plain_json
+        from pd_launch.schemas.finding import FileTarget, Report, TargetInfo
+
         targets = [FileTarget.of_file(file, choice) for file, choice in choices]
         shared = TargetInfo.shared(choice for _, choice in choices)
         report = Report(target=shared, targets=targets, findings=findings, summary=summary)
-        from pd_launch.launcher.report.plain_json import plain_json
-
         return plain_json(report.model_dump_json(by_alias=True, indent=2)) + "\n"
     if options.form in ("concise", "gitlab"):
         click.echo(clean(releases_line(choices, lang)), err=True)

@@ -11,97 +11,103 @@ from pd_launch.launcher.check.unknowns import MORE, Unseen
 from pd_launch.launcher.commands.check_inputs import Given
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.units import counted
 
 _NAMED = 6
 """Values, and files without an engine, that are named."""
 _CODES = 12
 _FILES = 20
 _WHY = {
-    "engine": ("naming no engine", "没有提到引擎"),
-    "name": ("other kinds of files", "其他类型的文件"),
-    "form": ("no form that is read", "不属于能读取的形式"),
-    "binary": ("no text", "不是文本"),
-    "large": ("too large", "过大"),
-    "ignored": ("left out by .gitignore", "由 .gitignore 排除"),
-    "excluded": ("left out by exclude", "由 exclude 排除"),
-    "tools": ("folders of tools", "工具目录"),
-    "link": ("links that are not followed", "未跟随的链接"),
-    "special": ("pipes, sockets, devices", "管道、套接字、设备"),
+    "engine": Msg("naming no engine", "没有提到引擎"),
+    "name": Msg("other kinds of files", "其他类型的文件"),
+    "form": Msg("no form that is read", "不属于能读取的形式"),
+    "binary": Msg("no text", "不是文本"),
+    "large": Msg("too large", "过大"),
+    "ignored": Msg("left out by .gitignore", "由 .gitignore 排除"),
+    "excluded": Msg("left out by exclude", "由 exclude 排除"),
+    "tools": Msg("folders of tools", "工具目录"),
+    "link": Msg("links that are not followed", "未跟随的链接"),
+    "special": Msg("pipes, sockets, devices", "管道、套接字、设备"),
 }
 
 
 def say_more(given: Given, outcome: Outcome, lang: str) -> None:
     """Say on standard error what the report does not show."""
-    zh = lang == "zh"
     if given.folders:
         taken = len(given.files)
         counts = sorted(given.skipped.items(), key=lambda entry: -entry[1])
-        listed = [f"{_WHY[why][zh]} {count}" for why, count in counts if count]
-        rest = ("；" if zh else "; ") + (", " if not zh else "，").join(listed) if listed else ""
+        listed = [f"{_WHY[why].text(lang)} {count}" for why, count in counts if count]
+        rest = Msg("; ", "；").text(lang) + Msg(", ", "，").text(lang).join(listed) if listed else ""
         _say(
-            f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}"
-            if zh
-            else f"folders: {given.looked_at} files looked at, {taken} checked{rest}",
-            zh,
+            Msg(
+                f"folders: {given.looked_at} files looked at, {taken} checked{rest}",
+                f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}",
+            ),
+            lang,
         )
     holding = {file for file, _ in outcome.engines}
     idle = [path for path in given.paths if path not in holding]
     if idle:
         names = ", ".join(idle[:_NAMED]) + (" …" if len(idle) > _NAMED else "")
         _say(
-            f"{len(idle)} 个文件中没有引擎：{names}"
-            if zh
-            else f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names}",
-            zh,
+            Msg(
+                f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names}",
+                f"{len(idle)} 个文件中没有引擎：{names}",
+            ),
+            lang,
         )
     unseen = outcome.blind.unseen
     for one in unseen[:_FILES]:
-        _say(_of_file(one, zh), zh)
+        _say(_of_file(one, lang), lang)
     if len(unseen) != 1:
         count = sum(len(one.values) for one in unseen)
         codes = sorted({code for one in unseen for code in one.rules})
         could = f"; {_codes(codes)} could not look at all of them" if codes else ""
         _say(
-            f"共有 {count} 个值未知{f'；{_codes(codes)} 无法检查它们' if codes else ''}"
-            if zh
-            else f"{count} values unknown in all{could}",
-            zh,
+            Msg(
+                f"{count} values unknown in all{could}",
+                f"共有 {count} 个值未知{f'；{_codes(codes)} 无法检查它们' if codes else ''}",
+            ),
+            lang,
         )
-    _say_needs(outcome, zh)
+    _say_needs(outcome, lang)
 
 
-def _of_file(one: Unseen, zh: bool) -> str:
+def _of_file(one: Unseen, lang: str) -> Msg:
     """Return what is unknown in a file, with the lines, and the rules that could not look at it."""
-    further = "更多参数" if zh else "further arguments"
+    further = Msg("further arguments", "更多参数").text(lang)
     named = [f"{further if name == MORE else name} ({place.line})" for name, place in one.values[:_NAMED]]
     names = ", ".join(named) + (" …" if len(one.values) > _NAMED else "")
     count = len(one.values)
-    if zh:
-        rules = f"；{_codes(one.rules)} 因此无法检查" if one.rules else ""
-        return f"{one.file}：{count} 个值未知（行号在括号中）：{names}{rules}"
-    rules = f"; {_codes(one.rules)} could not look because of that" if one.rules else ""
-    return f"{one.file}: {count} {'value' if count == 1 else 'values'} unknown (line in brackets): {names}{rules}"
+    rules = _codes(one.rules)
+    so = Msg(f"; {rules} could not look because of that", f"；{rules} 因此无法检查") if rules else NOTHING
+    return Msg(
+        f"{one.file}: {counted(count, 'value')} unknown (line in brackets): {names}{so.en}",
+        f"{one.file}：{count} 个值未知（行号在括号中）：{names}{so.zh}",
+    )
 
 
-def _say_needs(outcome: Outcome, zh: bool) -> None:
+def _say_needs(outcome: Outcome, lang: str) -> None:
     """Say which rules had nothing to look at: no facts of a host, no other side."""
     needs = {code: rule.needs for code, rule in all_rules().items()}
     if outcome.blind.hostless:
         codes = _codes([code for code, need in needs.items() if "H" in need])
         _say(
-            f"没有主机信息，{codes} 只看输入本身所写的；--host 或 --host-facts 可以提供"
-            if zh
-            else f"no facts of a host: {codes} looked only at what the input says; --host or --host-facts gives them",
-            zh,
+            Msg(
+                f"no facts of a host: {codes} looked only at what the input says; --host or --host-facts gives them",
+                f"没有主机信息，{codes} 只看输入本身所写的；--host 或 --host-facts 可以提供",
+            ),
+            lang,
         )
     if outcome.blind.one_sided:
         codes = _codes([code for code, need in needs.items() if "P" in need])
         _say(
-            f"{codes} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出"
-            if zh
-            else f"{codes} compare prefill and decode, and one side alone was given; give both in one call",
-            zh,
+            Msg(
+                f"{codes} compare prefill and decode, and one side alone was given; give both in one call",
+                f"{codes} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出",
+            ),
+            lang,
         )
 
 
@@ -110,5 +116,5 @@ def _codes(codes: Sequence[str]) -> str:
     return ", ".join(codes[:_CODES]) + (f" … (+{more})" if more > 0 else "")
 
 
-def _say(text: str, zh: bool) -> None:
-    click.echo(f"pd-launch: {clean(typeset(text) if zh else text)}", err=True)
+def _say(text: Msg, lang: str) -> None:
+    click.echo(f"pd-launch: {clean(text.text(lang))}", err=True)

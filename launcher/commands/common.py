@@ -14,6 +14,7 @@ import click
 from pd_launch.launcher.check.config import Config
 from pd_launch.launcher.inputs import STDIN, as_text, say_unread
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
 
 USAGE = 2
@@ -100,7 +101,7 @@ def size_option(text: str | None, default: int) -> int:
     try:
         size = parse_size(text)
         if size > MAX_SIZE_OPTION:
-            raise SizeError(f"at most {human_size(MAX_SIZE_OPTION)}", f"最多 {human_size(MAX_SIZE_OPTION)}")
+            raise SizeError(Msg(f"at most {human_size(MAX_SIZE_OPTION)}", f"最多 {human_size(MAX_SIZE_OPTION)}"))
         return size
     except SizeError as error:
         raise click.BadParameter(str(error), param_hint="--max-size") from None

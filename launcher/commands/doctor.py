@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 
 import click
 
 from pd_launch.launcher.commands.common import USAGE, locale_language, parse_target_option, use_colour, write
+from pd_launch.launcher.commands.options.doctor import DoctorOptions
 from pd_launch.launcher.doctor.examine import Examination, Subject, examine_host, examine_profile
 from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.inputs import installed_option, load_facts, read_profile
 from pd_launch.launcher.launch.program import Refused
 from pd_launch.launcher.report.text import TextReport
 from pd_launch.launcher.secrets.masking import all_secrets
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError, find_profile, load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide
+from pd_launch.launcher.sources.profiles.load import SettingError, load_profile
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.width import clean, width
-from pd_launch.schemas.finding import Summary, TargetInfo
+from pd_launch.schemas.core.findings import Summary
+from pd_launch.schemas.finding import TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
 _PLAIN = {"ok": "ok", "info": "--", "warning": "!!", "error": "XX", "unknown": "??"}
-
-
-@dataclass(frozen=True)
-class DoctorOptions:
-    """What ``doctor`` was asked."""
-
-    profile: str | None = None
-    settings: Sequence[str] = ()
-    side: ProfileSide | None = None
-    node_rank: int | None = None
-    host_facts: str | None = None
-    target: str | None = None
-    form: str = "text"
-    color: str = "auto"
-    lang: str | None = None
 
 
 def doctor_command(options: DoctorOptions) -> int:
@@ -71,8 +57,8 @@ def _json(examination: Examination, lang: str) -> str:
             {
                 "format_version": 1,
                 "target": TargetInfo.of(deployment.target).model_dump(by_alias=True),
-                "findings": [finding.model_dump() for finding in examination.findings],
-                "summary": Summary.of(examination.findings, len(deployment.sources)).model_dump(),
+                "findings": [asdict(finding) for finding in examination.findings],
+                "summary": asdict(Summary.of(examination.findings, len(deployment.sources))),
                 "checks": [
                     {"name": row.name, "status": row.status, "text": row.text.text(lang)} for row in examination.rows
                 ],

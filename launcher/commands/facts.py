@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.commands.options.facts import FactsCheckOptions, FactsDiffOptions, FactsOptions
 from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.host.contract import FORMAT_VERSION, VERSION_KEY
 from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
@@ -18,10 +19,10 @@ from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 
 
-def facts_command(form: str) -> int:
+def facts_command(options: FactsOptions) -> int:
     """Print this host's facts: for an issue, or as JSON."""
     facts = all_facts()
-    if form == "json":
+    if options.form == "json":
         _write_json(facts)
     else:
         write("".join(f"{clean(line)}\n" for line in issue_block(facts).splitlines()))
@@ -32,26 +33,26 @@ def _write_json(shown: Mapping[str, Any]) -> None:
     write(json.dumps({VERSION_KEY: FORMAT_VERSION, **shown}, ensure_ascii=False, indent=2) + "\n")
 
 
-def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
+def diff_command(options: FactsDiffOptions) -> int:
     """Print in which facts two nodes differ; status 1 where they do."""
-    facts = differences(load_facts(first), load_facts(second))
+    facts = differences(load_facts(options.first), load_facts(options.second))
     found = [(key, mask_fact(key, one), mask_fact(key, other)) for key, one, other in facts]
-    if form == "json":
+    if options.form == "json":
         _write_json({"differences": [{"fact": key, "first": one, "second": other} for key, one, other in found]})
     else:
-        text = difference_text(found, (first, second), lang or locale_language())
+        text = difference_text(found, (options.first, options.second), options.lang or locale_language())
         write("".join(f"{clean(line)}\n" for line in text.splitlines()))
     return int(bool(found))
 
 
-def check_command(paths: Sequence[str], form: str, lang: str | None) -> int:
+def check_command(options: FactsCheckOptions) -> int:
     """Say what must agree between nodes and does not; status 1 where something that must agree does not."""
-    lang = lang or locale_language()
-    nodes = {path: load_facts(path) for path in paths}
+    lang = options.lang or locale_language()
+    nodes = {path: load_facts(path) for path in options.files}
     if len(nodes) < 2:
         raise click.UsageError("name the facts of two nodes or more")
     found = disagreements(nodes)
-    if form == "json":
+    if options.form == "json":
         rows = [
             {
                 "fact": d.fact,

@@ -17,8 +17,10 @@ from pd_launch.launcher.inputs import STDIN
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, mask, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.findings import Finding
+from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
@@ -44,14 +46,12 @@ def _say_left(fixed: Fixed, inputs: Inputs, selection: Selection, lang: str) -> 
     with budget.limited():
         left = Counter(finding.severity for finding in run_checks(deployments, selection).findings)
     done = len(fixed.done)
-    if lang == "zh":
-        names = (left["error"], "个错误"), (left["warning"], "个警告"), (left["info"], "条提示")
-        rest = "、".join(f"{count} {name}" for count, name in names if count)
-        click.echo(f"pd-launch: 会修复 {done} 处{f'；还剩 {rest}' if rest else ''}", err=True)
-        return
-    rest = ", ".join(f"{left[kind]} {kind}{'s' * (left[kind] > 1)}" for kind in ("error", "warning") if left[kind])
-    rest += f"{', ' if rest else ''}{left['info']} info" if left["info"] else ""
-    click.echo(f"pd-launch: would fix {done}{f'; would remain: {rest}' if rest else ''}", err=True)
+    names = (left["error"], "个错误"), (left["warning"], "个警告"), (left["info"], "条提示")
+    rest = "、".join(f"{count} {name}" for count, name in names if count)
+    remain = severities(left["error"], left["warning"], left["info"])
+    more = Msg(f"; would remain: {remain}", f"；还剩 {rest}") if rest else NOTHING
+    said = Msg(f"pd-launch: would fix {done}{more.en}", f"pd-launch: 会修复 {done} 处{more.zh}")
+    click.echo(said.text(lang), err=True)
 
 
 def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -> list[SourceFile]:
@@ -65,13 +65,13 @@ def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -
             rewrite(Path(path), fixed.before[path], fixed.after[path])
         except NotRewritten as error:
             kept.add(path)
-            reason = error.zh if lang == "zh" else str(error)
+            reason = error.said.text(lang)
             click.echo(f"pd-launch: {clean(path)}: {reason}", err=True)
     done = [finding for finding in fixed.done if not kept.intersection(edited(finding))]
     if done:
         counts = Counter(finding.code for finding in done)
         names = ", ".join(code if count == 1 else f"{code} ×{count}" for code, count in sorted(counts.items()))
-        said = f"已修复 {len(done)} 处（{names}）" if lang == "zh" else f"fixed {len(done)} ({names})"
+        said = Msg(f"fixed {len(done)} ({names})", f"已修复 {len(done)} 处（{names}）").text(lang)
         click.echo(f"pd-launch: {said}", err=True)
     if fixed.refused:
         _say_refused(fixed.refused, all_secrets(read(inputs)), lang)
@@ -89,12 +89,12 @@ def _say_refused(refused: Sequence[Refusal], secrets: Secrets, lang: str) -> Non
         finding = refusal.finding
         place = f"{finding.code} {finding.file}:{finding.line}:{finding.column}"
         reason = mask(refusal.reason.text(lang), secrets)
-        said = f"有 1 处没有修复：{place}：{reason}" if lang == "zh" else f"1 fix not applied: {place}: {reason}"
+        said = Msg(f"1 fix not applied: {place}: {reason}", f"有 1 处没有修复：{place}：{reason}").text(lang)
         click.echo(f"pd-launch: {clean(said)}", err=True)
     more = len(refused) - MAX_SAID
     if more > 0:
         click.echo(
-            f"pd-launch: 另有 {more} 处没有修复" if lang == "zh" else f"pd-launch: {more} more not applied", err=True
+            Msg(f"pd-launch: {more} more not applied", f"pd-launch: 另有 {more} 处没有修复").text(lang), err=True
         )
 
 

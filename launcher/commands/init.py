@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import click
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.launcher.commands.options.init import InitOptions
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
 from pd_launch.launcher.init.convert import Converted, convert
+from pd_launch.launcher.init.named import added, named_profile
 from pd_launch.launcher.inputs import as_text, read_source
 from pd_launch.launcher.secrets.masking import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
@@ -22,6 +24,7 @@ from pd_launch.launcher.sources.shell.follow import ShellUnavailable
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.profile import is_line
 
 MOST_SHOWN = 100
@@ -29,20 +32,12 @@ STDOUT = "-"
 """The output file that is standard output."""
 
 
-@dataclass(frozen=True)
-class InitOptions:
-    """What ``init`` was asked."""
-
-    sources: Sequence[str]
-    output: str | None
-    name: str | None
-    target: str | None
-    lang: str | None
-
-
 def init_command(options: InitOptions) -> int:
     """Write a profile; 1 where something of the input could not be carried over."""
     lang = options.lang or locale_language()
+    if options.more and not options.sources:
+        raise click.UsageError("files stand behind --from")
+    options = replace(options, sources=(*options.sources, *options.more))
     if options.output not in (None, STDOUT) and os.path.lexists(str(options.output)):
         raise click.ClickException(f"{clean(str(options.output))} is there already; name another file")
     if not is_line(_name(options)):
@@ -65,6 +60,8 @@ def _from_files(options: InitOptions, lang: str) -> int:
         raise click.ClickException(str(error)) from None
     if not deployments:
         raise click.ClickException("no engine was found in these files: pd-launch check says more about them")
+    if (named := named_profile(deployments, files)) is not None:
+        return _copied(named, files, deployments, options.output, lang)
     if any(d.nodes[0].form == "profile" for d in deployments):
         raise click.ClickException("one of these files is, or starts, a profile already: copy and edit that")
     try:
@@ -74,6 +71,21 @@ def _from_files(options: InitOptions, lang: str) -> int:
     _deliver(made.text, options.output, lang)
     _tell(made, deployments, lang)
     return 1 if made.left else 0
+
+
+def _copied(
+    profile: SourceFile, files: Sequence[SourceFile], deployments: Sequence[Deployment], output: str | None, lang: str
+) -> int:
+    """Write the profile that the files start, as it is; 1 where they give more beside it."""
+    _deliver(mask(profile.text, all_secrets(deployments)), output, lang)
+    name = clean(profile.path)
+    message = Msg(f"these files start the profile {name}: it is copied", f"这些文件启动配置文件 {name}:已将其复制")
+    click.echo(f"pd-launch: {message.text(lang)}", err=True)
+    left = added(files)
+    for one in left:
+        place = f"{clean(one.origin.file)}:{one.origin.line}: " if one.origin else ""
+        click.echo(f"pd-launch: {place}{one.what}: {one.why.text(lang)}", err=True)
+    return 1 if left else 0
 
 
 def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None:
@@ -133,7 +145,7 @@ def ask(lang: str) -> Answers:
     def question(
         en: str, zh: str, default: Any, kind: Any = None, check_answer: Callable[[str], Any] | None = None
     ) -> Any:
-        text = zh if lang == "zh" else en
+        text = Msg(en, zh).text(lang)
         try:
             return click.prompt(text, default=default, type=kind, value_proc=check_answer, err=True)
         except click.Abort as abort:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,6 +20,7 @@ from pd_launch.launcher.commands.common import (
     use_colour,
     write,
 )
+from pd_launch.launcher.commands.options.launch import SideOptions
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.inputs import is_text
@@ -30,22 +30,23 @@ from pd_launch.launcher.launch.program import REFUSED, Refused
 from pd_launch.launcher.launch.start import start
 from pd_launch.launcher.report.text import TextReport
 from pd_launch.launcher.secrets.masking import all_secrets
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
-from pd_launch.launcher.sources.profiles.render import ProfileSide
+from pd_launch.launcher.sources.profiles.load import SettingError
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.findings import Summary
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import SizeError, parse_size
-from pd_launch.schemas.finding import Summary
 
 SMALLEST_LOG = 64 * 1024
 
 
-def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None, **options: Any) -> int:
+def launch_command(words: SideOptions) -> int:
     """Plan and start one side of a profile; return only for a dry run or a refused launch."""
-    lang = lang or locale_language()
-    target = parse_target_option(options.pop("target"))
+    form, dry_run, lang = words.form, words.dry_run, words.lang or locale_language()
+    target = parse_target_option(words.target)
+    options = {name: value for name, value in vars(words).items() if name not in ("form", "dry_run", "lang", "target")}
     if options["log_size"] is not None:
         options["log_size"] = _log_size(options["log_size"])
     _check_words(options["extra"], options["settings"])
@@ -55,7 +56,7 @@ def launch_command(side: ProfileSide, form: str, dry_run: bool, lang: str | None
         whole = dry_run and form in WHOLE
         config = _config_target(options["profile"])
         given = LaunchOptions(
-            side=side, dry_run=dry_run, target=target, config=config, lang=lang, whole=whole, **options
+            side=words.side, dry_run=dry_run, target=target, config=config, lang=lang, whole=whole, **options
         )
         launch = prepare(given)
     except (ProfileNotFound, SettingError) as error:
@@ -106,9 +107,10 @@ def _config_target(profile: str) -> Target | None:
 
 
 def _assumed(target: Target, lang: str) -> str:
-    if lang == "zh":
-        return typeset(f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定")
-    return f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target"
+    return Msg(
+        f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target",
+        f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定",
+    ).text(lang)
 
 
 def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from typing import IO
 import click
 
 from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, use_colour, without_secrets, write
+from pd_launch.launcher.commands.options.logs import LogsOptions
 from pd_launch.launcher.inputs import STDIN, as_text, standard_input
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
@@ -27,21 +28,6 @@ from pd_launch.schemas.logs import LogsReport
 
 PROGRESS_FROM = 64 * 1024 * 1024
 _PAUSE = 0.2
-
-
-@dataclass(frozen=True)
-class LogsOptions:
-    """What ``logs`` was asked."""
-
-    files: Sequence[str]
-    form: str
-    follow: bool
-    timeline: bool
-    request: str | None
-    progress: bool | None
-    output: str | None
-    color: str
-    lang: str | None
 
 
 @dataclass

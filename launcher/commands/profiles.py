@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from pd_launch.launcher.commands.common import write
+from pd_launch.launcher.commands.options.profiles import ProfilesCopyOptions, ProfilesListOptions, ProfilesShowOptions
 from pd_launch.launcher.files import write_atomically
-from pd_launch.launcher.sources.profiles.load import SHIPPED, ProfileNotFound, find_profile, shipped_names
+from pd_launch.launcher.sources.profiles.shipped import SHIPPED, ProfileNotFound, find_profile, shipped_names
 from pd_launch.launcher.wording.width import clean
 
 
-def list_command() -> int:
+def list_command(_options: ProfilesListOptions) -> int:
     """Print the shipped profiles, each with the first line of what it says about itself."""
     for name in shipped_names():
         first = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8").lstrip("# ").partition("\n")[0]
@@ -20,16 +21,16 @@ def list_command() -> int:
     return 0
 
 
-def show_command(name: str) -> int:
+def show_command(options: ProfilesShowOptions) -> int:
     """Print a shipped profile."""
-    write(_shipped(name).read_text(encoding="utf-8"))
+    write(_shipped(options.name).read_text(encoding="utf-8"))
     return 0
 
 
-def copy_command(name: str, target: str | None) -> int:
+def copy_command(options: ProfilesCopyOptions) -> int:
     """Copy a shipped profile to a file; an existing one is never overwritten."""
-    source = _shipped(name)
-    path = Path(target or source.name)
+    source = _shipped(options.name)
+    path = Path(options.target or source.name)
     if path.is_dir():
         path = path / source.name
     if path.exists():

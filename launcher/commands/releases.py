@@ -7,41 +7,43 @@ import json
 import click
 
 from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.launcher.commands.options.releases import ReleasesDiffOptions, ReleasesOptions
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, newest
 
 
-def releases_command(form: str, lang: str | None) -> int:
+def releases_command(options: ReleasesOptions) -> int:
     """Print the rows of the tables, oldest first."""
-    zh = (lang or locale_language()) == "zh"
-    if form == "json":
+    lang = options.lang or locale_language()
+    if options.form == "json":
         ascend = [
             {"release": row, "vllm": vllm, **ASCEND_COMPANIONS.get(row, {})} for row, vllm in ASCEND_PAIRS.items()
         ]
         data = {"format_version": 1, "vllm_ascend": ascend, "vllm": [{"release": row} for row in VLLM_RELEASES]}
         write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
         return 0
-    lines = ["vllm-ascend（所配的 vLLM）" if zh else "vllm-ascend (and the vLLM that it is built for)"]
+    lines = [Msg("vllm-ascend (and the vLLM that it is built for)", "vllm-ascend（所配的 vLLM）").text(lang)]
     lines += [f"  {row:<12} {vllm}" for row, vllm in ASCEND_PAIRS.items()]
     lines += ["vLLM", *(f"  {row}" for row in VLLM_RELEASES)]
     write("\n".join(lines) + "\n")
     return 0
 
 
-def diff_command(first: str, second: str, form: str, lang: str | None) -> int:
+def diff_command(options: ReleasesDiffOptions) -> int:
     """Print what changed between two releases of one family."""
     from pd_launch.launcher.upgrade.between import as_json, differences, text
 
-    said = lang or locale_language()
-    a, b = release_given(first, "A"), release_given(second, "B")
+    lang = options.lang or locale_language()
+    a, b = release_given(options.first, "A"), release_given(options.second, "B")
     one_family(a, b)
     changes = differences(a, b)
-    if form == "json":
-        data = {"format_version": 1, "from": a.written, "to": b.written, "changes": as_json(changes, said)}
+    if options.form == "json":
+        data = {"format_version": 1, "from": a.written, "to": b.written, "changes": as_json(changes, lang)}
         write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
         return 0
-    nothing = "没有区别\n" if said == "zh" else "no difference\n"
-    write(f"{a} → {b}\n\n{text(changes, said) or nothing}")
+    nothing = Msg("no difference\n", "没有区别\n").text(lang)
+    write(f"{a} → {b}\n\n{text(changes, lang) or nothing}")
     return 0
 
 

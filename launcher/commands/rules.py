@@ -8,35 +8,40 @@ import click
 
 from pd_launch.launcher.check.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
 from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.commands.options.rules import ExplainOptions, RulesOptions, SchemaOptions
 from pd_launch.launcher.wording.width import clean
 
 
-def explain_command(code: str, form: str, lang: str | None) -> int:
+def explain_command(options: ExplainOptions) -> int:
     """Print a rule's page."""
-    lang = lang or locale_language()
+    lang = options.lang or locale_language()
     try:
-        rule = find_rule(code)
+        rule = find_rule(options.code)
     except UnknownCode as error:
         raise click.ClickException(clean(str(error))) from None
-    write(explain_json(rule, lang) + "\n" if form == "json" else explain_text(rule, lang))
+    write(explain_json(rule, lang) + "\n" if options.form == "json" else explain_text(rule, lang))
     return 0
 
 
-def rules_command(form: str, lang: str | None) -> int:
+def rules_command(options: RulesOptions) -> int:
     """Print the list of rules."""
-    lang = lang or locale_language()
-    write(rules_json(lang) + "\n" if form == "json" else rules_text(lang))
+    lang = options.lang or locale_language()
+    write(rules_json(lang) + "\n" if options.form == "json" else rules_text(lang))
     return 0
 
 
-def schema_command(name: str) -> int:
+def schema_command(options: SchemaOptions) -> int:
     """Print the JSON Schema of a contract."""
-    write(schema_text(name))
+    write(schema_text(options.name))
     return 0
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of a profile, or of what a command prints, as text."""
+    """Return the JSON Schema of a profile, of pd-launch.toml, or of what a command prints, as text."""
+    if name == "config":
+        from pd_launch.launcher.check.config_schema import config_schema
+
+        return json.dumps(config_schema(), ensure_ascii=False, indent=2) + "\n"
     from pydantic import BaseModel
 
     from pd_launch.launcher.check.schema_docs import described_schema

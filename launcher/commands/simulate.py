@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from pd_launch.launcher.commands.common import keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.options.simulate import SimulateOptions
 from pd_launch.launcher.inputs import read_profile, read_source
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.simulate import metrics
@@ -24,7 +25,7 @@ from pd_launch.launcher.simulate.report import Row, report
 from pd_launch.launcher.simulate.show import page
 from pd_launch.launcher.simulate.spread import from_spread
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arranged, from_text
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, find_profile
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.parser import ShellUnavailable
 from pd_launch.launcher.status.lengths import lengths_page
@@ -63,16 +64,16 @@ class _Asked:
     options: dict[str, Any]
 
 
-def simulate_command(options: dict[str, Any]) -> int:
+def simulate_command(given: SimulateOptions) -> int:
     """Play the workload and say what it does."""
+    options = vars(given)
     lang = options["lang"] or locale_language()
     files = list(options["files"])
     keep_inputs(options["png"], [*files, options["profile"], options["workload"], options["log"]], "--png")
     try:
-        asked = _read(options, files)
-        found = sized(asked.given, asked.node, asked.log, asked.target)
+        asked, found = _prepared(options, files)
         case = _case(asked, found)
-        answer = answered(case, [_budget(text, found) for text in asked.budgets], _Progress(options["progress"]))
+        answer = answered(case, _budgets(asked, found), _Progress(options["progress"]))
         name, rows = _over(asked, options["over"]) if answer.complete else (None, [])
     except _ERRORS as error:
         raise click.ClickException(clean(str(error))) from None
@@ -86,6 +87,16 @@ def simulate_command(options: dict[str, Any]) -> int:
     else:
         write(clean_page(page(simulation, lang, options["plot"])))
     return 0
+
+
+def _prepared(options: dict[str, Any], files: Sequence[str]) -> tuple[_Asked, Sized]:
+    """Read the input. An interruption here is told: there is nothing to show yet."""
+    try:
+        asked = _read(options, files)
+        return asked, sized(asked.given, asked.node, asked.log, asked.target)
+    except KeyboardInterrupt:
+        click.echo("pd-launch: interrupted while the input was read: nothing was played", err=True)
+        raise
 
 
 def clean_page(text: str) -> str:
@@ -121,6 +132,9 @@ _PLAIN = (
     "prefix_caching",
     "async_scheduling",
     "arrival_steps",
+    "draft_tokens",
+    "acceptance",
+    "seed",
 )
 
 
@@ -138,7 +152,7 @@ def _node(profile: str | None, files: Sequence[str], target: Target | None) -> t
     nodes = [(node, deployment) for deployment in deployments for node in deployment.nodes]
     if not nodes:
         faults = [fault for deployment in deployments for fault in deployment.faults]
-        where = f": {faults[0].origin.file}:{faults[0].origin.line}: {faults[0].detail}" if faults else ""
+        where = f": {faults[0].origin.file}:{faults[0].origin.line}: {faults[0].detail.en}" if faults else ""
         raise click.ClickException(clean(f"no engine was found there{where}"))
     node, deployment = min(nodes, key=lambda pair: (not offloads(pair[0]), pair[0].side == "prefill"))
     return node, target or deployment.target
@@ -227,7 +241,24 @@ def _arranged(found: Workload, concurrency: int | None, rate: float | None, seed
 
 def _case(asked: _Asked, found: Sized) -> Case:
     options = asked.options
-    return Case(found.engine, asked.workload, asked.times, options["dp"] or 1, options["router"])
+    return Case(
+        found.engine,
+        asked.workload,
+        asked.times,
+        options["dp"] or 1,
+        options["router"],
+        found.async_from,
+        found.share,
+        found.whole,
+    )
+
+
+def _budgets(asked: _Asked, found: Sized) -> list[int]:
+    """Return the budgets to try: those of the call, else the launch's own."""
+    if asked.budgets or not found.budget or not found.block_bytes:
+        return list(dict.fromkeys(_budget(text, found) for text in asked.budgets))
+    own = host_blocks(found.budget, found.block_bytes)
+    return [own] if own else []
 
 
 def _budget(text: str, found: Sized) -> int:
@@ -295,8 +326,10 @@ def _draw(path: str, simulation: Any) -> None:
         raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
     try:
         draw(Path(path), simulation)
-    except (OSError, ValueError) as error:
-        raise click.ClickException(f"{clean(path)}: {error}") from None
+    except OSError as error:
+        raise click.ClickException(f"{clean(path)}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise click.ClickException(f"{clean(path)}: {clean(str(error))}") from None
 
 
 class _Progress:

@@ -10,9 +10,11 @@ from typing import Any
 import click
 
 from pd_launch.launcher.commands.common import keep_inputs, parse_target_option, write
+from pd_launch.launcher.commands.options.size import SizeOptions
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
-from pd_launch.launcher.size.show import Row, bars, explained, fragment, numbers, table
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
+from pd_launch.launcher.size.show import Row, bars, explained, fragment, in_options, numbers, table
+from pd_launch.launcher.sources.profiles.load import SettingError
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.units import SizeError, parse_size
@@ -34,15 +36,19 @@ class Output:
     png: str | None
 
 
-def size_command(options: dict[str, Any]) -> int:
+def size_command(given: SizeOptions) -> int:
     """Print how much to configure."""
+    options = dict(vars(given))
     if (workload := options.pop("workload")) is not None:
         raise click.UsageError(
             "what a workload parks at once is played, not computed: write\n\n"
             f"  pd-launch simulate --workload {clean(workload)} (--profile NAME | --log FILE | --blocks N)"
         )
     output = Output(*(options.pop(name) for name in ("form", "over", "plot", "png")))
-    keep_inputs(output.png, (options[name] for name in ("profile", "model", "config", "target")), "--png")
+    if options["files"] and options["profile"] is not None:
+        raise click.UsageError("give files, or --profile, not both")
+    named = (options[name] for name in ("profile", "model", "config", "target"))
+    keep_inputs(output.png, (*options["files"], *named), "--png")
     asked = _asked(options)
     try:
         found = answer(asked)
@@ -65,7 +71,8 @@ def size_command(options: dict[str, Any]) -> int:
 
 def _text(found: Answer, name: str, rows: list[Row], plot: bool) -> str:
     shown = bars(name, rows) if plot else table(name, rows, seat(found.node).en)
-    return "\n".join([explained(found), shown, f"In the profile:\n\n{fragment(found)}"])
+    said = in_options(found) if found.written else f"In the profile:\n\n{fragment(found)}"
+    return "\n".join([explained(found), shown, said])
 
 
 def _asked(options: dict[str, Any]) -> Asked:

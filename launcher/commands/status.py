@@ -8,15 +8,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, terminal_columns, use_colour, write
+from pd_launch.launcher.commands.options.status import StatusOptions
 from pd_launch.launcher.inputs import as_text
-from pd_launch.launcher.sources.profiles.load import ProfileNotFound, SettingError
+from pd_launch.launcher.sources.profiles.load import SettingError
+from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.status.build import Before, report
 from pd_launch.launcher.status.compare import Expected, Unrendered, expected_of, matched
 from pd_launch.launcher.status.fetch import Address, BadAddress, parse_address
@@ -29,24 +30,6 @@ from pd_launch.schemas.status import StatusReport
 
 EVERY = 5.0
 Looks = Iterator[tuple[float, list[Seen]]]
-
-
-@dataclass(frozen=True)
-class StatusOptions:
-    """What ``status`` was asked."""
-
-    urls: Sequence[str]
-    profile: str | None
-    settings: Sequence[str]
-    watch: float | None
-    count: int | None
-    record: str | None
-    replay: str | None
-    timeout: float
-    form: str
-    output: str | None
-    color: str
-    lang: str | None
 
 
 def status_command(options: StatusOptions) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import click
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.commands.check_inputs import Given, gather, nearest_config
-from pd_launch.launcher.commands.check_options import CheckOptions
 from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, use_colour, write
+from pd_launch.launcher.commands.options.check import CheckOptions
+from pd_launch.launcher.commands.options.upgrade import UpgradeOptions
 from pd_launch.launcher.commands.releases import one_family, release_given
 from pd_launch.launcher.files import NotRewritten, rewrite
 from pd_launch.launcher.inputs import STDIN
@@ -28,24 +29,6 @@ from pd_launch.launcher.upgrade.work import Upgrade, upgrade
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile
-
-
-@dataclass(frozen=True)
-class UpgradeOptions:
-    """What ``upgrade`` was asked."""
-
-    files: Sequence[str]
-    a: str | None
-    b: str
-    form: str
-    diff: bool
-    write: bool
-    unsafe: bool
-    only: str | None
-    separate: bool
-    output: str | None
-    color: str
-    lang: str | None
 
 
 def upgrade_command(options: UpgradeOptions) -> int:
@@ -91,8 +74,7 @@ def _asking(found: Upgrade) -> bool:
 
 def _gather(options: UpgradeOptions) -> Given:
     config = nearest_config(next((Path(path) for path in options.files if path != "-"), Path()))
-    values = {field.name: None for field in fields(CheckOptions)}
-    check = CheckOptions(**{**values, "files": tuple(options.files), "separate": options.separate, "form": "text"})  # type: ignore[arg-type]
+    check = CheckOptions(options.files, separate=options.separate)
     base = Inputs([], separate=options.separate, quiet=True)
     return gather(check, config, base, list(options.files))
 
@@ -146,7 +128,7 @@ def _write(found: Sequence[Upgrade], lang: str) -> set[str]:
                 rewrite(Path(path), before[path], one.texts[path])
             except NotRewritten as error:
                 kept.add(path)
-                click.echo(f"pd-launch: {clean(path)}: {error.zh if lang == 'zh' else error}", err=True)
+                click.echo(f"pd-launch: {clean(path)}: {error.said.text(lang)}", err=True)
     return kept
 
 

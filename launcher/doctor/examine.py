@@ -10,20 +10,20 @@ from typing import Any
 from pd_launch.launcher.check.fix import vetted_profile
 from pd_launch.launcher.check.run import Selection, check
 from pd_launch.launcher.doctor.rows import Needs, Row, judged, rows_of
+from pd_launch.launcher.launch.prepare import no_such_node
 from pd_launch.launcher.launch.program import Refused, check_model, find_program
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
-from pd_launch.launcher.sources.profiles.render import ProfileSide
 from pd_launch.launcher.sources.release.targets import Given, assumed, decided
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.hardware import HARDWARE
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.machines import by_machine, offload_bytes
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.memory.shared_memory import shm_need
 
 HOST = "<host>"
@@ -111,12 +111,11 @@ def _shown(findings: list[Finding], deployment: Deployment, lang: str) -> list[F
 def _keep(deployment: Deployment, subject: Subject) -> None:
     nodes = [n for n in deployment.nodes if subject.side in (None, n.side)]
     if not nodes:
-        raise Refused(f"the profile has no section {subject.side}")
+        raise Refused(Msg(f"the profile has no section {subject.side}", f"配置文件中没有 {subject.side} 这一侧"))
     kept = [n for n in nodes if subject.node_rank in (None, n.node_rank)]
     if not kept:
-        raise Refused(
-            f"--node-rank {subject.node_rank}: this side has the nodes 0 to {max(n.node_rank for n in nodes)}"
-        )
+        last = max(n.node_rank for n in nodes)
+        raise Refused(no_such_node(subject.node_rank or 0, last))
     deployment.nodes = kept
 
 
@@ -152,7 +151,7 @@ def _program() -> Row:
     try:
         return Row("program", label, Msg(found := find_program(), found), "ok")
     except Refused as refused:
-        return Row("program", label, Msg(str(refused), refused.zh), "error")
+        return Row("program", label, refused.said, "error")
 
 
 def _models(nodes: Sequence[NodeLaunch]) -> list[Row]:
@@ -164,5 +163,5 @@ def _models(nodes: Sequence[NodeLaunch]) -> list[Row]:
             check_model(model)
             rows.append(Row("model", Msg("model", "模型"), Msg(model, model), "ok"))
         except Refused as refused:
-            rows.append(Row("model", Msg("model", "模型"), Msg(str(refused), refused.zh), "error"))
+            rows.append(Row("model", Msg("model", "模型"), refused.said, "error"))
     return rows

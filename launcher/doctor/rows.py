@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.units import human_size
-from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 
 Status = Literal["ok", "info", "warning", "error", "unknown"]
@@ -150,7 +150,7 @@ def _numa(facts: dict[str, Any]) -> Row:
         return _row("numa", "NUMA", "NUMA", None)
     free = [n.get("mem_free") for n in nodes if isinstance(n, dict)]
     listed = ", ".join(human_size(size) if isinstance(size, int) else "?" for size in free)
-    nodes_en = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+    nodes_en = counted(len(nodes), "node")
     return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点,空闲:{listed}"))
 
 

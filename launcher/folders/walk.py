@@ -52,7 +52,7 @@ class Walk:
 
     def sources(self, root: str) -> Iterator[SourceFile]:
         """Iterate over the files below ``root`` that can hold an engine, by their paths."""
-        for path, size in self._files(root):
+        for path, size in self.files(root):
             self.looked_at += 1
             wanted = self.is_wanted(path)
             if not wanted and not may_be_read(path.rpartition("/")[2]):
@@ -87,7 +87,11 @@ class Walk:
         self.skipped["form"] += 1
         return None
 
-    def _files(self, root: str) -> Iterator[tuple[str, int]]:
+    def wanted(self, path: str, size: int) -> SourceFile | None:
+        """Return a file that is taken whatever it holds; None where it cannot be read as text."""
+        return self._source(path, size, True)
+
+    def files(self, root: str) -> Iterator[tuple[str, int]]:
         """Iterate over the regular files below a folder with their sizes, those of each folder by name."""
         waiting: list[tuple[str, _Rules]] = [(root, _rules_above(root))]
         limits = [Path(root).resolve(), Path.cwd()]

@@ -11,7 +11,7 @@ from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, grace_of, sto
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Word, command_words, environment, launch_devices
 from pd_launch.launcher.secrets.masking import Held
-from pd_launch.launcher.sources.profiles.render import argument_words
+from pd_launch.launcher.sources.profiles.arguments import argument_words
 from pd_launch.schemas.core.joins import Join
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.target import Target

@@ -19,7 +19,7 @@ from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.formats.unit_words import Given, UnitWord
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import own_command
-from pd_launch.launcher.sources.profiles.load import SHIPPED
+from pd_launch.launcher.sources.profiles.shipped import SHIPPED
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.profile import PatchForm, Profile

@@ -1,7 +1,7 @@
 """An LLMInferenceService of KServe (serving.kserve.io/v1alpha1): its controller makes the pods, and the router.
 
-The controller's own templates give the model, the ports and certificates, so only what is beside them is written: the
-engine's further arguments, by the variable that these templates read.
+Read at v0.20.0. The controller's own templates give the model, the ports and certificates, so only what is beside them
+is written: the engine's further arguments, by the variable that these templates read.
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ def kserve_service(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
             "model": {"name": model, "uri": model_uri(decode, model, "kserve")},
             "replicas": decode.replicas,
             "router": {"route": {}, "gateway": {}, "scheduler": {}},
+            **_annotations(decode),
             "template": _template(decode, slug(name)),
-            "prefill": {"replicas": prefill.replicas, "template": _template(prefill, slug(name))},
+            "prefill": {
+                "replicas": prefill.replicas,
+                **_annotations(prefill),
+                "template": _template(prefill, slug(name)),
+            },
         },
     }
     notes = [
@@ -54,6 +59,11 @@ def kserve_service(boxes: Sequence[Box], name: str, patch: Any = None) -> str:
         "Its controller decides the ports, the certificates, and where the model lies in the pods.",
     ]
     return head(notes) + yaml_text(*patched([service], patch, "kserve"))
+
+
+def _annotations(box: Box) -> dict[str, Any]:
+    """Return the annotations that the controller copies into the pods."""
+    return {"annotations": dict(box.section.annotations)} if box.section.annotations else {}
 
 
 def _template(box: Box, name: str) -> dict[str, Any]:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pd_launch.launcher.formats.box import ADDRESS, Box, Changes, FormatError, Piece, one_instance, script_body, slug
+from pd_launch.launcher.formats.box import (
+    ADDRESS,
+    Box,
+    Changes,
+    FormatError,
+    Piece,
+    has_connector,
+    one_instance,
+    script_body,
+    slug,
+)
 from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, together
 from pd_launch.launcher.formats.group import MASTERS
+from pd_launch.launcher.formats.pod import INTERFACES, interface_lines
 from pd_launch.launcher.formats.proxy import proxy_command
-from pd_launch.launcher.formats.words import shell_word
+from pd_launch.launcher.formats.words import LEADER, shell_word
 from pd_launch.launcher.launch.plan import Part
 from pd_launch.schemas.engine.ports import http_port
 
-LEADER = "PD_LEADER"
 _OWN = '"$(hostname -I | cut -d" " -f1)"'
 
 
@@ -34,7 +44,9 @@ def slurm_job(boxes: Sequence[Box], name: str) -> str:
     lines += ['nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))', f'export {LEADER}="${{nodes[0]}}"']
     lines += together(max(box.grace for box in boxes))
     for box in boxes:
-        body = "\n".join(["set -eu", *_variables(box), *script_body(box, shell_word, _changes(box))])
+        body = "\n".join(
+            ["set -eu", *interface_lines(box), *_variables(box), *script_body(box, shell_word, _changes(box))]
+        )
         step = f'srun --nodes=1 --ntasks=1 --nodelist="${{nodes[{box.number}]}}" bash -c {shell_word(body)}'
         lines.append(f"{step} & {ADD}")
     return "\n".join([*lines, *UNTIL_ONE_ENDS]) + "\n"
@@ -42,7 +54,8 @@ def slurm_job(boxes: Sequence[Box], name: str) -> str:
 
 def _asked(boxes: Sequence[Box]) -> list[str]:
     """Return the variables that whoever submits the job must set: Slurm passes them on."""
-    return sorted({name for box in boxes for name, ask in box.asked.items() if ask == "secret" or name not in ADDRESS})
+    known = {*ADDRESS, *INTERFACES, *(name.upper().replace("-", "_") for name in MASTERS)}
+    return sorted({name for box in boxes for name, ask in box.asked.items() if ask == "secret" or name not in known})
 
 
 def _changes(box: Box) -> list[Changes]:
@@ -57,6 +70,8 @@ def _variables(box: Box) -> list[str]:
             lines.append(f"export {name}={_OWN}")
         elif not variable.ask:
             lines.append(f"export {name}={shell_word(variable.value)}")
+    if ADDRESS[2] not in box.variables and has_connector(box, "NixlConnector"):
+        lines.append(f"export {ADDRESS[2]}={_OWN}")  # else the other side would ask its own machine for the KV
     return lines
 
 

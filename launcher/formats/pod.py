@@ -16,6 +16,7 @@ from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.sides import is_loopback
 from pd_launch.schemas.profile import VolumeSection
 
+INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
 _PERIOD = 30
 _STARTUP_PROBES = 120
 """An hour for loading the model."""
@@ -98,7 +99,7 @@ def _behind(box: Box, program: str, words: Sequence[str]) -> dict[str, Any]:
 
 def interface_lines(box: Box) -> list[str]:
     """Return the lines that take the default route's interface for each one that is ``auto``."""
-    interfaces = [name for name in box.asked if box.asked[name] == "auto" and name.endswith("_IFNAME")]
+    interfaces = [name for name in box.asked if box.asked[name] == "auto" and name in INTERFACES]
     if not interfaces:
         return []
     names = " ".join(f'{interface}="$name"' for interface in interfaces)

@@ -7,6 +7,8 @@ import shlex
 
 from pd_launch.launcher.wording.width import shows_all
 
+LEADER = "PD_LEADER"
+"""The variable by which the script for Slurm tells every node the first one."""
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./ ]")
 
 

@@ -55,10 +55,11 @@ MORE: dict[str, type] = {
     "interfaces": dict,
     "default_interface": str,
     "environment": dict,
+    "vllm_plugins": list,
 }
 """Further facts, which doctor and facts show. Bytes, counts, names and versions."""
 
-_TEXTS = ("stale_segments", "control_devices")
+_TEXTS = ("stale_segments", "control_devices", "vllm_plugins")
 """Lists of names."""
 MOST = 2**70
 _DEEPEST = 20

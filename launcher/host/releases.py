@@ -39,6 +39,7 @@ def release_facts(root: Path) -> dict[str, Any]:
         "kernel": text(root / "proc/sys/kernel/osrelease").strip() or None,
         "machine": platform.machine(),
         "container": _container(root),
+        "vllm_plugins": _plugins(),
     }
 
 
@@ -47,6 +48,13 @@ def _package(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def _plugins() -> list[str] | None:
+    """Return the plugins that vLLM loads here in each of its processes, by name; None where there is no vLLM here."""
+    if _package("vllm") is None:
+        return None
+    return sorted({point.name for point in metadata.entry_points(group="vllm.general_plugins")})
 
 
 def _cann(root: Path) -> str | None:

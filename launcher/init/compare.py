@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pd_launch.launcher.formats.words import LEADER
 from pd_launch.launcher.init.canonical import UNKNOWN, canonical
+from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
+from pd_launch.launcher.init.surroundings import device_numbers
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
+from pd_launch.launcher.sources.forms.manifest import ADDED
 from pd_launch.launcher.sources.profiles.load import load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide, render
-from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.launcher.sources.profiles.render import render
+from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.core.values import Origin, SourceFile, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
-ADDRESSES = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 _MISSING = object()
 _LONG, _BEFORE = 100, 20
 
@@ -46,11 +49,13 @@ def compare(text: str, sides: dict[str, list[NodeLaunch]], layouts: dict[str, La
     loaded = load_profile(SourceFile("profile", text))
     outcome = Outcome()
     for fault in loaded.faults:
-        outcome.left.append(Left("profile", fault.detail, Msg("the profile is not valid here", "配置文件在此处无效")))
+        outcome.left.append(
+            Left("profile", fault.detail.en, Msg("the profile is not valid here", "配置文件在此处无效"))
+        )
     for side, engines in sides.items():
         rendered = render(loaded, _side(side), target, single=True)
         for fault in rendered.faults:
-            outcome.left.append(Left(side, fault.detail, Msg("the profile cannot say this", "配置文件无法表达")))
+            outcome.left.append(Left(side, fault.detail.en, Msg("the profile cannot say this", "配置文件无法表达")))
         taken: set[int] = set()
         for engine in engines:
             label = f"{engine.label}:{engine.origin.line}"
@@ -74,7 +79,8 @@ def _side(side: str) -> ProfileSide:
 def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) -> NodeLaunch | None:
     """Return the rendered launch of the same first rank; each counts once."""
     for index, launch in enumerate(made):
-        if index not in taken and first_rank(launch) == (first_rank(engine) or 0):
+        same = engine.number("node-rank", 0) in (None, launch.number("node-rank", 0))
+        if index not in taken and same and first_rank(launch) == (first_rank(engine) or 0):
             taken.add(index)
             return launch
     return None
@@ -82,19 +88,24 @@ def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) ->
 
 def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]:
     want, have = canonical(engine).flat(), canonical(made).flat()
+    variable = made.hardware.device_variable if made.hardware is not None else None
+    if variable is not None and (devices := device_numbers(engine, variable)) is not None:
+        whole = as_integer(devices)
+        want[variable] = devices if whole is None else whole
     places = _places(engine)
     found = []
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
-        if wanted != rendered and not _of_the_pod(engine, key):
+        if wanted != rendered and not _of_the_form(engine, key):
             found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
     return found
 
 
-def _of_the_pod(engine: NodeLaunch, key: str) -> bool:
-    """Whether a variable is the pod's own address, which the Kubernetes form writes by itself."""
-    variable = engine.env.get(key)
-    return key in ADDRESSES and variable is not None and variable.how == "manifest" and not variable.value.known
+def _of_the_form(engine: NodeLaunch, key: str) -> bool:
+    """Whether a form writes a variable by itself: the machine's own address, and what holds its script together."""
+    if ADDED in engine.env and key in (ADDED, "--port"):
+        return True  # KServe's controller gives the ports
+    return key == LEADER or (key in ADDRESSES and is_here(engine.env.get(key)))
 
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:

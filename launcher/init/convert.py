@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.init.compare import Left, compare
-from pd_launch.launcher.init.layout import Layout, own_devices, read_layout
+from pd_launch.launcher.init.here import INTERFACES, is_here
+from pd_launch.launcher.init.layout import AUTO, Layout, own_devices, read_layout
 from pd_launch.launcher.init.notes import told
+from pd_launch.launcher.init.patches import patches_of
+from pd_launch.launcher.init.surroundings import container_section, device_numbers, replicas_of
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
-from pd_launch.launcher.sources.profiles.render import DERIVED, MULTI_PORT
+from pd_launch.launcher.sources.forms.manifest import ADDED, KSERVE_DECODE_PORT
+from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT
 from pd_launch.launcher.sources.release.targets import assumed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
@@ -21,14 +24,11 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.port_range import first_rank
-from pd_launch.schemas.profile import CONTAINER_NAME
 
 _NONE = object()
 SIDES = ("prefill", "decode")
-_INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
-SHARED_MEMORY = "/dev/shm"
+_TOLERATION = frozenset({"key", "operator", "value", "effect", "tolerationSeconds"})
 _VOLUME = frozenset({"path", "pvc", "secret", "empty", "host", "read_only"})
-_CONTAINER = ("image", "shm_size", "memory")
 _DERIVED = frozenset({*DERIVED, "model", "additional-config"})
 
 
@@ -60,6 +60,7 @@ class _Conversion:
         self.ascend = deployments[0].ascend
         self.faults = [fault for deployment in deployments for fault in deployment.faults]
         self.engines = [node for deployment in deployments for node in deployment.nodes]
+        self.sources = [source for deployment in deployments for source in deployment.sources.values()]
         self.held = Held(all_secrets(deployments))
         self.notes: list[Msg] = []
         self.left: list[Left] = []
@@ -68,7 +69,7 @@ class _Conversion:
         for node in self.engines:
             self.sides.setdefault(side_of(node), []).append(node)
         for nodes in self.sides.values():
-            nodes.sort(key=lambda node: first_rank(node) or 0)
+            nodes.sort(key=lambda node: (first_rank(node) or 0, node.number("node-rank", 0) or 0))
 
     def run(self) -> Converted:
         models = [str(n.model.value) for n in self.engines if n.model and isinstance(n.model.value, str)]
@@ -85,7 +86,10 @@ class _Conversion:
             if not wrong:
                 break
             whole |= wrong
-        return Converted(text, [*self.left, *outcome.left], self.notes, outcome.equal, len(self.engines))
+        patches = patches_of(text, self.sources, self.name)
+        if patches.by_form:
+            text = mask(write_profile({**profile, "patch": patches.by_form}, self.notes), self.held.secrets)
+        return Converted(text, [*self.left, *patches.left, *outcome.left], self.notes, outcome.equal, len(self.engines))
 
     def profile(self, model: str) -> dict[str, Any]:
         hardware = self.hardware()
@@ -106,7 +110,8 @@ class _Conversion:
         network = self.network([section["env"] for section in sections.values()] + [profile.get("env", {})])
         if network:
             profile["network"] = {"interface": network}
-        container = self.container()
+        container, unsaid = container_section(self.engines, hardware)
+        self.notes += unsaid
         if container:
             profile["container"] = container
         nodes = {side: self.nodes(side, layout, hardware) for side, layout in self.layouts.items() if layout.addresses}
@@ -134,12 +139,18 @@ class _Conversion:
         variable = hardware.device_variable
         layout = self.layouts[side] = read_layout(nodes, hardware.devices, variable)
         section: dict[str, Any] = {}
-        if layout.port not in (None, 8000):
+        if layout.port is None and side == "decode" and ADDED in nodes[0].env:
+            section["port"] = KSERVE_DECODE_PORT
+        elif layout.port not in (None, 8000):
             section["port"] = layout.port
         if layout.rpc_port is not None:
             section["rpc_port"] = layout.rpc_port
+        if layout.master_port is not None:
+            section["master_port"] = layout.master_port
         if layout.parallel:
             section["parallel"] = layout.parallel
+        if (replicas := replicas_of(nodes)) > 1:
+            section["replicas"] = replicas
         section["engine"] = self.flags(nodes[0])
         section["env"] = self.variables(nodes[0], layout, variable)
         return section
@@ -163,11 +174,15 @@ class _Conversion:
     def variables(self, node: NodeLaunch, layout: Layout, variable: str | None) -> dict[str, Any]:
         env: dict[str, Any] = {}
         for name, found in node.env.items():
+            if name == ADDED:
+                continue  # it holds the arguments themselves
             join = found.join
             if join is not None:
                 env[name] = {key: text for key, text in (("prepend", join.before), ("append", join.after)) if text}
             elif not isinstance(found.value.value, Unknown) and not self.held.variable(name, str(found.value.value)):
                 env[name] = found.value.plain()
+        if variable and (devices := device_numbers(node, variable)) is not None:
+            env[variable] = devices
         if layout.external and variable:
             if env.get(variable) == own_devices(layout, node, variable):
                 del env[variable]
@@ -198,35 +213,14 @@ class _Conversion:
 
     def network(self, environments: list[dict[str, Any]]) -> str | None:
         """Take the network interface out of the variables, where all sides name one and the same."""
-        wanted = [name for name in _INTERFACES if self.ascend or not name.startswith("HCCL")]
-        names = {node.variable(name) for node in self.engines for name in wanted}
+        wanted = [name for name in INTERFACES if self.ascend or not name.startswith("HCCL")]
+        names = {AUTO if is_here(n.env.get(name)) else n.variable(name) for n in self.engines for name in wanted}
         if len(names) != 1 or None in names:
             return None
         for env in environments:
             for name in wanted:
                 env.pop(name, None)
         return names.pop()
-
-    def container(self) -> dict[str, Any]:
-        found = next((node.container for node in self.engines if node.container is not None), None)
-        if found is None:
-            return {}
-        out: dict[str, Any] = {}
-        for key in _CONTAINER:
-            node = getattr(found, key)
-            if node is not None and not isinstance(node.value, Unknown):
-                out[key] = node.value
-        if found.runtime:
-            out["runtime"] = found.runtime
-        mounts = [m.value for m in found.mounts if isinstance(m.value, str) and m.value.find(":") > 0]
-        volumes = [v for v in found.volumes if "kind" not in v and v["path"].rstrip("/") != SHARED_MEMORY]
-        if volumes:
-            out["volumes"] = volumes
-        if mounts:
-            out["mounts"] = mounts
-        if found.name and re.fullmatch(CONTAINER_NAME, found.name):
-            out["name"] = found.name
-        return out
 
     def with_transfer(self, profile: dict[str, Any], whole: set[str]) -> dict[str, Any]:
         """Add transfer and offload, or the configuration written out for the sides in ``whole``."""
@@ -259,8 +253,8 @@ class _Conversion:
 
     def without_secrets(self, value: Any) -> Any:
         """Return plain data without the entries that are secret, by their names or by what stands in them."""
-        if isinstance(value, dict) and "path" in value and set(value) <= _VOLUME:
-            return value  # the name of a Secret is none itself
+        if isinstance(value, dict) and value and (set(value) <= _TOLERATION or set(value) <= _VOLUME):
+            return value  # the name of a Secret is none itself, nor is the key of a taint
         if isinstance(value, dict):
             kept = {k: v for k, v in value.items() if not self.is_hidden(str(k), v)}
             return {k: self.without_secrets(v) for k, v in kept.items()}

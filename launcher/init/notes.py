@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
+from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import AUTO, Layout
 from pd_launch.launcher.sources.engine.engines import ONLINE_DP
 from pd_launch.launcher.sources.forms.online_dp import TEMPLATE
@@ -26,8 +27,8 @@ def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
     for fault in sorted(faults, key=lambda fault: fault.kind != NOT_FOLLOWED)[:_MOST]:
         place = f"{fault.origin.file}:{fault.origin.line}"
         yield Msg(
-            f"the input has a fault at {place}: {fault.detail}",
-            f"输入在 {place} 处有错误:{fault.detail_zh or fault.detail}",
+            f"the input has a fault at {place}: {fault.detail.en}",
+            f"输入在 {place} 处有错误:{fault.detail.zh}",
         )
     if len(faults) > _MOST:
         more = len(faults) - _MOST
@@ -62,8 +63,20 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
                     f"{place}: --{name} is given {len(args)} times; the last one counts",
                     f"{place}:--{name} 给了 {len(args)} 次,以最后一次为准",
                 )
+        yield from _own_addresses(engine, place)
         if engine.container is not None:
             yield from _container(engine.container)
+
+
+def _own_addresses(engine: NodeLaunch, place: str) -> Iterator[Msg]:
+    for name in ADDRESSES[1:]:
+        if is_here(engine.env.get(name)):
+            yield Msg(
+                f"{place}: {name} is the machine's own address, which k8s, kserve, llm-d and slurm give by themselves; "
+                "for other forms write it under env of each node",
+                f"{place}:{name} 是机器自己的地址,k8s、kserve、llm-d 和 slurm 会自动给出;"
+                "用于其他格式时,请写在各节点的 env 里",
+            )
 
 
 def _is_template(engine: NodeLaunch) -> bool:

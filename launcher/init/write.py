@@ -21,14 +21,26 @@ COMMENTS = {
     "network": "The network interface between the nodes.",
     "container": "The container that the engines run in.",
     "nodes": "The nodes of each side, in the order of their ranks.",
+    "patch": "What is merged into rendered objects, by form.",
     "prefill": "The prefill side: pd-launch prefill --profile THIS",
     "decode": "The decode side: pd-launch decode --profile THIS",
 }
 _ORDER = (
     "version", "name", "target", "hardware", "model", "engine", "env", "transfer", "network", "container", "nodes",
-    "prefill", "decode",
+    "prefill", "decode", "patch",
 )  # fmt: skip
-_SIDE_ORDER = ("port", "rpc_port", "parallel", "offload", "transfer", "kv_transfer_config", "engine", "env")
+_SIDE_ORDER = (
+    "port",
+    "rpc_port",
+    "master_port",
+    "replicas",
+    "parallel",
+    "offload",
+    "transfer",
+    "kv_transfer_config",
+    "engine",
+    "env",
+)
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})|-?(?:0|[1-9]\d{0,9})\.\d{0,9}[1-9]|-?(?:0|[1-9]\d{0,9})\.0")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.launch.plan import environment
 from pd_launch.launcher.secrets.masking import MASK, Held, is_secret, is_secret_flag
-from pd_launch.launcher.sources.profiles.render import argument_words
+from pd_launch.launcher.sources.profiles.arguments import argument_words
 from pd_launch.schemas.core.launch import Arg, NodeLaunch
 from pd_launch.schemas.core.values import Node, Origin
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pd_launch.launcher.secrets.masking import MASK, Held, is_held, is_secret_flag, tells
-from pd_launch.launcher.sources.profiles.render import ProfileSide, argument_words, json_text
-from pd_launch.schemas.core.launch import Arg, NodeLaunch
+from pd_launch.launcher.sources.profiles.arguments import argument_words, json_text
+from pd_launch.schemas.core.findings import Finding, Summary
+from pd_launch.schemas.core.launch import Arg, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.values import Node, Origin, Unknown
@@ -19,7 +20,7 @@ from pd_launch.schemas.engine.budget import host_blocks
 from pd_launch.schemas.engine.offload import budget_of, offloads
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.ports import all_ports
-from pd_launch.schemas.finding import FileTarget, Finding, Summary, TargetInfo
+from pd_launch.schemas.finding import FileTarget, TargetInfo
 from pd_launch.schemas.memory.host_memory import ring_bytes
 from pd_launch.schemas.memory.kv_geometry import geometry_of
 from pd_launch.schemas.models.known import model_of

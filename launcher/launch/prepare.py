@@ -15,16 +15,19 @@ from pd_launch.launcher.launch.plan import make_plan
 from pd_launch.launcher.launch.program import Refused, find_program
 from pd_launch.launcher.secrets.masking import all_secrets, hide
 from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.engine.named import COMMAND_LINE
+from pd_launch.launcher.sources.profiles.arguments import replace_arguments
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE, LoadedProfile, find_profile, load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide, replace_arguments
+from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.sources.release.targets import Given
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.findings import Finding
+from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
 from pd_launch.schemas.engine.port_range import first_rank
-from pd_launch.schemas.finding import Finding
 from pd_launch.schemas.plan import LaunchPlan
 
 
@@ -140,7 +143,8 @@ def _program() -> str | None:
 def _without_launches(launch: Launch) -> Launch:
     """Say why there is nothing to launch, where no finding does."""
     if not any(finding.severity == "error" for finding in launch.findings):
-        raise Refused(f"{launch.loaded.source.path} has no section {launch.options.side}")
+        path, side = launch.loaded.source.path, launch.options.side
+        raise Refused(Msg(f"{path} has no section {side}", f"{path} 中没有 {side} 这一侧"))
     return launch
 
 
@@ -200,6 +204,12 @@ def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
         replace_arguments(node, extra.args)
 
 
+def no_such_node(rank: int, last: int) -> Msg:
+    """Return that a side has no node of this rank."""
+    en = f"--node-rank {rank}: this side has the nodes 0 to {last}"
+    return Msg(en, f"--node-rank {rank}：这一侧的节点是 0 到 {last}")
+
+
 def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaunch]:
     if options.dp_rank is not None:
         return _one_rank(nodes, options.dp_rank, options.node_rank)
@@ -207,11 +217,15 @@ def _this_node(nodes: list[NodeLaunch], options: LaunchOptions) -> list[NodeLaun
     rank = options.node_rank if options.node_rank is not None else 0 if options.whole else _own_rank(nodes, ranks)
     if rank is None:
         raise Refused(
-            f"this side has {len(ranks)} nodes and none has an address of this host: say which it is with --node-rank"
+            Msg(
+                f"this side has {len(ranks)} nodes and none has an address of this host:"
+                " say which it is with --node-rank",
+                f"这一侧有 {len(ranks)} 个节点，地址都不属于本机：请用 --node-rank 指明是哪一个",
+            )
         )
     mine = [node for node in nodes if node.node_rank == rank]
     if not mine:
-        raise Refused(f"--node-rank {rank}: this side has the nodes 0 to {ranks[-1]}")
+        raise Refused(no_such_node(rank, ranks[-1]))
     return mine
 
 
@@ -219,12 +233,16 @@ def _one_rank(nodes: list[NodeLaunch], dp_rank: int, node_rank: int | None) -> l
     """Return the launch of one rank of external DP; the rank tells the node too."""
     ranks = [node for node in nodes if node.external_dp]
     if not ranks:
-        raise Refused(f"--dp-rank {dp_rank}: only external DP has a command for each rank")
+        en = f"--dp-rank {dp_rank}: only external DP has a command for each rank"
+        raise Refused(Msg(en, f"--dp-rank {dp_rank}：只有外部 DP 的每个 rank 才有自己的命令"))
     chosen = [node for node in ranks if first_rank(node) == dp_rank]
     if not chosen:
-        raise Refused(f"--dp-rank {dp_rank}: this side has the ranks 0 to {len(ranks) - 1}")
+        en = f"--dp-rank {dp_rank}: this side has the ranks 0 to {len(ranks) - 1}"
+        raise Refused(Msg(en, f"--dp-rank {dp_rank}：这一侧的 rank 是 0 到 {len(ranks) - 1}"))
     if node_rank is not None and chosen[0].node_rank != node_rank:
-        raise Refused(f"--dp-rank {dp_rank} runs on node {chosen[0].node_rank}, not on --node-rank {node_rank}")
+        own = chosen[0].node_rank
+        en = f"--dp-rank {dp_rank} runs on node {own}, not on --node-rank {node_rank}"
+        raise Refused(Msg(en, f"--dp-rank {dp_rank} 在节点 {own} 上运行，而不是 --node-rank {node_rank}"))
     return chosen
 
 
@@ -246,13 +264,15 @@ def _resolve(deployment: Deployment) -> None:
             elif _is_auto(variable.value):
                 found = address if name == "HCCL_IF_IP" else interface
                 if found is None:
-                    raise Refused(f"{name} is auto, and this host has no default route: name the interface and address")
+                    en = f"{name} is auto, and this host has no default route: name the interface and address"
+                    raise Refused(Msg(en, f"{name} 是 auto，而本机没有默认路由：请写明网卡和地址"))
                 variable.value.value = found
         for master in filter(None, (node.value("data-parallel-address"), node.value("master-addr"))):
             if not _is_auto(master):
                 continue
             if address is None or node.node_rank:
-                raise Refused("the address of node 0 is auto, which other nodes cannot know: write it")
+                en = "the address of node 0 is auto, which other nodes cannot know: write it"
+                raise Refused(Msg(en, "节点 0 的地址是 auto，其他节点无从得知：请写明地址"))
             master.value = address
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pd_launch.launcher.launch.plan import PROGRAM
+from pd_launch.schemas.core.msg import Msg
 
 OWN_NAME = "pd-launch"
 REFUSED = 78
@@ -17,11 +18,11 @@ REFUSED = 78
 
 
 class Refused(Exception):
-    """The launch cannot go on; the message says why and what to do. ``zh`` says it in Chinese, for doctor."""
+    """The launch cannot go on; ``said`` says why and what to do, ``str(error)`` in English."""
 
-    def __init__(self, en: str, zh: str = "") -> None:
-        super().__init__(en)
-        self.zh = zh or en
+    def __init__(self, said: Msg) -> None:
+        super().__init__(said.en)
+        self.said = said
 
 
 def find_program() -> str:
@@ -37,12 +38,16 @@ def find_program() -> str:
     blocked = next((path for folder in folders if (path := folder / PROGRAM).is_file()), None)
     if blocked is not None:
         raise Refused(
-            f"{blocked} is not executable: chmod +x {shlex.quote(str(blocked))}, or install vLLM again",
-            f"{blocked} 不可执行:请运行 chmod +x {shlex.quote(str(blocked))},或重新安装 vLLM",
+            Msg(
+                f"{blocked} is not executable: chmod +x {shlex.quote(str(blocked))}, or install vLLM again",
+                f"{blocked} 不可执行:请运行 chmod +x {shlex.quote(str(blocked))},或重新安装 vLLM",
+            ),
         )
     raise Refused(
-        f"{PROGRAM} is neither beside {sys.executable} nor on PATH: install vLLM, or run pd-launch where it is",
-        f"{sys.executable} 旁边和 PATH 上都没有 {PROGRAM}:请安装 vLLM,或在装有它的环境里运行 pd-launch",
+        Msg(
+            f"{PROGRAM} is neither beside {sys.executable} nor on PATH: install vLLM, or run pd-launch where it is",
+            f"{sys.executable} 旁边和 PATH 上都没有 {PROGRAM}:请安装 vLLM,或在装有它的环境里运行 pd-launch",
+        ),
     )
 
 
@@ -60,7 +65,7 @@ def check_model(model: str) -> None:
         Refused: ``model`` is a path (it starts with ``/``, ``./`` or ``../``) and is not there.
     """
     if model.startswith(("/", "./", "../")) and not Path(model).exists():
-        raise Refused(f"the model {model} is not there", f"模型不存在:{model}")
+        raise Refused(Msg(f"the model {model} is not there", f"模型不存在:{model}"))
 
 
 def changed_variables(wanted: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
@@ -79,6 +84,7 @@ def exec_engine(argv: Sequence[str], env: Mapping[str, str]) -> None:
     try:
         os.execvpe(argv[0], list(argv), {**os.environ, **env})
     except OSError as error:
-        raise Refused(f"{argv[0]} cannot be executed: {error.strerror}") from None
+        en = f"{argv[0]} cannot be executed: {error.strerror}"
+        raise Refused(Msg(en, f"{argv[0]} 无法执行：{error.strerror}")) from None
     except ValueError as error:  # a NUL byte in a word or a variable
-        raise Refused(f"the command cannot be passed on: {error}") from None
+        raise Refused(Msg(f"the command cannot be passed on: {error}", f"命令无法传递：{error}")) from None

@@ -18,6 +18,7 @@ from pd_launch.launcher.supervise import Rank, Watch, supervise
 from pd_launch.launcher.supervise.watch import HEALTH_SECONDS, LOG_BYTES, LOG_FILES
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.ports import http_port
 
@@ -48,7 +49,7 @@ def start(launch: Launch) -> int:
     try:
         return supervise(ranks, default_grace(launch.launches) if grace is None else grace, _watch(launch.options))
     except OSError as error:
-        raise Refused(f"no process can be started: {error.strerror}") from None
+        raise Refused(Msg(f"no process can be started: {error.strerror}", f"无法启动进程：{error.strerror}")) from None
 
 
 def _watch(options: LaunchOptions) -> Watch:
@@ -61,7 +62,8 @@ def _watch(options: LaunchOptions) -> Watch:
         try:
             Path(options.log_dir).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Refused(f"{options.log_dir}: {error.strerror}") from None
+            said = f"{options.log_dir}: {error.strerror}"
+            raise Refused(Msg(said, said)) from None
     health = options.health
     if health is None:
         health = 0.0 if IN_A_POD in os.environ else HEALTH_SECONDS
@@ -87,7 +89,7 @@ def _model(launch: Launch) -> None:
         try:
             ensure_tiny_model()
         except TinyModelError as error:
-            raise Refused(str(error)) from None
+            raise Refused(Msg(str(error), str(error))) from None
     model = launch.launches[0].model
     check_model(str(model.value) if model else "")
 

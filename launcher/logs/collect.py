@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pd_launch.launcher.logs.notices import Notice
 from pd_launch.launcher.logs.reader import MAX_LINE, Hit, Noticed, Scanner
 from pd_launch.launcher.logs.story import MAX_EVENTS, MAX_REQUESTS, Book
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 MAX_ENGINES = 256
@@ -17,7 +18,7 @@ RECOMPUTE_MODULE = "vllm_ascend.core.recompute_scheduler."
 _FIELD = re.compile(r"(?<!\w)(\w+)=([^,\s]+)")
 _FALLBACK = re.compile(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
 _GAUGE = re.compile(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
-_STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten", "no_worker", "no_pool")
+_STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten", "no_worker", "no_pool", "unknown_engine")
 """Reasons that only the statistics tell, not a line of their own. What is wanted, such as a reset, is no fallback."""
 _PARKED_BEFORE = ("overwritten",)
 """Those of requests whose preemption a line of its own told."""
@@ -131,7 +132,7 @@ class Collector:
             yield f"more than {MAX_EXCEPTIONS} different errors of one engine: the first ones are told"
         cut = sum(1 for engine in self.engines for story in engine.book.stories.values() if story.left_out)
         if cut and each:
-            yield f"of {cut} request{'s' * (cut > 1)} only the first {MAX_EVENTS} lines are kept for --timeline"
+            yield f"of {counted(cut, 'request')} only the first {MAX_EVENTS} lines are kept for --timeline"
 
     def feed(self, data: bytes) -> Iterator[Hit | Noticed]:
         """Take in a piece and give what was found in it."""

@@ -19,8 +19,8 @@ _PARKED = (
     r"(?:.*?computed_tokens=(?P<computed>\d+))?(?:.*?saved_tokens=(?P<saved>\d+))?(?:.*?cpu_blocks=(?P<blocks>\d+))?"
 )
 _RESTORED = r"(?:.*?(?:external_tokens=(?P<tokens>\d+)|tokens=\[(?P<start>\d+), (?P<end>\d+)\)))?"
-_ASKED = r"request_id=(?P<id>[^\s,]+)(?:, num_computed_tokens=(?P<computed>\d+))?"
-_ID = r"for request (?P<id>[^\s:,]+?)[.:,]?(?=\s|$)"
+_ASKED = r"request_id=(?P<id>[^\s,\"\\]+)(?:, num_computed_tokens=(?P<computed>\d+))?"
+_ID = r"for request (?P<id>[^\s:,\"\\]+?)[.:,]?(?=[\s\"\\]|$)"
 
 
 @dataclass(frozen=True)

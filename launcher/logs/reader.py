@@ -6,7 +6,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from functools import lru_cache
+from typing import IO, NamedTuple
 
 from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
@@ -39,6 +40,7 @@ _RAISED = re.compile(r"\s*(?:(?:[A-Za-z_]\w*\.)*[A-Z]\w*Error:|[\w./ -]{1,60}: e
 """What begins the message of an error: an exception's name, argparse's and uvicorn's words, pydantic's."""
 _MARKS = re.compile(r"^(?:\[[^\]]{1,80}\] |[\w./-]{1,80} +\| )?(?:\([^)]{1,60}\) )?")
 _TAG = re.compile(r"(?:\[[A-Za-z]\w*\] )?$")
+_TAGGED = re.compile(r"\[[A-Za-z]\w{0,100}\] ")
 
 
 class Unread(Exception):
@@ -145,23 +147,62 @@ def found_in(raw: bytes, number: int) -> Iterator[Hit | Noticed]:
         yield from _found_in(line, number)
 
 
+_HEAD = 6
+"""Characters by which the literals that begin a message are looked up: in a log full of events that is what counts."""
+
+
+class _Tables(NamedTuple):
+    """The literals of PATTERNS and NOTICES by where they may stand, each with its place in the tables."""
+
+    heads: dict[str, list[tuple[int, Pattern | Notice]]]
+    """Those that begin a message, by their first characters."""
+    anywhere: list[tuple[int, bytes, Pattern]]
+    behind_errors: list[tuple[int, bytes, Notice]]
+
+
+@lru_cache(maxsize=1)
+def _tables() -> _Tables:
+    found = _Tables({}, [], [])
+    every: tuple[Pattern | Notice, ...] = (*PATTERNS, *NOTICES)
+    for index, one in enumerate(every):
+        if isinstance(one, Pattern) and one.free:
+            found.anywhere.append((index, one.raw, one))
+        elif isinstance(one, Notice) and one.raised:
+            found.behind_errors.append((index, one.raw, one))
+        else:
+            found.heads.setdefault(one.needle[:_HEAD], []).append((index, one))
+    return found
+
+
+def _candidates(line: Line, raw: bytes) -> list[Pattern | Notice]:
+    """Return what a line may say, in the order of the tables."""
+    heads, anywhere, behind_errors = _tables()
+    found: list[tuple[int, Pattern | Notice]] = [(n, one) for n, needle, one in anywhere if needle in raw]
+    if b"rror" in raw or b"ERROR" in raw:
+        found += [(n, one) for n, needle, one in behind_errors if needle in raw]
+    if line.start is None:
+        found += [pair for group in heads.values() for pair in group if pair[1].raw in raw]
+    else:
+        tag = _TAGGED.match(line.text, line.start) if line.text.startswith("[", line.start) else None
+        for at in (line.start,) if tag is None else (line.start, tag.end()):
+            group = heads.get(line.text[at : at + _HEAD], ())
+            found += [pair for pair in group if line.text.startswith(pair[1].needle, at)]
+    found.sort(key=lambda pair: pair[0])
+    return [one for _, one in found]
+
+
 def _found_in(raw: bytes, number: int) -> Iterator[Hit | Noticed]:
-    patterns = [pattern for pattern in PATTERNS if pattern.raw in raw]
-    notices = [notice for notice in NOTICES if notice.raw in raw]
-    if not patterns and not notices and EXCEPTION.raw not in raw:
-        return
     line = parse_line(raw, number)
-    for pattern in patterns:
-        at = line.text.find(pattern.needle)
-        match = pattern.compiled.match(line.text, max(at, 0)) if at >= 0 else None
-        if match is not None and (pattern.free or line.begins(at)):
-            yield Hit(line, pattern, match)
-    for notice in notices:
-        at = line.text.find(notice.needle)
-        if notice.also not in line.text:
-            continue
-        if _RAISED.match(_message(line, at)) if notice.raised else line.begins(at):
-            yield Noticed(line, notice)
+    for one in _candidates(line, raw):
+        at = line.text.find(one.needle)
+        if isinstance(one, Pattern):
+            match = one.compiled.match(line.text, at) if at >= 0 else None
+            if match is not None and (one.free or line.begins(at)):
+                yield Hit(line, one, match)
+        elif one.also in line.text and (_RAISED.match(_message(line, at)) if one.raised else line.begins(at)):
+            yield Noticed(line, one)
+    if EXCEPTION.raw not in raw:
+        return
     at = line.text.find(EXCEPTION.needle)
     if at > 0 and _is_exception(line, at):
         match = EXCEPTION.compiled.match(line.text, at)
@@ -183,7 +224,8 @@ def _message(line: Line, end: int) -> str:
 
 def parse_line(raw: bytes, number: int) -> Line:
     """Return a line cleaned of what a terminal would act on, with its prefix taken apart."""
-    text = clean(_ANSI.sub("", raw.decode("utf-8", "replace").rstrip("\r")))
+    text = raw.decode("utf-8", "replace").rstrip("\r")
+    text = clean(_ANSI.sub("", text) if "\x1b" in text else text)
     prefix = _PREFIX.search(text, 0, 400)
     head = text[: prefix.start()] if prefix else text[:200]
     found = _STREAM.match(head if prefix else text)

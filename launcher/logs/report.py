@@ -176,7 +176,7 @@ class LogsText:
         return f"{_LABELS[key].text(self.lang)}: "
 
     def _say(self, en: str, zh: str) -> str:
-        return zh if self.lang == "zh" else en
+        return Msg(en, zh).text(self.lang)
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\033[1;{colour}m{text}\033[0m" if self.colour else text

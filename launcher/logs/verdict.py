@@ -150,7 +150,7 @@ def _blind() -> tuple[Msg, list[Trouble]]:
 
 
 def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
-    if not (engine.args or engine.engine):
+    if not (engine.args or engine.version):
         reason = Msg(
             "the log does not hold the engine's start, and nothing in it shows preemption offload",
             "日志中没有引擎的启动部分,也没有任何抢占卸载的迹象",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pd_launch.launcher.secrets.masking import Secrets
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 _LONGEST = 120
 _FEWEST = 3

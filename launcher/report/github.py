@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_line
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.finding import Finding
+from pd_launch.schemas.core.findings import Finding
 
 _KINDS = {"error": "error", "warning": "warning", "info": "notice"}
 

@@ -11,8 +11,8 @@ from pd_launch.launcher.report.fingerprints import below, fingerprints, marks
 from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.secrets.masking import Secrets
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "info": "info"}
 

@@ -7,8 +7,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.target import Choice
-from pd_launch.schemas.finding import Finding
 
 _Counted = tuple[Finding, bool]
 """A finding, and whether the exit status counts it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.findings import Finding
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.target import Choice, Target
-from pd_launch.schemas.finding import Finding
 
 Choices = Sequence[tuple[str, Choice]]
 """Files with what their engines were checked for."""
@@ -48,15 +48,14 @@ def releases_text(choices: Choices, lang: str) -> str:
     more = len(found) - _SHOWN
     if more <= 0:
         return shown
-    return f"{shown},另有 {more} 个版本" if lang == "zh" else f"{shown} and {more} more"
+    return Msg(f"{shown} and {more} more", f"{shown},另有 {more} 个版本").text(lang)
 
 
 def releases_line(choices: Choices, lang: str) -> str:
     """Return one line for forms that have no summary."""
     text = releases_text(choices, lang)
-    if lang == "zh":
-        return typeset(f"pd-launch:检查目标:{text}" if text else "pd-launch:没有检查任何版本")
-    return f"pd-launch: checked for {text}" if text else "pd-launch: checked for no release"
+    said = Msg(f"pd-launch: checked for {text}", f"pd-launch:检查目标:{text}")
+    return (said if text else Msg("pd-launch: checked for no release", "pd-launch:没有检查任何版本")).text(lang)
 
 
 class OfReleases:
@@ -74,7 +73,7 @@ class OfReleases:
         """Return the releases of ``finding`` as ranges; empty where there is nothing to say."""
         if not finding.releases or not self._undecided or self._is_all(finding):
             return ""
-        return "、".join(map(_zh, finding.releases)) if self._lang == "zh" else ", ".join(finding.releases)
+        return Msg(", ".join(finding.releases), "、".join(map(_zh, finding.releases))).text(self._lang)
 
     def _is_all(self, finding: Finding) -> bool:
         """Whether a finding is for every release that its file may be for."""
@@ -97,14 +96,18 @@ def _zh(text: str) -> str:
 def _choice(choice: Choice, lang: str) -> str:
     if choice.decided is not None:
         by = _BY[lang][choice.decided.decided_by]
-        return f"{choice.decided},{by}" if lang == "zh" else f"{choice.decided}, {by}"
+        return Msg(f"{choice.decided}, {by}", f"{choice.decided},{by}").text(lang)
     names = _names(choice.leads, lang)
     here = next((ascend for ascend in choice.families if _is_installed(ascend)), None)
-    if lang == "zh":
-        more = "" if here is None else ",--host 使用本机安装的版本"
-        return f"{names};输入没有写明版本,可用 --target 指定{more}"
-    more = "" if here is None else ", and --host takes the one that is installed here"
-    return f"{names}: the input names no release; --target names one{more}"
+    more = (
+        NOTHING
+        if here is None
+        else Msg(", and --host takes the one that is installed here", ",--host 使用本机安装的版本")
+    )
+    return Msg(
+        f"{names}: the input names no release; --target names one{more.en}",
+        f"{names};输入没有写明版本,可用 --target 指定{more.zh}",
+    ).text(lang)
 
 
 def _names(targets: Iterable[Target], lang: str) -> str:
@@ -113,7 +116,7 @@ def _names(targets: Iterable[Target], lang: str) -> str:
     for target in targets:
         name, _, row = str(target).partition(" ")
         families.setdefault(name, []).append(row)
-    both, between = ("、", ",") if lang == "zh" else (" and ", ", ")
+    both, between = Msg(" and ", "、").text(lang), Msg(", ", "，").text(lang)
     return between.join(f"{name} {both.join(rows)}" for name, rows in families.items())
 
 

@@ -12,7 +12,8 @@ from pd_launch import __version__
 from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.report.releases import Choices, releases_text
 from pd_launch.launcher.rules.registry import Rule, all_rules
-from pd_launch.schemas.finding import FileTarget, Finding, Fix
+from pd_launch.schemas.core.findings import Finding, Fix
+from pd_launch.schemas.finding import FileTarget
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -43,7 +44,7 @@ def _targets(choices: Choices) -> list[dict[str, Any]]:
 
 
 def _rule(rule: Rule, lang: str) -> dict[str, Any]:
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     return {
         "id": rule.code,
         "name": rule.name,

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pd_launch.launcher.report.releases import Choices, OfReleases, releases_text
 from pd_launch.launcher.secrets.masking import NONE, Secrets
 from pd_launch.launcher.wording.width import clean, width
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.findings import Finding, Summary
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.severity import RANK
+from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
-from pd_launch.schemas.finding import Finding, Summary
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
 _MORE = {"en": "for more: ", "zh": "详细说明："}
@@ -84,11 +85,12 @@ class TextReport:
         flags = "--fix" if sure else "--fix --unsafe-fixes"
         if not sure + likely:
             return ""
-        if self.lang == "zh":
-            more = f"另有 {likely} 处需加 --unsafe-fixes；" if sure and likely else ""
-            return f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more}"
-        more = f"{likely} more with --unsafe-fixes; " if sure and likely else ""
-        return f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more}"
+        more = Msg(f"{likely} more with --unsafe-fixes; ", f"另有 {likely} 处需加 --unsafe-fixes；")
+        more = more if sure and likely else NOTHING
+        return Msg(
+            f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more.en}",
+            f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more.zh}",
+        ).text(self.lang)
 
     def finding(self, finding: Finding, releases: str = "") -> str:
         """Return one finding with its place, and the releases that it is for where these need to be said."""
@@ -149,18 +151,20 @@ class TextReport:
         """Return the last line: counts, and for which release the input was checked."""
         names = releases_text(choices, self.lang)
         total = summary.error + summary.warning + summary.info
-        if self.lang == "zh":
-            nothing = f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题" if self.cut else "没有发现问题"
-            counts = f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示" if total else nothing
-            return typeset(f"{counts}(检查目标:{names})") if names else typeset(counts)
-        counts = ", ".join(
-            f"{count} {word}{'s' if count != 1 and word != 'info' else ''}"
-            for word, count in (("error", summary.error), ("warning", summary.warning), ("info", summary.info))
-            if count
-        )
-        part = f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)"
-        text = counts or (part if self.cut else "nothing to report")
-        return f"{text} (checked for {names})" if names else text
+        text = Msg("nothing to report", "没有发现问题")
+        if self.cut:
+            text = Msg(
+                f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)",
+                f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题",
+            )
+        if total:
+            text = Msg(
+                severities(summary.error, summary.warning, summary.info),
+                f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示",
+            )
+        if names:
+            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}(检查目标:{names})")
+        return text.text(self.lang)
 
     def paint(self, text: str, *styles: str) -> str:
         """Return ``text`` in colours, where colours are wanted."""

@@ -18,6 +18,17 @@ _MOST_COMPARED = 100
 """Engines of one container among which those are looked for that never run together."""
 
 
+_UNRELEASED = re.compile(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
+
+
+def unreleased(node: NodeLaunch) -> bool:
+    """Whether the tag of the image says that its build is none of the releases: it may know names that they do not."""
+    image = node.container.image if node.container is not None else None
+    name = image.string() if image is not None else None
+    tag = (name or "").rpartition("/")[2].partition("@")[0].partition(":")[2]
+    return _UNRELEASED.search(tag) is not None
+
+
 def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:
     """Return the ranks that run in one container; None where they are unknown or spread over several containers.
 

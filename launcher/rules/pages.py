@@ -48,7 +48,7 @@ def example_of(section: str) -> Example:
 
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
-    page = rule.page_zh if lang == "zh" else rule.page
+    page = rule.page_in(lang)
     titles = SECTIONS_ZH if lang == "zh" else SECTIONS
     labels = ("级别", "可信度") if lang == "zh" else ("Severity", "Confidence")
     parts = [

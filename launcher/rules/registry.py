@@ -111,6 +111,10 @@ class Rule:
         examples = {name: page[name] or self.page[name] for name in EXAMPLES}
         return {"title": found["title"], **page, **examples}
 
+    def page_in(self, lang: str) -> dict[str, str]:
+        """The rule's page in one language, under the English section names."""
+        return self.page_zh if lang == "zh" else self.page
+
     @cached_property
     def why(self) -> Msg:
         """Why it matters, in one sentence."""
@@ -118,12 +122,11 @@ class Rule:
 
     def reason(self, lang: str) -> str:
         """Return why it matters, in one sentence of one language."""
-        if lang == "zh":
-            return _first_sentence(self.page_zh["Why it matters"], r"(?<=[。！？!?])")
-        return _first_sentence(self.page["Why it matters"], r"(?<=[.!?])\s")
+        return _first_sentence(self.page_in(lang)["Why it matters"], _SENTENCE_END[lang])
 
 
 _RULES: dict[str, Rule] = {}
+_SENTENCE_END = {"en": r"(?<=[.!?])\s", "zh": r"(?<=[。！？!?])"}
 
 
 def rule(

@@ -11,7 +11,7 @@ import re
 import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,9 +19,9 @@ from pd_launch.launcher.secrets.copies import Copies, Quoted
 from pd_launch.launcher.secrets.lines import MASK, MaskedLine, joined, mask_line, without
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.written import Span, written_spans
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.values import Node, SourceFile, Text
-from pd_launch.schemas.finding import Finding
 
 __all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_line", "mask_lines"]
 
@@ -267,11 +267,9 @@ def _hidden(finding: Finding, secrets: Secrets) -> Finding:
     if fix is not None and any(mask_lines(edit.text, secrets) != edit.text for edit in fix.edits):
         fix = None  # without the secret the edit would ruin the file
     elif fix is not None:
-        fix = fix.model_copy(update={"message": said(fix.message)})
-    related = [r.model_copy(update={"message": said(r.message)}) for r in finding.related]
-    return finding.model_copy(
-        update={"message": said(finding.message), "help": said(finding.help), "related": related, "fix": fix}
-    )
+        fix = replace(fix, message=said(fix.message))
+    related = [replace(r, message=said(r.message)) for r in finding.related]
+    return replace(finding, message=said(finding.message), help=said(finding.help), related=related, fix=fix)
 
 
 @dataclass(frozen=True)

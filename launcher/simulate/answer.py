@@ -32,6 +32,7 @@ class Case:
     policy: Policy = "vllm"
     async_from: int | None = None
     share: bool = False
+    whole: bool = False
 
 
 @dataclass
@@ -82,10 +83,19 @@ def answered(case: Case, budgets: Sequence[int], watch: Watch | None = None, oth
     Raises:
         SimulationError: it cannot be played.
     """
-    answer = Answer(run(case, None, watch, "without offload"))
+    answer = Answer(Outcome(Played(complete=False)))
+    try:
+        _answer(answer, case, budgets, watch, others)
+    except KeyboardInterrupt:  # between two runs, or before the first
+        answer.complete = False
+    return answer
+
+
+def _answer(answer: Answer, case: Case, budgets: Sequence[int], watch: Watch | None, others: bool) -> None:
+    answer.without = run(case, None, watch, "without offload")
     if not answer.without.played.complete:
         answer.complete = False
-        return answer
+        return
     endless = run(case, ENDLESS, watch, "with offload")
     if endless.played.complete:
         # Up to its peak an endless pool and one of that size do the same; a smaller one has no room there.
@@ -103,7 +113,6 @@ def answered(case: Case, budgets: Sequence[int], watch: Watch | None = None, oth
     answer.complete &= endless.played.complete
     if others and answer.complete and answer.without.played.preempted and answer.without.played.steps <= QUICK_STEPS:
         _others(case, answer, watch)
-    return answer
 
 
 def _others(case: Case, answer: Answer, watch: Watch | None) -> None:
@@ -151,7 +160,7 @@ def run(
     Raises:
         SimulationError: it cannot be played.
     """
-    offload = Offload(host_blocks, case.async_from, case.share) if host_blocks is not None else None
+    offload = Offload(host_blocks, case.async_from, case.share, whole=case.whole) if host_blocks is not None else None
     total = len(case.workload.jobs)
     watching = _watching(watch, what, total, until_preempted)
     if case.dp > 1:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pd_launch.launcher.simulate.left_out import hands_back, left_out, transfers
 from pd_launch.launcher.simulate.loglines import LogSize
+from pd_launch.launcher.simulate.speculation import speculation_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.units import human_size
-from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.budget import PREFIX_CACHING
 from pd_launch.schemas.engine.lengths import longest_request
 from pd_launch.schemas.engine.offload import budget_of, offloads
-from pd_launch.schemas.engine.scheduling import recompute_runs
-from pd_launch.schemas.engine.speculation import speculative_tokens
 from pd_launch.schemas.memory.cache_model import UnknownModel
 from pd_launch.schemas.memory.kv_geometry import Geometry, known_geometry
 from pd_launch.schemas.memory.kv_layers import KVLayoutError
@@ -24,8 +23,11 @@ from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.releases.stepping import (
     ASYNC_DEFAULT,
     COMPARED,
+    DEFERS_FREES,
     HOLDING_FIRST,
     LONE_UNLIMITED,
+    PADS_LONE,
+    RESERVES_DRAFTS,
     RESERVES_FULL,
     SELF_PREEMPTED_GOES_ON,
     VICTIMS_WAIT,
@@ -34,6 +36,7 @@ from pd_launch.schemas.releases.stepping import (
 from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
 
 SEQS, BATCHED = 256, 2048
+ASYNC_BYTES = "async_restore_bytes"
 ARRIVAL_STEPS = 4
 
 
@@ -54,6 +57,9 @@ class Given:
     prefix_caching: bool | None = None
     async_scheduling: bool | None = None
     arrival_steps: int | None = None
+    draft_tokens: int | None = None
+    acceptance: float | None = None
+    seed: int = 1
 
 
 @dataclass
@@ -66,6 +72,8 @@ class Sized:
         block_bytes: bytes of a block on one rank; None: unknown.
         budget: host bytes per rank that the launch asks for; None: no offload there, or unknown.
         share: whether parked requests share host blocks.
+        async_from: host blocks from which on a restore runs beside the others' steps; None: no restore does.
+        whole: the launch names vllm-ascend's own connector, which saves a victim whole or not at all.
         assumed: values that nothing says.
         not_modelled: what of the input is not played.
     """
@@ -75,6 +83,8 @@ class Sized:
     block_bytes: int | None
     budget: int | None = None
     share: bool = False
+    async_from: int | None = None
+    whole: bool = False
     assumed: list[Msg] = field(default_factory=list)
     not_modelled: list[Msg] = field(default_factory=list)
 
@@ -86,6 +96,9 @@ def rules_of(target: Target) -> Rules:
         victims_wait=VICTIMS_WAIT.holds(target),
         lone_unlimited=LONE_UNLIMITED.holds(target),
         self_preempted_goes_on=SELF_PREEMPTED_GOES_ON.holds(target),
+        pads_lone=PADS_LONE.holds(target),
+        reserves_drafts=RESERVES_DRAFTS.holds(target),
+        defers_frees=DEFERS_FREES.holds(target),
     )
 
 
@@ -110,6 +123,10 @@ class _Finder:
         groups = self._groups(geometry)
         block_bytes = self.given.bytes_per_block or (geometry.block_bytes if geometry else None)
         block_bytes = block_bytes or (self.log.host_block_bytes if self.log else None)
+        speculation = speculation_of(
+            self.node, self.log, self.given.draft_tokens, self.given.acceptance, self.given.seed
+        )
+        self.assumed += speculation.assumed
         engine = Engine(
             blocks=self._blocks(groups, block_bytes),
             groups=groups,
@@ -127,18 +144,37 @@ class _Finder:
             asynchronous=self._asynchronous(),
             max_active_seqs=self._active(),
             receives=self._receives(),
+            drafts=speculation.drafts,
+            hands_back=hands_back(self.node, self.target),
             rules=rules_of(self.target),
         )
+        self.notes += speculation.notes
         self._note_rest(groups)
         out = Sized(engine, self.target, block_bytes, assumed=self.assumed, not_modelled=self.notes)
         return self._with_budget(out)
 
     def _with_budget(self, out: Sized) -> Sized:
         offload = next(iter(offloads(self.node)), None) if self.node is not None else None
-        budget = budget_of(self.node, offload, self.target) if self.node is not None and offload is not None else None
-        if budget is None:
+        if self.node is None or offload is None:
             return out
-        return replace(out, budget=budget.per_rank_bytes)
+        budget = budget_of(self.node, offload, self.target)
+        out.budget = budget.per_rank_bytes if budget is not None else None
+        shared = offload.option(PREFIX_CACHING)
+        out.share = shared is not None and shared.value is True
+        if offload.is_builtin_offload and self.target.is_ascend:
+            return replace(out, async_from=0, whole=True)
+        beside = offload.option(ASYNC_BYTES)
+        size = beside.integer() if beside is not None else None
+        if size is not None and out.block_bytes:
+            out.async_from = -(-size // out.block_bytes)
+        elif beside is not None:
+            out.not_modelled.append(
+                Msg(
+                    f"{ASYNC_BYTES}, as the bytes of a block are not known: restores take part in the steps",
+                    f"{ASYNC_BYTES}:每块字节数未知,按恢复在步内进行处理",
+                )
+            )
+        return out
 
     def _number(self, flag: str, default: int, quiet: bool = False) -> int:
         name = flag.replace("-", "_")
@@ -216,7 +252,7 @@ class _Finder:
         given = self.given.arrival_steps
         if given is not None:
             return given or None
-        if self.node is None or self.node.role != "kv_consumer" or not _transfers(self.node):
+        if self.node is None or self.node.role != "kv_consumer" or not transfers(self.node):
             return None
         self.assumed.append(
             Msg(
@@ -306,7 +342,7 @@ class _Finder:
 
     def _note_rest(self, groups: tuple[Group, ...]) -> None:
         """List what of the launch is not played."""
-        node, notes = self.node, self.notes
+        notes = self.notes
         release = self.target.vllm
         if release not in COMPARED:
             notes.append(
@@ -322,50 +358,7 @@ class _Finder:
                     "有连接器时多个 KV 组的前缀命中:该版本的查找方式不同",
                 )
             )
-        if node is None:
-            return
-        for told, en, zh in _LEFT_OUT:
-            if told(node, self.target):
-                notes.append(Msg(en, zh))
-
-
-def _context(node: NodeLaunch, target: Target) -> bool:
-    return (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1) > 1
-
-
-_LEFT_OUT: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] = (
-    (
-        lambda node, target: bool(speculative_tokens(node)),
-        "draft tokens: every step is taken to give one token",
-        "草稿 token:按每步生成一个 token 计算",
-    ),
-    (
-        lambda node, target: bool(recompute_runs(node, target)),
-        "vllm-ascend's recompute scheduler: preempted requests wait here, where it may hand them back to the proxy",
-        "vllm-ascend 的 recompute 调度器:这里被抢占的请求留在本节点等待,而它可能把请求交还给代理",
-    ),
-    (
-        lambda node, target: node.role == "kv_producer" and bool(_transfers(node)),
-        "KV that waits to be fetched: a prompt's blocks are free as soon as it is computed",
-        "等待对端拉取的 KV:提示词算完后其块立即释放",
-    ),
-    (
-        lambda node, target: (node.pipeline or 1) > 1,
-        "pipeline stages: steps are scheduled as for one stage",
-        "流水线并行:按单级调度计算",
-    ),
-    (
-        _context,
-        "context parallelism: a block is taken to hold its own tokens only",
-        "上下文并行:按每块只存自身 token 计算",
-    ),
-    (lambda node, target: bool(node.switch("enable-lora")), "limits on LoRA adapters", "LoRA 适配器的数量限制"),
-)
-
-
-def _transfers(node: NodeLaunch) -> list[Any]:
-    """Return the connectors of the launch that are no offload's."""
-    return [connector for connector in connectors(node.kv_transfer) if not connector.is_offload]
+        notes += left_out(self.node, self.log, self.target)
 
 
 def describe(engine: Engine) -> Mapping[str, Any]:
@@ -381,9 +374,6 @@ def describe(engine: Engine) -> Mapping[str, Any]:
         "policy": "priority" if engine.priority else "fcfs",
         "async_scheduling": engine.asynchronous,
         "watermark": engine.watermark,
+        "draft_tokens": engine.drafts.tokens if engine.drafts is not None else 0,
+        "hands_back": engine.hands_back,
     }
-
-
-def size_text(size: int | None, blocks: int) -> str:
-    """Return blocks with their bytes, where these are known."""
-    return f"{blocks} blocks" if size is None else f"{human_size(size * blocks)} ({blocks} blocks)"

@@ -23,13 +23,22 @@ _INTEGERS = {
         "max_model_len",
         "block_size",
         "long_prefill_token_threshold",
+        "num_speculative_tokens",
+        "pipeline_parallel_size",
+        "decode_context_parallel_size",
+        "prefill_context_parallel_size",
     )
 }
 _SWITCHES = {
     name: re.compile(rf"['\"]?{name}['\"]?(?:=|: )(True|False)\b")
-    for name in ("enable_prefix_caching", "enable_chunked_prefill", "async_scheduling")
+    for name in ("enable_prefix_caching", "enable_chunked_prefill", "async_scheduling", "enable_lora")
 }
 _POLICY = re.compile(r"scheduling_policy['\"]?(?:=|: )['\"](fcfs|priority)['\"]")
+_METHOD = re.compile(r"['\"]method['\"]: ['\"]([a-z0-9_-]{1,40})['\"]")
+_CONNECTOR = re.compile(r"\bkv_connector['\"]?(?:=|: )['\"]([A-Za-z0-9_]{1,80})['\"]")
+_ROLE = re.compile(r"\bkv_role['\"]?(?:=|: )['\"](kv_[a-z]{4,12})['\"]")
+_HANDS_BACK = re.compile(r"recompute_scheduler_enable['\"]?(?:=|: )[Tt]rue")
+_DRAFTS = re.compile(r"Accepted: (\d{1,12}) tokens, Drafted: (\d{1,12}) tokens")
 _WATERMARK = re.compile(r"['\"]?watermark['\"]?(?:=|: )(0?\.\d{1,9})\b")
 _TOKENS = re.compile(r"KV cache size: ([\d,]{1,20}) tokens")
 _BLOCKS = re.compile(
@@ -42,6 +51,7 @@ _RATES = re.compile(
     r"Running: (\d{1,9}) reqs"
 )
 _LITERALS = ("non-default args", "KV cache size", "num_gpu_blocks", "PU blocks: ", "host blocks of", "V1 LLM engine (v")
+_SPECULATION = "SpecDecoding metrics: "
 
 
 @dataclass
@@ -56,7 +66,18 @@ class LogSize:
     blocks: int | None = None
     host_block_bytes: int | None = None
     version: str | None = None
+    method: str | None = None
+    role: str | None = None
+    connectors: list[str] = field(default_factory=list)
+    hands_back: bool = False
+    accepted: int = 0
+    drafted: int = 0
     rates: list[tuple[float, float, int]] = field(default_factory=list)
+
+    @property
+    def acceptance(self) -> float | None:
+        """Return accepted of drafted tokens; None where no line says it."""
+        return self.accepted / self.drafted if self.drafted else None
 
     def step_time(self) -> tuple[StepTime, float] | None:
         """Return the time of a step as the lines of throughput fit it, and by how much it misses them (a share).
@@ -64,10 +85,15 @@ class LogSize:
         In each interval the steps are those that gave every running request a token. Both times come from least
         squares over all intervals with work in them; None where these are too few or say nothing.
         """
+        drafts = self.numbers.get("num_speculative_tokens", 0)
+        if drafts and self.acceptance is None:
+            return None  # how many tokens a step gave is not known
+        each = 1 + drafts * (self.acceptance or 0.0)
         points = []
         for prompt, generated, running in self.rates:
             if running and generated > 0:
-                points.append((INTERVAL * generated / running, INTERVAL * (prompt + generated)))
+                steps = INTERVAL * generated / running / each
+                points.append((steps, INTERVAL * prompt + steps * running * (1 + drafts)))
         if len(points) < FEWEST:
             return None
         base, per_token = _fit(points)
@@ -99,6 +125,9 @@ def read_log(stream: IO[bytes]) -> LogSize:
         if rates := _RATES.search(line):
             found.rates.append((_float(rates[1]), _float(rates[2]), int(rates[3])))
             del found.rates[:-100_000]
+        elif _SPECULATION in line and (drafts := _DRAFTS.search(line)):
+            found.accepted += int(drafts[1])
+            found.drafted += int(drafts[2])
         elif any(literal in line for literal in _LITERALS):
             _take(found, line)
     return found
@@ -110,6 +139,11 @@ def _take(found: LogSize, line: str) -> None:
         found.switches.clear()
         found.priority = found.watermark = None
         found.rates.clear()
+        found.accepted = found.drafted = 0
+        found.method = match[1] if (match := _METHOD.search(line)) else None
+        found.role = match[1] if (match := _ROLE.search(line)) else None
+        found.connectors = _CONNECTOR.findall(line)
+        found.hands_back = _HANDS_BACK.search(line) is not None
         for name, pattern in _INTEGERS.items():
             if match := pattern.search(line):
                 found.numbers[name] = int(match[1])

@@ -10,6 +10,8 @@ from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.simulation import ChoiceReport, OffloadReport, RunReport, Simulation
 
 BAR = 40
+BACK = 6
+"""The table's column of requests that go back to a proxy, shown where there are any."""
 NEEDLESS = ("superseded", "ended")
 """Copies that went because nothing needed them: no room was lacking."""
 
@@ -40,10 +42,12 @@ def _input(found: Simulation) -> Lines:
         Msg(
             f"{found.target}{many}: {engine.blocks:,} blocks of {engine.block_size} tokens, at most "
             f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
-            f"{'on' if engine.prefix_caching else 'off'}",
+            f"{'on' if engine.prefix_caching else 'off'}"
+            + (f", {engine.draft_tokens} drafts" if engine.draft_tokens else ""),
             f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 "
             f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;"
-            f"前缀缓存{'开启' if engine.prefix_caching else '关闭'}",
+            f"前缀缓存{'开启' if engine.prefix_caching else '关闭'}"
+            + (f";每步草稿 {engine.draft_tokens} 个" if engine.draft_tokens else ""),
         ),
         "",
     ]
@@ -53,7 +57,16 @@ def _verdict(found: Simulation) -> Lines:
     alone = found.without
     lines: Lines = []
     if not found.complete:
-        lines.append(Msg("Interrupted: what follows is what was played so far.", "已中断:以下是到目前为止的结果。"))
+        lines.append(
+            Msg(
+                f"Interrupted after {alone.steps:,} steps, with {alone.finished:,} of {found.workload.requests:,} "
+                "requests answered: what follows is what was played so far.",
+                f"已中断:推演了 {alone.steps:,} 步,{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
+                "得到回答。以下是到目前为止的结果。",
+            )
+        )
+    if not alone.preempted and not found.complete and alone.finished < found.workload.requests:
+        return [*lines, Msg("No preemption so far.", "到目前为止没有抢占。"), ""]
     if not alone.preempted:
         return [
             *lines,
@@ -73,12 +86,22 @@ def _verdict(found: Simulation) -> Lines:
             f"被抢占 {alone.preempted:,} 次。",
         )
     )
-    lines.append(
-        Msg(
-            f"  without offload  {alone.recomputed:,} tokens are computed again, {share:.1f} % on top of the work",
-            f"  不用 offload     重新计算 {alone.recomputed:,} 个 token,相当于额外 {share:.1f} % 的计算",
+    if alone.handed_back:
+        lines.append(
+            Msg(
+                f"  without offload  {alone.handed_back:,} requests go back to the proxy, and a prefill node computes "
+                f"{alone.handed_back_tokens:,} tokens again",
+                f"  不用 offload     {alone.handed_back:,} 个请求交还给代理,Prefill 节点重新计算 "
+                f"{alone.handed_back_tokens:,} 个 token",
+            )
         )
-    )
+    if alone.recomputed or not alone.handed_back:
+        lines.append(
+            Msg(
+                f"  without offload  {alone.recomputed:,} tokens are computed again, {share:.1f} % on top of the work",
+                f"  不用 offload     重新计算 {alone.recomputed:,} 个 token,相当于额外 {share:.1f} % 的计算",
+            )
+        )
     if found.least_budget_blocks is not None and found.with_:
         least = _amount(found.least_budget_blocks, found.least_budget_bytes)
         most = _amount(found.p99_budget_blocks or 0, found.p99_budget_bytes)
@@ -87,7 +110,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
                 "falls back",
-                f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh} 时没有回退",
+                f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh}时没有回退",
             ),
             Msg(
                 f"                   (99 of 100 preempted requests find room in {most.en})",
@@ -113,18 +136,22 @@ def _table(found: Simulation, lang: str) -> Lines:
         Msg("restored", "恢复"),
         Msg("computed again", "重算 token"),
         Msg("fell back", "回退"),
+        Msg("handed back", "交还代理"),
         Msg("peak parked", "暂存峰值"),
         Msg("steps", "步数"),
     )
     rows = [tuple(head.text(lang) for head in heads), _cells(found.without, lang)]
     rows += [_cells(run, lang) for run in found.with_]
+    if not any(run.handed_back for run in (found.without, *found.with_)):
+        rows = [row[:BACK] + row[BACK + 1 :] for row in rows]
     return [*_aligned(rows), ""]
 
 
 def _cells(run: RunReport, lang: str) -> tuple[str, ...]:
     if not isinstance(run, OffloadReport):
         none = Msg("none", "无").text(lang)
-        return none, f"{run.preempted:,}", "", "", f"{run.recomputed:,}", "", "", f"{run.steps:,}"
+        back = f"{run.handed_back:,}"
+        return none, f"{run.preempted:,}", "", "", f"{run.recomputed:,}", "", back, "", f"{run.steps:,}"
     return (
         _amount(run.budget_blocks, run.budget_bytes).text(lang),
         f"{run.preempted:,}",
@@ -132,6 +159,7 @@ def _cells(run: RunReport, lang: str) -> tuple[str, ...]:
         f"{run.restored:,}",
         f"{run.recomputed:,}",
         f"{sum(n for reason, n in run.fallbacks.items() if reason not in NEEDLESS):,}",
+        f"{run.handed_back:,}",
         _amount(run.peak_parked_blocks, run.peak_parked_bytes).text(lang),
         f"{run.steps:,}",
     )
@@ -149,12 +177,13 @@ def _instead(found: Simulation) -> Lines:
     lines: Lines = []
     for other in found.instead:
         name, _, value = other.setting.partition("=")
+        again = other.recomputed + other.handed_back_tokens
         more = 100 * (other.steps - found.without.steps) / max(1, found.without.steps)
         lines.append(
             Msg(
-                f"  --{name} {value} instead: {other.preempted:,} preemptions, {other.recomputed:,} tokens computed "
+                f"  --{name} {value} instead: {other.preempted:,} preemptions, {again:,} tokens computed "
                 f"again, {other.steps:,} steps ({more:+.1f} %)",
-                f"  改为 --{name} {value}:抢占 {other.preempted:,} 次,重算 {other.recomputed:,} 个 token,"
+                f"  改为 --{name} {value}:抢占 {other.preempted:,} 次,重算 {again:,} 个 token,"
                 f"{other.steps:,} 步({more:+.1f} %)",
             )
         )
@@ -219,7 +248,11 @@ def _choice_cells(row: ChoiceReport, lang: str) -> tuple[str, ...]:
 
 
 def _bars(found: Simulation, lang: str) -> Lines:
-    known = [(row.choice, row.without.recomputed) for row in found.choices if row.without is not None]
+    known = [
+        (row.choice, row.without.recomputed + row.without.handed_back_tokens)
+        for row in found.choices
+        if row.without is not None
+    ]
     most = max((value for _, value in known), default=0) or 1
     wide = max((width(choice) for choice, _ in known), default=0)
     title = Msg(f"tokens computed again over {found.over}", f"{found.over} 不同取值下重算的 token 数")

@@ -182,9 +182,11 @@ def _guidellm(result: dict[str, Any], name: str) -> Workload:
     for entry in done:
         if not isinstance(entry, dict):
             raise WorkloadError(f"{name}: a request of this result is no object")
-        prompt = _tokens(_first(entry, "prompt_tokens", "input_tokens", "prompt_tokens_count"), name, "prompt_tokens")
-        output = _tokens(_first(entry, "output_tokens", "completion_tokens"), name, "output_tokens")
-        start = _first(entry, "request_start_time", "start_time")
+        prompt = _first(entry, "prompt_tokens", "input_tokens", "prompt_tokens_count")
+        output = _first(entry, "output_tokens", "completion_tokens")
+        prompt = _tokens(_metric(entry, "input_metrics") if prompt is None else prompt, name, "prompt_tokens")
+        output = _tokens(_metric(entry, "output_metrics") if output is None else output, name, "output_tokens")
+        start = _first(entry, "request_start_time", "start_time", "request_start")
         timed &= start is not None
         if prompt and output:
             jobs.append(Job(_seconds(start or 0, name, "start_time"), prompt, output))
@@ -197,9 +199,16 @@ def _guidellm(result: dict[str, Any], name: str) -> Workload:
 
 
 def _first(entry: dict[str, Any], *keys: str) -> Any:
-    """Return the first of the keys that the entry has, also one level down."""
+    """Return the first of the keys that the entry has, also up to two levels down."""
     inner = [value for value in entry.values() if isinstance(value, dict)]
+    inner += [value for each in inner for value in each.values() if isinstance(value, dict)]
     return next((e[key] for e in (entry, *inner) for key in keys if e.get(key) is not None), None)
+
+
+def _metric(entry: dict[str, Any], side: str) -> Any:
+    """Return the tokens of one side of a request, as newer results group them."""
+    metrics = entry.get(side)
+    return _first(metrics, "total_tokens", "text_tokens") if isinstance(metrics, dict) else None
 
 
 def _made(jobs: Iterable[Job], concurrency: int | None, what: str, notes: list[str]) -> Workload:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.inputs import read_profile, read_source
+from pd_launch.launcher.size.divides import refuse_sizes
 from pd_launch.launcher.sources.profiles.deployment import target_of
-from pd_launch.launcher.sources.profiles.load import LoadedProfile, find_profile, load_profile
+from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
 from pd_launch.launcher.sources.profiles.render import render
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size
@@ -39,6 +42,8 @@ AMOUNTS = ("requests", "memory", "per_rank", "tokens")
 class Asked:
     """The options of ``size``. Sizes are bytes; None is not given."""
 
+    files: Sequence[str] = ()
+    """Launches whose decode side is sized, in place of a profile."""
     profile: str | None = None
     model: str | None = None
     config: str | None = None
@@ -63,6 +68,8 @@ class Answer:
     loaded: LoadedProfile
     target: Target
     node: NodeLaunch
+    written: bool = False
+    """Whether the launch is written out in files of the user's, and no profile is there."""
 
 
 def answer(asked: Asked) -> Answer:
@@ -76,20 +83,21 @@ def answer(asked: Asked) -> Answer:
     loaded = _profile(asked)
     if loaded.profile is None:
         fault = loaded.faults[0]
-        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail}")
+        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail.en}")
     target = target_of(loaded, asked.target)
     rendered = render(loaded, "decode", target)
     if rendered.faults or not rendered.launches:
-        raise SizingError(rendered.faults[0].detail if rendered.faults else "the profile has no decode side")
+        raise SizingError(rendered.faults[0].detail.en if rendered.faults else "the profile has no decode side")
     launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
     node = launches[0]
     node.model_config = _config(asked)
+    refuse_sizes(node, model_of(node))
     geometry = _geometry(asked, node, target)
     layout = _layout(launches, target)
     tokens = asked.tokens or longest_request(node, model_of(node))
     if not tokens:
         raise SizingError("how long a parked request is, is not known: give --tokens or --max-model-len")
-    return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node)
+    return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node, bool(asked.files))
 
 
 def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: NodeLaunch, target: Target) -> Sizing:
@@ -126,7 +134,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
     if not world or not data or not engines:
         raise SizingError("the parallel sizes are not known")
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
-    builtin = any(connector.is_builtin_offload for connector in offloads(node))
+    builtin = any(not connector.bundled_in(target) for connector in offloads(node))
     context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
     sizes = f"TP {node.tensor} × PP {node.pipeline} × PCP {node.prefill_context}"
     return Layout(
@@ -135,12 +143,14 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
 
 
 def _profile(asked: Asked) -> LoadedProfile:
-    if asked.profile is not None:
+    if asked.files:
+        source = _of_files(tuple(asked.files), asked.target, tuple(f"--{key.replace('_', '-')}" for key in asked.keys))
+    elif asked.profile is not None:
         source = read_profile(str(find_profile(asked.profile)))
     else:
         source = SourceFile("<command line>", json.dumps(_fresh(asked)))
     settings = [f"{KEYS[name]}={value}" for name, value in asked.keys.items()]
-    if asked.profile is not None and asked.model is not None:
+    if (asked.profile is not None or asked.files) and asked.model is not None:
         settings.append(f"model={json.dumps(_model_name(asked.model))}")
     if asked.nodes is not None:
         settings.append(f"nodes.decode={json.dumps(_addresses(asked.nodes))}")
@@ -150,10 +160,18 @@ def _profile(asked: Asked) -> LoadedProfile:
     return load_profile(source, [*settings, *asked.settings])
 
 
+@lru_cache(maxsize=8)
+def _of_files(files: tuple[str, ...], target: Target | None, given: tuple[str, ...]) -> SourceFile:
+    """Return the profile of files; a table asks for it once for each of its rows."""
+    from pd_launch.launcher.size.files import profile_of
+
+    return profile_of(files, target, given)
+
+
 def _fresh(asked: Asked) -> dict[str, Any]:
     """Return a profile of the model alone."""
     if asked.model is None:
-        raise SizingError("give --profile, or --model with the name or the folder of a model")
+        raise SizingError("give --profile, or --model with the name or the folder of a model, or files of yours")
     return {"version": 1, "name": "sized", "hardware": asked.hardware, "model": _model_name(asked.model), "decode": {}}
 
 

@@ -9,7 +9,7 @@ from pd_launch.launcher.formats.text import yaml_text
 from pd_launch.launcher.size.ask import Answer, proposal
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.schemas.core.units import counted, human_size
-from pd_launch.schemas.engine.budget import TOTAL
+from pd_launch.schemas.engine.budget import PER_RANK, TOTAL
 from pd_launch.schemas.memory.sizing_numbers import Sizing
 
 Row = tuple[str, "Sizing | str"]
@@ -30,7 +30,7 @@ def explained(found: Answer) -> str:
         "",
         f"  per {on}     {human_size(sizing.per_rank)} = {sizing.blocks} blocks",
         f"  per engine   {human_size(sizing.per_engine)} on {counted(layout.world, on)} ({layout.worlds})",
-        f"  per node     {human_size(sizing.per_node)} on {layout.engines} engine{'s' * (layout.engines != 1)}"
+        f"  per node     {human_size(sizing.per_node)} on {counted(layout.engines, 'engine')}"
         + (f"; {layout.nodes} nodes: {human_size(sizing.per_node * layout.nodes)}" if layout.nodes > 1 else ""),
         f"  holds        {sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
         f"  /dev/shm     {human_size(sizing.shm)} ({human_size(layout.rings)} for vLLM's messages"
@@ -72,6 +72,16 @@ def _divisions(sizing: Sizing, on: str) -> list[str]:
 def fragment(found: Answer) -> str:
     """Return what to write into a profile."""
     return yaml_text(proposal(found))
+
+
+def in_options(found: Answer) -> str:
+    """Return what to write into launches that are no profile."""
+    sizing = found.sizing
+    return (
+        f"In the options of the offload connector (kv_connector_extra_config):\n\n"
+        f'"{PER_RANK}": {sizing.per_rank}\n\n'
+        f"The container needs {human_size(sizing.shm)} of /dev/shm and {human_size(sizing.pod_memory)} of memory.\n"
+    )
 
 
 def table(name: str, rows: Sequence[Row], on: str) -> str:

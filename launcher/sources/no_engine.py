@@ -9,6 +9,8 @@ from pathlib import PurePath
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Origin, SourceFile
 
 KIND = "unreadable"
@@ -33,7 +35,7 @@ _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
 def none_in(source: SourceFile) -> Fault:
     """Return the fault of a file without an engine in a call without any, at the first word that speaks of one."""
     if not source.text.strip():
-        return Fault(KIND, source.origin(0, 0), "no vLLM engine found: it is empty", "没有找到 vLLM 引擎:内容为空")
+        return Fault(KIND, source.origin(0, 0), Msg("no vLLM engine found: it is empty", "没有找到 vLLM 引擎:内容为空"))
     ending = PurePath(source.path).suffix.lower().lstrip(".") or PurePath(source.path).name.lower().lstrip(".")
     for endings, (en, zh) in _NOT_READ.items():
         if ending in endings:
@@ -66,24 +68,29 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
 
 def none_below(folder: str, files: int) -> Fault:
     """Return the fault of a folder in which no file holds an engine; ``files`` were looked at."""
-    en = f"no vLLM engine found in {files} {'file' if files == 1 else 'files'} below this folder"
+    en = f"no vLLM engine found in {counted(files, 'file')} below this folder"
     zh = f"该目录下的 {files} 个文件中没有找到 vLLM 引擎"
     return Fault(
         KIND,
         Origin(folder, 1, 1, 1, 1),
-        en,
-        zh,
-        help="-v says what was passed over, and why; --allow-no-engine takes it for no mistake",
-        help_zh="-v 会说明跳过了哪些文件及原因;加 --allow-no-engine 则不视为问题",
+        Msg(en, zh),
+        help=Msg(
+            "-v says what was passed over, and why; --allow-no-engine takes it for no mistake",
+            "-v 会说明跳过了哪些文件及原因;加 --allow-no-engine 则不视为问题",
+        ),
     )
+
+
+_BY_HAND = Msg(
+    "write what is started into a shell script or a manifest, or give it behind --: pd-launch check -- vllm serve …",
+    "把启动命令写进 shell 脚本或清单,或写在 -- 之后:pd-launch check -- vllm serve …",
+)
 
 
 def _fault(origin: Origin, en: str, zh: str, by_hand: bool = False) -> Fault:
-    help_ = (
-        "write what is started into a shell script or a manifest, or give it behind --: pd-launch check -- vllm serve …"
-    )
-    help_zh = "把启动命令写进 shell 脚本或清单,或写在 -- 之后:pd-launch check -- vllm serve …"
-    given = (help_, help_zh) if by_hand else ("", "")
     return Fault(
-        KIND, origin, f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎:{zh}", help=given[0], help_zh=given[1]
+        KIND,
+        origin,
+        Msg(f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎:{zh}"),
+        help=_BY_HAND if by_hand else NOTHING,
     )

@@ -11,10 +11,12 @@ from packaging.version import InvalidVersion, Version
 
 from pd_launch.launcher.inputs import read_profile
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import find_profile, load_profile
+from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.status.fetch import Address
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.engine.offload import offloads
 from pd_launch.schemas.engine.ports import http_port
 from pd_launch.schemas.engine.sides import own_address
@@ -73,13 +75,17 @@ def expected_of(profile: str, settings: Sequence[str] = ()) -> list[Expected]:
     return found
 
 
+def _bundled(connector: Connector, target: Target | None) -> bool:
+    return connector.is_bundled_offload if target is None else connector.bundled_in(target)
+
+
 def _of_node(node: NodeLaunch, target: Target | None) -> list[Expected]:
     ports = http_port(node)
     if ports is None:
         return []
     role: Role = "prefill" if node.side == "prefill" else "decode" if node.side == "decode" else "unknown"
     kinds = offloads(node)
-    offload = None if not kinds else "bundled" if any(c.is_bundled_offload for c in kinds) else "builtin"
+    offload = None if not kinds else "bundled" if any(_bundled(c, target) for c in kinds) else "builtin"
     return [
         Expected(
             node.label,

@@ -159,7 +159,6 @@ def title(section: str) -> Msg:
 
 def markdown(changes: Sequence[Change], lang: str, level: int = 3) -> str:
     """Return changes as Markdown, by section."""
-    zh = lang == "zh"
     parts: list[str] = []
     for section in dict.fromkeys(change.section for change in changes):
         parts.append(f"{'#' * level} {title(section).text(lang)}\n")
@@ -168,9 +167,9 @@ def markdown(changes: Sequence[Change], lang: str, level: int = 3) -> str:
         lost = [c for c in own if c.new is None]
         turned = [c for c in own if c.old is not None and c.new is not None]
         if new:
-            parts.append(f"{'新增' if zh else 'New'}: {', '.join(_code(section, name) for name in new)}\n")
+            parts.append(f"{Msg('New', '新增').text(lang)}: {', '.join(_code(section, name) for name in new)}\n")
         if lost:
-            head = "取消" if zh else "Gone"
+            head = Msg("Gone", "取消").text(lang)
             lines = [
                 f"- {_code(section, c.name)}{': ' + c.help.text(lang) if c.help else ''}"
                 + (f" ({c.source})" if c.source else "")
@@ -178,7 +177,7 @@ def markdown(changes: Sequence[Change], lang: str, level: int = 3) -> str:
             ]
             parts.append(f"{head}:\n\n" + "\n".join(lines) + "\n")
         if turned:
-            head = "改变" if zh else "Changed"
+            head = Msg("Changed", "改变").text(lang)
             lines = [f"- {_code(section, c.name)}: {c.help.text(lang) if c.help else ''}" for c in turned]
             parts.append(f"{head}:\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from pd_launch.launcher.upgrade.entries import Entry, Group, How, Kind
+from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.finding import Finding
 
 _RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
 PASSED = ("PD901", "PD902", "PD904", "PD013")

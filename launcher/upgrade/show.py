@@ -8,19 +8,20 @@ from pd_launch.launcher.secrets.masking import Secrets, mask
 from pd_launch.launcher.upgrade.entries import Entry
 from pd_launch.launcher.upgrade.work import Upgrade
 from pd_launch.launcher.wording.width import clean
-from pd_launch.schemas.core.msg import shortened
+from pd_launch.schemas.core.msg import NOTHING, Msg, shortened
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.upgrade import UpgradeChange, UpgradeReport
 
 _TITLES = {
-    "stops": ("the engine will not start", "引擎无法启动"),
-    "differs": ("it starts, and does something else", "能启动，但行为不同"),
-    "cleans": ("cleaning up", "清理"),
+    "stops": Msg("the engine will not start", "引擎无法启动"),
+    "differs": Msg("it starts, and does something else", "能启动，但行为不同"),
+    "cleans": Msg("cleaning up", "清理"),
 }
 _HOW = {
-    "certain": ("--write changes it", "--write 会改"),
-    "plausible": ("--write --unsafe changes it", "--write --unsafe 会改"),
-    "by-hand": ("change it by hand", "需要手工修改"),
-    "note": ("nothing to write", "无需改写"),
+    "certain": Msg("--write changes it", "--write 会改"),
+    "plausible": Msg("--write --unsafe changes it", "--write --unsafe 会改"),
+    "by-hand": Msg("change it by hand", "需要手工修改"),
+    "note": Msg("nothing to write", "无需改写"),
 }
 _COLOURS = {"stops": "31", "differs": "33", "cleans": "36"}
 MOST = 12
@@ -42,7 +43,6 @@ class Text:
     """Writes an upgrade for a terminal."""
 
     def __init__(self, lang: str, colour: bool, secrets: Secrets, wrote: bool) -> None:
-        self.zh = lang == "zh"
         self.lang, self.colour, self.secrets, self.wrote = lang, colour, secrets, wrote
 
     def render(self, found: Upgrade) -> str:
@@ -64,13 +64,15 @@ class Text:
             some = sorted((e for e in entries if e.group == group), key=lambda e: (e.how == "note", e.origin.line))
             if not some:
                 continue
-            yield "  " + self._paint(_COLOURS[group], titles[self.zh])
+            yield "  " + self._paint(_COLOURS[group], titles.text(self.lang))
             alike = _alike(some)
             for same in alike[:MOST]:
                 yield from self._entry(same)
             if len(alike) > MOST:
                 more = sum(len(same) for same in alike[MOST:])
-                yield f"    另有 {more} 条，见 --format json" if self.zh else f"    {more} more: see --format json"
+                yield Msg(f"    {more} more: see --format json", f"    另有 {more} 条，见 --format json").text(
+                    self.lang
+                )
         yield ""
 
     def _entry(self, same: Sequence[Entry]) -> Iterable[str]:
@@ -84,10 +86,10 @@ class Text:
             yield f"    {places}: {clean(self._change(entry))}"
             yield f"       {clean(shown)}{'' if not entry.source.startswith('http') else f' ({entry.source})'}"
         done = entry.written and self.wrote
-        how = ("已写入" if self.zh else "written") if done else _HOW[entry.how][self.zh]
+        how = (Msg("written", "已写入").text(self.lang)) if done else _HOW[entry.how].text(self.lang)
         advice = mask(entry.help.text(self.lang), self.secrets) if entry.help is not None else ""
         needed = advice and (entry.how in ("by-hand", "note") or not entry.after) and not done
-        yield f"       {how}{('：' if self.zh else ': ') + clean(shortened(advice)) if needed else ''}"
+        yield f"       {how}{Msg(': ', '：').text(self.lang) + clean(shortened(advice)) if needed else ''}"
 
     def _change(self, entry: Entry) -> str:
         before, after = (shortened(mask(text, self.secrets)) for text in (entry.before, entry.after))
@@ -104,17 +106,17 @@ class Text:
         step = f"{found.step.a} → {found.step.b}"
         errors = sum(1 for one in found.after if one.severity == "error")
         if not found.entries:
-            return f"{step}：没有需要修改的地方" if self.zh else f"{step}: nothing changes for these files"
-        if self.zh:
-            said = f"{step}：{count} 处修改，{notes} 条说明"
-            if self.wrote:
-                said += f"；已写入 {count - left} 处，剩 {left} 处；按新版本检查有 {errors} 个错误"
-            return said
-        said = f"{step}: {count} change{'s' * (count != 1)}, {notes} note{'s' * (notes != 1)}"
-        if self.wrote:
-            said += f"; {count - left} written, {left} left; check under the new release: "
-            said += f"{errors} error{'s' * (errors != 1)}"
-        return said
+            return Msg(f"{step}: nothing changes for these files", f"{step}：没有需要修改的地方").text(self.lang)
+        under = counted(errors, "error")
+        more = Msg(
+            f"; {count - left} written, {left} left; check under the new release: {under}",
+            f"；已写入 {count - left} 处，剩 {left} 处；按新版本检查有 {errors} 个错误",
+        )
+        more = more if self.wrote else NOTHING
+        changes, said = counted(count, "change"), counted(notes, "note")
+        return Msg(f"{step}: {changes}, {said}{more.en}", f"{step}：{count} 处修改，{notes} 条说明{more.zh}").text(
+            self.lang
+        )
 
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self.colour else text

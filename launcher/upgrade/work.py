@@ -27,11 +27,11 @@ from pd_launch.launcher.upgrade.pins import pin_entries
 from pd_launch.launcher.upgrade.rules_diff import covered, finding_entries, new_findings
 from pd_launch.launcher.upgrade.step import Step
 from pd_launch.launcher.upgrade.turns import turn_entries
+from pd_launch.schemas.core.findings import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.engine.sides import side_of
-from pd_launch.schemas.finding import Edit, Finding
 
 MOST = 200
 """Edits of one call."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pd_launch.launcher.rules.edits import Edits, insert_entries, joined
 from pd_launch.launcher.upgrade.words import add_argument, remove_variable
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
-from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.kv_transfer import connectors
 
 Moved = tuple[Callable[[], list[Edits | None]], str, set[str]]
@@ -74,8 +73,3 @@ def _once(edits: Sequence[Edits | None]) -> list[Edits] | None:
         if one and one not in found:
             found.append(one)
     return found
-
-
-def entry_of(tree: Node, name: str) -> Node | None:
-    """Return the entry ``a.b`` of a mapping."""
-    return tree.get(*name.split("."))

@@ -85,6 +85,17 @@ FALLBACKS = {
         ),
         "PD106",
     ),
+    "unknown_engine": (
+        Msg(
+            "{count}×: this vLLM lacks a name that the connector must read, and nothing is saved",
+            "{count} 次:这个 vLLM 没有连接器必须读取的字段,什么也不保存",
+        ),
+        Msg(
+            "see the connector's warning for the name, and use a release that it was tried with",
+            "查看连接器的警告中的字段名,并使用它验证过的版本",
+        ),
+        "",
+    ),
     "save_failed": (Msg("{count}×: a copy to the host failed", "{count} 次:复制到主机失败"), _REPORT, ""),
     "load_failed": (Msg("{count}×: a copy back to the device failed", "{count} 次:复制回设备失败"), _POLICY, "PD221"),
     "raised": (

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pd_launch.schemas.core.msg import Msg
+
 
 class ValueFault(ValueError):
-    """A value that cannot be used. ``str(error)`` is the English reason; the Chinese one stands beside it.
+    """A value that cannot be used. ``said`` is the reason, ``str(error)`` its English.
 
-    ``help`` and ``help_zh`` say what to write instead, where the reason does not. ``at`` leads from the value that was
-    looked at to the part of it that is wrong.
+    ``help`` says what to write instead, where the reason does not. ``at`` leads from the value that was looked at to
+    the part of it that is wrong.
     """
 
-    def __init__(self, en: str, zh: str, help: str = "", help_zh: str = "", at: tuple[str | int, ...] = ()) -> None:
-        super().__init__(en)
-        self.zh = zh
+    def __init__(self, said: Msg, help: Msg | None = None, at: tuple[str | int, ...] = ()) -> None:
+        super().__init__(said.en)
+        self.said = said
         self.help = help
-        self.help_zh = help_zh
         self.at = at
 
 

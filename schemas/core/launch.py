@@ -12,12 +12,14 @@ from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.joins import Join, read_join
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text, Unknown, as_integer
 
 Side = Literal["prefill", "decode", "mixed"]
+ProfileSide = Literal["prefill", "decode"]
 Means = Literal["profile", "export", "inline", "docker", "compose", "manifest", "yaml", "e2e", "python"]
 Form = Literal["profile", "shell", "docker", "compose", "manifest", "systemd", "e2e", "python", "command", "options"]
 JSON_ARGS = (
@@ -105,6 +107,10 @@ class Container:
     published: list[Node] = field(default_factory=list)
     resources: dict[str, Node] = field(default_factory=dict)
     name: str | None = None
+    replicas: int | None = None
+    """Instances of its pod, or of the group of pods that it is in, where that is said."""
+    placement: dict[str, Any] = field(default_factory=dict)
+    """What a pod says of its nodes and for other programs: ``node_selector``, ``tolerations``, ``annotations``."""
     partial: bool = False
     """Whether an unknown word may stand for further options: what is not said may still be there."""
     spread: bool = False
@@ -119,12 +125,10 @@ class Fault:
 
     kind: str
     origin: Origin
-    detail: str = ""
-    detail_zh: str = ""
+    detail: Msg = NOTHING
     fix: tuple[Splice, ...] = ()
     fix_is_safe: bool = False
-    help: str = ""
-    help_zh: str = ""
+    help: Msg = NOTHING
 
 
 class _Index(NamedTuple):

@@ -24,6 +24,10 @@ class Msg:
     en: str
     zh: str
 
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.en)
+
     def text(self, lang: str) -> str:
         """Return the text in ``lang`` (``en`` or ``zh``)."""
         return typeset(self.zh) if lang == "zh" else self.en

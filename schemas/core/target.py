@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from pd_launch.schemas.core.build import ReadBuild
 from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
 Decider = Literal[
@@ -40,8 +41,10 @@ def release(text: str) -> Version:
     except ValueError:  # InvalidVersion, or a number with more digits than Python converts
         shown = text if len(text) <= 40 else f"{text[:40]}…"
         raise TargetError(
-            f"{shown!r} is not a release: write for example vllm-ascend==0.25.1rc1 or vllm==0.32.0",
-            f"{shown!r} 不是版本:请写成 vllm-ascend==0.25.1rc1 或 vllm==0.32.0 这样",
+            Msg(
+                f"{shown!r} is not a release: write for example vllm-ascend==0.25.1rc1 or vllm==0.32.0",
+                f"{shown!r} 不是版本:请写成 vllm-ascend==0.25.1rc1 或 vllm==0.32.0 这样",
+            ),
         ) from None
     pre = "".join(map(str, version.pre)) if version.pre else ""
     return Version(f"{version.base_version}{pre}")
@@ -69,10 +72,6 @@ class Target:
     def ascend_at_least(self, text: str) -> bool:
         """Whether the target is vllm-ascend ``text`` or newer."""
         return self.vllm_ascend is not None and release(self.vllm_ascend) >= release(text)
-
-    def ascend_before(self, text: str) -> bool:
-        """Whether the target is a vllm-ascend older than ``text``."""
-        return self.vllm_ascend is not None and release(self.vllm_ascend) < release(text)
 
     def vllm_at_least(self, text: str) -> bool:
         """Whether the vLLM (behind the) target is ``text`` or newer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.errors import ValueFault, written
+from pd_launch.schemas.core.msg import Msg
 
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", re.ASCII)
@@ -30,25 +31,29 @@ def parse_size(value: object) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise SizeError(
-            f"{written(value)} is not a size: write bytes as an integer, or a text such as 16GiB",
-            f"{written(value)} 不是大小:请写整数字节数,或 16GiB 这样的文本",
+            Msg(
+                f"{written(value)} is not a size: write bytes as an integer, or a text such as 16GiB",
+                f"{written(value)} 不是大小:请写整数字节数,或 16GiB 这样的文本",
+            ),
         )
     if isinstance(value, int):
         if value < 0:
-            raise SizeError(f"{value} is negative: a size is zero or more", f"{value} 是负数:大小不能小于零")
+            raise SizeError(Msg(f"{value} is negative: a size is zero or more", f"{value} 是负数:大小不能小于零"))
         return value
     match = _SIZE.fullmatch(value.strip())
     if not match:
         raise SizeError(
-            f"{value!r} is not a size: write a number and a unit, such as 16GiB",
-            f"{value!r} 不是大小:请写数字和单位,例如 16GiB",
+            Msg(
+                f"{value!r} is not a size: write a number and a unit, such as 16GiB",
+                f"{value!r} 不是大小:请写数字和单位,例如 16GiB",
+            ),
         )
     number, unit = match.groups()
     whole, _, places = number.partition(".")
     scale: int = 10 ** len(places)
     bytes_, rest = divmod(int(whole + places) * _factor(unit, value), scale)
     if rest:
-        raise SizeError(f"{value!r} is not a whole number of bytes", f"{value!r} 不是整数个字节")
+        raise SizeError(Msg(f"{value!r} is not a whole number of bytes", f"{value!r} 不是整数个字节"))
     return bytes_
 
 
@@ -63,8 +68,10 @@ def _factor(unit: str, value: str) -> int:
         if lower[1:] == "b":
             return int(1000**power)
     raise SizeError(
-        f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)",
-        f"{value!r} 的单位 {unit!r} 未知:请用 KiB、MiB、GiB 或 TiB(或 KB、MB、GB、TB)",
+        Msg(
+            f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)",
+            f"{value!r} 的单位 {unit!r} 未知:请用 KiB、MiB、GiB 或 TiB(或 KB、MB、GB、TB)",
+        ),
     )
 
 
@@ -97,6 +104,12 @@ def human_integer(text: str) -> int | None:
     if match[3].isupper():
         return int(match[1]) * int(1024**steps)
     return int(float(match[1] + (match[2] or "")) * 1000**steps)
+
+
+def severities(errors: int, warnings: int, infos: int) -> str:
+    """Return how many findings there are of each severity, for reading: ``1 error, 2 warnings, 3 info``."""
+    said = (errors, counted(errors, "error")), (warnings, counted(warnings, "warning")), (infos, f"{infos} info")
+    return ", ".join(text for count, text in said if count)
 
 
 def counted(number: int, word: str) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pd_launch.schemas.core.errors import ValueFault, written
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import GIB, human_size
 
 PER_RANK = "cpu_bytes_to_use_per_rank"
@@ -37,11 +38,10 @@ BudgetSource = Literal["per_rank", "total", "ratio", "default_total", "default_r
 class BudgetError(ValueFault):
     """A budget option that cannot be used. ``key`` names the option, ``reason`` says what to write."""
 
-    def __init__(self, key: str, reason: str, reason_zh: str) -> None:
-        super().__init__(f"{key}: {reason}", f"{key}:{reason_zh}")
+    def __init__(self, key: str, reason: Msg) -> None:
+        super().__init__(Msg(f"{key}: {reason.en}", f"{key}:{reason.zh}"))
         self.key = key
         self.reason = reason
-        self.reason_zh = reason_zh
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ def parse_bytes(key: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise BudgetError(
             key,
-            f"must be a number of bytes as an integer, such as 17179869184 for 16 GiB; got {written(value)}",
-            f"应当是整数字节数,例如 16 GiB 写 17179869184;现在是 {written(value)}",
+            Msg(
+                f"must be a number of bytes as an integer, such as 17179869184 for 16 GiB; got {written(value)}",
+                f"应当是整数字节数,例如 16 GiB 写 17179869184;现在是 {written(value)}",
+            ),
         )
     if value <= 0:
-        raise BudgetError(key, f"must be more than 0 bytes; got {value}", f"应当大于 0 字节;现在是 {value}")
+        raise BudgetError(key, Msg(f"must be more than 0 bytes; got {value}", f"应当大于 0 字节;现在是 {value}"))
     return value
 
 
@@ -96,8 +98,10 @@ def parse_ratio(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < MAX_RATIO:
         raise BudgetError(
             RATIO,
-            f"must be a finite number above 0, such as 1.0; got {written(value)}",
-            f"应当是大于 0 的有限数,例如 1.0;现在是 {written(value)}",
+            Msg(
+                f"must be a finite number above 0, such as 1.0; got {written(value)}",
+                f"应当是大于 0 的有限数,例如 1.0;现在是 {written(value)}",
+            ),
         )
     return float(value)
 
@@ -130,8 +134,10 @@ def resolve_budget(
         if share == 0:
             raise BudgetError(
                 TOTAL,
-                f"{total} bytes divided by {world_size} ranks leave nothing for a rank",
-                f"{total} 字节除以 {world_size} 个 rank 之后,每个 rank 一个字节也得不到",
+                Msg(
+                    f"{total} bytes divided by {world_size} ranks leave nothing for a rank",
+                    f"{total} 字节除以 {world_size} 个 rank 之后,每个 rank 一个字节也得不到",
+                ),
             )
         return Budget("total", world_size, share)
     ratio = options.get(RATIO)

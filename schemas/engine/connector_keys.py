@@ -24,7 +24,10 @@ ONCE_READ = frozenset({"use_ascend_direct"})
 
 BUNDLED_KEYS = (
     PER_RANK, TOTAL, RATIO, PREFIX_CACHING, "pin_host_memory", "copy_backend", "async_restore_bytes",
+    "touch_host_memory",
 )  # fmt: skip
+BUNDLED_SWITCHES = (PREFIX_CACHING, "pin_host_memory", "touch_host_memory")
+"""Those of them that are true or false, without quotes."""
 ELSEWHERE = {
     "LMCacheConnectorV1": "lmcache", "LMCacheMPConnector": "lmcache", "LMCacheAscendConnector": "lmcache_ascend",
     "FlexKVConnectorV1": "flexkv", "UCMConnector": "ucm",
@@ -86,7 +89,7 @@ SIZE_KEYS = ("dp_size", "tp_size", "pp_size", "pp_layer_partition", "pcp_size", 
 
 def offload_keys(connector: Connector, target: Target) -> tuple[str, ...]:
     """Return the keys that an offload connector reads in ``target``; it reads no others."""
-    if connector.is_bundled_offload:
+    if connector.bundled_in(target):
         return BUNDLED_KEYS
     known = tuple(key for key in BUNDLED_KEYS[:4] if key != RATIO or reads_ratio(connector, target))
     if connector.parent is not None:

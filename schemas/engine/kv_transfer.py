@@ -77,6 +77,14 @@ class Connector:
         """Whether this is either offload connector."""
         return self.is_bundled_offload or self.is_builtin_offload
 
+    def bundled_in(self, target: Target) -> bool:
+        """Whether ``target`` takes the offload connector that comes with pd-launch: on vLLM by its name alone as well.
+
+        No release of vLLM has one of these names: either pd-launch's plugin registers it, or it must be mended (PD201)
+        and then means the same.
+        """
+        return self.is_bundled_offload or (self.is_builtin_offload and not target.is_ascend)
+
     @property
     def children(self) -> list[Connector]:
         """Children of a MultiConnector, or of a class that stands in for it; empty for another connector."""

@@ -31,12 +31,12 @@ def served(node: NodeLaunch, target: Target) -> list[Connector]:
     A built-in one counts under its name of other releases too: it must be renamed to start (PD201), and what is written
     beside the name then means the same. Where no release has it, nothing reads the budget.
     """
-    return [c for c in offloads(node) if c.is_bundled_offload or BUILTIN.holds(target)]
+    return [c for c in offloads(node) if c.bundled_in(target) or BUILTIN.holds(target)]
 
 
 def reads_ratio(connector: Connector, target: Target) -> bool:
     """Whether ``offload_host_memory_ratio`` is read."""
-    return connector.is_bundled_offload or RATIO_READ.holds(target)
+    return connector.bundled_in(target) or RATIO_READ.holds(target)
 
 
 def budget_options(connector: Connector) -> dict[str, Node] | None:
@@ -59,7 +59,7 @@ def budget_of(node: NodeLaunch, connector: Connector, target: Target) -> Budget 
     if not reads_ratio(connector, target):
         plain.pop(RATIO, None)
     name = connector.name or OLD_NAME
-    if not connector.is_bundled_offload:
+    if not connector.bundled_in(target):
         name = NEW_NAME if reads_ratio(connector, target) else OLD_NAME
     try:
         return resolve_budget(plain, world, name, device_cache_bytes(node))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
@@ -20,6 +21,12 @@ _ONE = re.compile(
 """A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
 escaped, as in a here-document."""
 _SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
+EncoderSide = Literal["encode", "rest"]
+ENCODER_LISTS: dict[EncoderSide, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "encode": (("encoder-hosts", "encoder-host"), ("encoder-ports", "encoder-port")),
+    "rest": (("pd-hosts", "pd-host"), ("pd-ports", "pd-port")),
+}
+"""Engines that encode images, or do all the rest → the options of vllm-ascend's proxy for their hosts and ports."""
 _URL = re.compile(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
 
 
@@ -47,13 +54,40 @@ def side_lists(proxy: Proxy) -> dict[PairSide, SideList]:
     """Return what ``proxy`` lists for each side that it names at all."""
     found: dict[PairSide, SideList] = {}
     for side in _SIDES:
-        host_names, port_names = PROXY_LISTS[side]
-        hosts, ports = _values(proxy, host_names), _values(proxy, port_names)
-        if hosts is None and ports is None:
-            continue
-        places = [node.origin for node in (ports or hosts or ())] or [proxy.origin]
-        found[side] = SideList(places[0], _texts(hosts), _numbers(ports), _count(hosts), _count(ports))
+        listed = _side_list(proxy, *PROXY_LISTS[side])
+        if listed is not None:
+            found[side] = listed
     return found
+
+
+def encoder_lists(proxy: Proxy) -> dict[EncoderSide, SideList]:
+    """Return what ``proxy`` lists of engines that encode images, and of those behind them that do all the rest.
+
+    vLLM's own program takes addresses, those of the rest as the decode side's where it has no prefill side.
+    """
+    found: dict[EncoderSide, SideList] = {}
+    for side, (hosts, ports) in ENCODER_LISTS.items():
+        listed = _side_list(proxy, hosts, ports)
+        if listed is not None:
+            found[side] = listed
+    without = [word.value for word in _values(proxy, ("prefill-servers-urls",)) or ()] == ["disable"]
+    named: list[tuple[EncoderSide, str]] = [("encode", "encode-servers-urls"), ("rest", "decode-servers-urls")]
+    for side, name in named if without else named[:1]:
+        words = _values(proxy, (name,))
+        texts = _texts(words)
+        urls = [_URL.fullmatch(url.strip()) for text in texts or () for url in text.split(",") if url.strip()]
+        if words and urls and all(urls):
+            hosts_found = [url[1].lower() for url in urls if url]
+            found[side] = SideList(words[0].origin, hosts_found, [int(url[2]) for url in urls if url])
+    return found
+
+
+def _side_list(proxy: Proxy, host_names: tuple[str, ...], port_names: tuple[str, ...]) -> SideList | None:
+    hosts, ports = _values(proxy, host_names), _values(proxy, port_names)
+    if hosts is None and ports is None:
+        return None
+    places = [node.origin for node in (ports or hosts or ())] or [proxy.origin]
+    return SideList(places[0], _texts(hosts), _numbers(ports), _count(hosts), _count(ports))
 
 
 def bootstrap_asked(proxy: Proxy) -> list[tuple[int, Origin]] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.additional import GROUP, switch_of
@@ -138,14 +139,11 @@ class Role:
         return self.name in ("kv_consumer", "kv_both")
 
     @property
-    def text(self) -> str:
+    def said(self) -> Msg:
         """The role for a message."""
-        return f"kv_role is {self.name}" if self.name else "there is no --kv-transfer-config"
-
-    @property
-    def text_zh(self) -> str:
-        """The role for a Chinese message."""
-        return f"kv_role 是 {self.name}" if self.name else "没有 --kv-transfer-config"
+        if self.name:
+            return Msg(f"kv_role is {self.name}", f"kv_role 是 {self.name}")
+        return Msg("there is no --kv-transfer-config", "没有 --kv-transfer-config")
 
 
 def role_of(node: NodeLaunch) -> Role:

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
 
 
 class HostBlocks:
-    """Numbers 0 … ``total`` − 1, each free or taken."""
+    """Numbers 0 … ``total`` − 1, each free or taken.
+
+    Taking costs time in proportion to what is taken, whatever else is free: the scheduler waits for it. So runs are
+    found by their two ends and by their length; there are few lengths, at most √(2 × total). Nor does a pool without
+    bounds, as a simulation has it, cost more than what is taken of it.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
         self.free = total
-        self._starts = [0] if total else []
-        self._length = {0: total} if total else {}
+        self._taken: set[int] = set()
+        self._beyond: set[int] = set()  # those of the taken ones that are not used again, after a limit
+        self._length: dict[int, int] = {}  # first block of a free run → its length
+        self._first: dict[int, int] = {}  # the block behind a free run → its first block
+        self._starts: dict[int, list[int]] = {}  # length → heap of first blocks, with some that are so no more
+        self._alive: dict[int, int] = {}  # length → how many runs of it there are
+        self._lengths: list[int] = []  # those that there are, sorted
+        if total:
+            self._add(0, total)
+
+    @property
+    def used_below(self) -> int:
+        """The lowest number that all taken blocks are below."""
+        if self._beyond:
+            return max(self._beyond) + 1
+        return self._first.get(self.total, self.total)
 
     def take(self, count: int) -> list[int]:
-        """Take ``count`` blocks, in few runs.
+        """Take ``count`` blocks, in few runs and with low numbers.
 
         Raises:
             ValueError: fewer are free; nothing is taken then.
@@ -26,14 +46,15 @@ class HostBlocks:
         out: list[int] = []
         while len(out) < count:
             missing = count - len(out)
-            fitting = [s for s in self._starts if self._length[s] >= missing]
-            if fitting:
-                start = min(fitting, key=self._length.__getitem__)
-            else:
-                start = max(self._starts, key=self._length.__getitem__)
-            size = min(missing, self._length[start])
+            fitting = bisect_left(self._lengths, missing)
+            length = self._lengths[min(fitting, len(self._lengths) - 1)]  # the shortest that is enough, or the longest
+            start = self._lowest(length)
+            size = min(missing, length)
+            self._remove(start)
+            if size < length:
+                self._add(start + size, length - size)
             out += range(start, start + size)
-            self._cut(start, size)
+        self._taken.update(out)
         self.free -= count
         return out
 
@@ -44,6 +65,11 @@ class HostBlocks:
             ValueError: a block is free already or was never there.
         """
         for start, size in runs(sorted(blocks)):
+            given = range(start, start + size)
+            if not self._taken.issuperset(given):
+                raise ValueError(f"host blocks {start} to {start + size - 1} are given back twice")
+            self._taken.difference_update(given)
+            self._beyond.difference_update(given)
             usable = min(size, max(0, self.total - start))
             if usable:
                 self._insert(start, usable)
@@ -53,45 +79,56 @@ class HostBlocks:
         """Shrink to ``capacity`` blocks; taken ones beyond it are not used again once given back."""
         if capacity >= self.total:
             return
-        self.total = capacity
-        for start in [s for s in self._starts if s + self._length[s] > capacity]:
-            size = self._length[start]
+        for start, size in [(s, n) for s, n in self._length.items() if s + n > capacity]:
             keep = max(0, capacity - start)
+            self._remove(start)
             self.free -= size - keep
             if keep:
-                self._length[start] = keep
-            else:
-                self._remove(start)
-
-    def _cut(self, start: int, size: int) -> None:
-        rest = self._length[start] - size
-        index = self._remove(start)
-        if rest:
-            self._starts.insert(index, start + size)
-            self._length[start + size] = rest
-
-    def _remove(self, start: int) -> int:
-        index = bisect_left(self._starts, start)
-        del self._starts[index], self._length[start]
-        return index
+                self._add(start, keep)
+        self.total = capacity
+        self._beyond = {block for block in self._taken if block >= capacity}
 
     def _insert(self, start: int, size: int) -> None:
-        index = bisect_left(self._starts, start)
-        before = self._starts[index - 1] if index else None
-        after = self._starts[index] if index < len(self._starts) else None
-        overlaps = (before is not None and before + self._length[before] > start) or (
-            after is not None and after < start + size
-        )
-        if start < 0 or overlaps:
-            raise ValueError(f"host blocks {start} to {start + size - 1} are given back twice")
-        if after == start + size:
-            size += self._length[after]
-            self._remove(after)
-        if before is not None and before + self._length[before] == start:
-            self._length[before] += size
-            return
-        self._starts.insert(index, start)
+        """Add a run, as one with its neighbours."""
+        after = self._length.get(start + size)
+        if after is not None:
+            self._remove(start + size)
+            size += after
+        before = self._first.get(start)
+        if before is not None:
+            size += self._remove(before)
+            start = before
+        self._add(start, size)
+
+    def _add(self, start: int, size: int) -> None:
         self._length[start] = size
+        self._first[start + size] = start
+        alive = self._alive.get(size, 0)
+        if not alive:
+            self._lengths.insert(bisect_left(self._lengths, size), size)
+        self._alive[size] = alive + 1
+        heap = self._starts.setdefault(size, [])
+        if len(heap) > 2 * alive + 16:  # mostly runs that are gone
+            heap[:] = {s for s in heap if self._length.get(s) == size and s != start}
+            heapify(heap)
+        heappush(heap, start)
+
+    def _remove(self, start: int) -> int:
+        """Take a run out of the books; returns its length."""
+        size = self._length.pop(start)
+        del self._first[start + size]
+        self._alive[size] -= 1
+        if not self._alive[size]:
+            del self._alive[size], self._starts[size]
+            del self._lengths[bisect_left(self._lengths, size)]
+        return size
+
+    def _lowest(self, size: int) -> int:
+        """Return the first block of the lowest run of that length; there is one."""
+        heap = self._starts[size]
+        while self._length.get(heap[0]) != size:
+            heappop(heap)
+        return heap[0]
 
 
 def runs(blocks: Iterable[int]) -> list[tuple[int, int]]:

@@ -183,10 +183,9 @@ class Ledger:
     def plan_restore(self, request_id: str, rows: Rows, external: int, asynchronous: bool = False) -> Transfer | None:
         """Plan the load of ``external`` tokens beyond the local ones into the blocks just allocated.
 
-        Returns None where the request is not parked. With ``external`` 0 the copy is dropped: nothing needs it.
-
-        Raises:
-            LookupError: a block that was allocated for these tokens was never saved (see :meth:`restorable`).
+        Returns None where the request is not parked. With ``external`` 0 the copy is dropped: nothing needs it. Where
+        fewer tokens are taken than :meth:`restorable` offered, a window may look at blocks that were never saved: they
+        are ``missing`` in the transfer, to be reported as invalid.
         """
         copy = self.copies.get(request_id)
         if copy is None or copy.state is State.RESTORING:
@@ -202,9 +201,10 @@ class Ledger:
                     continue  # left behind by the attention window
                 block = saved[i] if i < len(saved) else None
                 if block is None:
-                    raise LookupError(f"block {i} of request {request_id} was allocated for a restore but never saved")
-                transfer.device.append(row[i])
-                transfer.host.append(block)
+                    transfer.missing.append(row[i])
+                else:
+                    transfer.device.append(row[i])
+                    transfer.host.append(block)
         copy.state = State.RESTORING
         self._restored[request_id] = self._pending.number
         self._saving.pop(request_id, None)
@@ -239,9 +239,14 @@ class Ledger:
         self.forget(request_id)
         self.drop(request_id)
 
-    def reset(self) -> int:
-        """Forget all tables and all copies that are not being loaded, as stale; returns how many copies went."""
-        self.tables.clear()
+    def reset(self, running: bool = True) -> int:
+        """Forget all copies that are not being loaded, as stale; returns how many went.
+
+        Args:
+            running: forget the tables as well. Their requests are then saved again once they were admitted anew.
+        """
+        if running:
+            self.tables.clear()
         self.shelf.forget_names()
         stale = [rid for rid, copy in self.copies.items() if copy.state is not State.RESTORING]
         for request_id in stale:
@@ -260,6 +265,7 @@ class Ledger:
         for transfer in step.loads:
             if not transfer.asynchronous:
                 self._release(transfer.request_id)
+        step.used_below = self.host.used_below
         step.report = bool(step.saves or step.loads or self.shelf.is_draining or self._saving)
         return step
 

@@ -37,6 +37,7 @@ REASONS: dict[str, Reason] = {
     "reset_running": Reason("unsaved", wanted=True),
     "no_worker": Reason("unsaved"),
     "no_pool": Reason("unsaved"),
+    "unknown_engine": Reason("unsaved"),
     "superseded": Reason("unneeded", wanted=True),
     "ended": Reason("unneeded", wanted=True),
 }

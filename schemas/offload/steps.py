@@ -54,22 +54,30 @@ class Copy:
 
 @dataclass
 class Transfer:
-    """Block copies of one request: ``device[i]`` and ``host[i]`` belong together."""
+    """Block copies of one request: ``device[i]`` and ``host[i]`` belong together.
+
+    ``missing`` are device blocks of a load that wait for content which was never saved.
+    """
 
     request_id: str
     device: list[int] = field(default_factory=list)
     host: list[int] = field(default_factory=list)
     asynchronous: bool = False
+    missing: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Step:
-    """What the workers do in one engine step: all saves, then all loads."""
+    """What the workers do in one engine step: all saves, then all loads.
+
+    ``used_below`` is a number that all host blocks are below which anybody holds or a copy touches; None: not told.
+    """
 
     number: int
     saves: list[Transfer] = field(default_factory=list)
     loads: list[Transfer] = field(default_factory=list)
     report: bool = False  # the ledger waits for the report of this or an earlier step
+    used_below: int | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,11 @@ REDUCE_SAMPLE = ascend(
     options(r"enable_reduce_sample is (not supported on PD|incompatible with)"),
     again=(("0.27.1rc1", "0.30.0rc1"),),
 )  # fmt: skip
+OVERLAP_WITH_FUSED_MC2 = ascend(
+    "overlap-off-with-fused-mc2", "0.23.0rc1", None,
+    "multistream_overlap_shared_expert is switched off beside fused MC2 (1)",
+    options(r"self\.multistream_overlap_shared_expert = False"),
+)  # fmt: skip
 SPARSE_OFFLOAD = ascend(
     "sparse-kv-offload", "0.26.0rc1", None, "sparse_kv_offload_config is read, and checked against role and layout",
     options(r"class SparseKVOffloadConfig"),

@@ -28,6 +28,14 @@ READER_DIVIDES = vllm(
     "nixl-reader-divides", None, None, "the block size of the side that copies must be a multiple of the other's",
     Code("vllm/distributed/kv_transfer/kv_connector/utils.py", r"self\.block_size % remote_block_size == 0"),
 )  # fmt: skip
+RANKS_DIVIDE = vllm(
+    "nixl-ranks-divide", None, None, "the tensor parallel size of one side must be a multiple of the other's",
+    Code("vllm/distributed/kv_transfer/kv_connector/utils.py", r"remote_tp_size % self\.tp_size == 0"),
+)  # fmt: skip
+MOONCAKE_RANKS_DIVIDE = vllm(
+    "mooncake-ranks-divide", "0.19.0", None, "MooncakeConnector wants the same of tensor parallel sizes",
+    Code(f"{_V1}/mooncake/mooncake_connector.py", r"remote_tp_size % local_tp_size == 0"),
+)  # fmt: skip
 HOST_BUFFER_ONE_SIZE = vllm(
     "nixl-host-buffer-one-size", "0.27.0", None, "NixlConnector refuses different block sizes with a host buffer",
     Code(_NIXL, r"Heterogeneous block sizes are not supported with host buffer"),

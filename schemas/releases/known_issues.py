@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, release
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, rows
 
@@ -36,10 +37,8 @@ class KnownIssue:
     last: str
     of: Literal["vllm", "vllm-ascend"]
     connector: tuple[str, ...]
-    what: str
-    what_zh: str
-    instead: str
-    instead_zh: str
+    what: Msg
+    instead: Msg
     families: tuple[str, ...] = ()
     hybrid: bool = False
     needs: tuple[Needs, ...] = ()
@@ -79,10 +78,14 @@ KNOWN_ISSUES = [
         connector=_OFFLOADS,
         families=("qwen3.5",),
         needs=("builtin_offload",),
-        what="the built-in preemption offload restores a wrong state of Qwen3.5's linear layers",
-        what_zh="内置的抢占卸载恢复 Qwen3.5 线性层状态时会出错",
-        instead="use a release with that fix, or leave preemption offload out for this model",
-        instead_zh="换用包含该修复的版本,或对该模型不启用抢占卸载",
+        what=Msg(
+            "the built-in preemption offload restores a wrong state of Qwen3.5's linear layers",
+            "内置的抢占卸载恢复 Qwen3.5 线性层状态时会出错",
+        ),
+        instead=Msg(
+            "use a release with that fix, or leave preemption offload out for this model",
+            "换用包含该修复的版本,或对该模型不启用抢占卸载",
+        ),
     ),
     KnownIssue(
         link=f"{_ASCEND}/pull/16729",
@@ -92,10 +95,14 @@ KNOWN_ISSUES = [
         of="vllm-ascend",
         connector=_OFFLOADS,
         needs=("v2_runner", "builtin_offload"),
-        what="the V2 model runner saves each preempted request twice, the second time from reused blocks",
-        what_zh="V2 模型运行器会把每个被抢占的请求保存两次,第二次读到的是已被复用的块",
-        instead="take VLLM_USE_V2_MODEL_RUNNER out, or use a release with that fix",
-        instead_zh="去掉 VLLM_USE_V2_MODEL_RUNNER,或换用包含该修复的版本",
+        what=Msg(
+            "the V2 model runner saves each preempted request twice, the second time from reused blocks",
+            "V2 模型运行器会把每个被抢占的请求保存两次,第二次读到的是已被复用的块",
+        ),
+        instead=Msg(
+            "take VLLM_USE_V2_MODEL_RUNNER out, or use a release with that fix",
+            "去掉 VLLM_USE_V2_MODEL_RUNNER,或换用包含该修复的版本",
+        ),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/17245",
@@ -105,10 +112,11 @@ KNOWN_ISSUES = [
         of="vllm-ascend",
         connector=("AscendStoreConnector",),
         families=("glm-5-next",),
-        what="the KV pool stops the engine at start: its block size does not fit the model's hybrid KV groups",
-        what_zh="KV 池会使引擎在启动时停止:它的块大小不适合该模型的混合 KV 组",
-        instead="use the P/D connector without the pool for this model",
-        instead_zh="该模型只用 P/D 连接器,不加 KV 池",
+        what=Msg(
+            "the KV pool stops the engine at start: its block size does not fit the model's hybrid KV groups",
+            "KV 池会使引擎在启动时停止:它的块大小不适合该模型的混合 KV 组",
+        ),
+        instead=Msg("use the P/D connector without the pool for this model", "该模型只用 P/D 连接器,不加 KV 池"),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/15802",
@@ -119,10 +127,11 @@ KNOWN_ISSUES = [
         connector=_POOL,
         families=("qwen3.5",),
         needs=("prefill", "load_async"),
-        what="preemption is switched off on prefill nodes, and prefill hangs while the pool loads asynchronously",
-        what_zh="预填充节点上的抢占被关闭,KV 池异步加载时预填充会挂起",
-        instead="set load_async to false, or use a newer release",
-        instead_zh="把 load_async 设为 false,或换用更新的版本",
+        what=Msg(
+            "preemption is switched off on prefill nodes, and prefill hangs while the pool loads asynchronously",
+            "预填充节点上的抢占被关闭,KV 池异步加载时预填充会挂起",
+        ),
+        instead=Msg("set load_async to false, or use a newer release", "把 load_async 设为 false,或换用更新的版本"),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/8992",
@@ -133,10 +142,14 @@ KNOWN_ISSUES = [
         connector=_MOONCAKE,
         families=("glm-5",),
         needs=("speculation", "full_decode_graphs"),
-        what="the first replay of a full decode graph crashes while Mooncake transfers KV",
-        what_zh="Mooncake 传输 KV 期间,首次重放完整解码图会崩溃",
-        instead='use {"cudagraph_mode": "PIECEWISE"} in --compilation-config, or a newer release',
-        instead_zh='在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"},或换用更新的版本',
+        what=Msg(
+            "the first replay of a full decode graph crashes while Mooncake transfers KV",
+            "Mooncake 传输 KV 期间,首次重放完整解码图会崩溃",
+        ),
+        instead=Msg(
+            'use {"cudagraph_mode": "PIECEWISE"} in --compilation-config, or a newer release',
+            '在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"},或换用更新的版本',
+        ),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/46014",
@@ -146,10 +159,11 @@ KNOWN_ISSUES = [
         of="vllm",
         connector=("OffloadingConnector",),
         needs=("async", "prefill_or_decode"),
-        what="a preempted request that is taken up again while its blocks are still being stored kills the engine",
-        what_zh="被抢占的请求在其块仍在写出时又被调度,会使引擎崩溃",
-        instead="add --no-async-scheduling, or use vLLM 0.27.1",
-        instead_zh="加上 --no-async-scheduling,或使用 vLLM 0.27.1",
+        what=Msg(
+            "a preempted request that is taken up again while its blocks are still being stored kills the engine",
+            "被抢占的请求在其块仍在写出时又被调度,会使引擎崩溃",
+        ),
+        instead=Msg("add --no-async-scheduling, or use vLLM 0.27.1", "加上 --no-async-scheduling,或使用 vLLM 0.27.1"),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/52170",
@@ -159,10 +173,14 @@ KNOWN_ISSUES = [
         of="vllm",
         connector=("OffloadingConnector",),
         needs=("under_multi",),
-        what="a request that is aborted while it waits kills the engine (issue 49118)",
-        what_zh="请求在等待时被取消会使引擎崩溃(issue 49118)",
-        instead="use another release, or leave OffloadingConnector out of the MultiConnector",
-        instead_zh="换用其他版本,或从 MultiConnector 中去掉 OffloadingConnector",
+        what=Msg(
+            "a request that is aborted while it waits kills the engine (issue 49118)",
+            "请求在等待时被取消会使引擎崩溃(issue 49118)",
+        ),
+        instead=Msg(
+            "use another release, or leave OffloadingConnector out of the MultiConnector",
+            "换用其他版本,或从 MultiConnector 中去掉 OffloadingConnector",
+        ),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/39500",
@@ -172,10 +190,14 @@ KNOWN_ISSUES = [
         of="vllm",
         connector=("OffloadingConnector",),
         needs=("under_multi",),
-        what="OffloadingConnector beside NixlConnector crashes the decode node (segmentation fault)",
-        what_zh="OffloadingConnector 与 NixlConnector 一起使用时,解码节点会崩溃(段错误)",
-        instead="use a newer release, or leave OffloadingConnector out of the MultiConnector",
-        instead_zh="换用更新的版本,或从 MultiConnector 中去掉 OffloadingConnector",
+        what=Msg(
+            "OffloadingConnector beside NixlConnector crashes the decode node (segmentation fault)",
+            "OffloadingConnector 与 NixlConnector 一起使用时,解码节点会崩溃(段错误)",
+        ),
+        instead=Msg(
+            "use a newer release, or leave OffloadingConnector out of the MultiConnector",
+            "换用更新的版本,或从 MultiConnector 中去掉 OffloadingConnector",
+        ),
     ),
     KnownIssue(
         link="https://github.com/LMCache/LMCache/issues/4247",
@@ -185,10 +207,14 @@ KNOWN_ISSUES = [
         of="vllm",
         connector=("LMCacheMPConnector",),
         hybrid=True,
-        what="requests with a common prefix get wrong answers on hybrid models",
-        what_zh="混合模型上,共享前缀的请求会得到错误的答案",
-        instead="add --no-enable-prefix-caching, or use another connector for this model",
-        instead_zh="加上 --no-enable-prefix-caching,或为该模型换用其他连接器",
+        what=Msg(
+            "requests with a common prefix get wrong answers on hybrid models",
+            "混合模型上,共享前缀的请求会得到错误的答案",
+        ),
+        instead=Msg(
+            "add --no-enable-prefix-caching, or use another connector for this model",
+            "加上 --no-enable-prefix-caching,或为该模型换用其他连接器",
+        ),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/52617",
@@ -198,10 +224,11 @@ KNOWN_ISSUES = [
         of="vllm",
         connector=("LMCacheConnectorV1",),
         needs=("prefill_or_decode",),
-        what="P/D through LMCache answers differently from a single engine although every hit is reported complete",
-        what_zh="经 LMCache 的 P/D 与单引擎的回答不同,尽管每次命中都报告为完整",
-        instead="use NixlConnector for P/D with this release",
-        instead_zh="该版本的 P/D 请使用 NixlConnector",
+        what=Msg(
+            "P/D through LMCache answers differently from a single engine although every hit is reported complete",
+            "经 LMCache 的 P/D 与单引擎的回答不同,尽管每次命中都报告为完整",
+        ),
+        instead=Msg("use NixlConnector for P/D with this release", "该版本的 P/D 请使用 NixlConnector"),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/53505",
@@ -212,10 +239,14 @@ KNOWN_ISSUES = [
         connector=("LMCacheMPConnector", "LMCacheConnectorV1", "OffloadingConnector"),
         hybrid=True,
         needs=("speculation", "align"),
-        what="speculative decoding of a hybrid model with aligned Mamba caching and a KV connector garbles answers",
-        what_zh="混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时,回答会损坏",
-        instead="take --speculative-config or --mamba-cache-mode align out",
-        instead_zh="去掉 --speculative-config 或 --mamba-cache-mode align",
+        what=Msg(
+            "speculative decoding of a hybrid model with aligned Mamba caching and a KV connector garbles answers",
+            "混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时,回答会损坏",
+        ),
+        instead=Msg(
+            "take --speculative-config or --mamba-cache-mode align out",
+            "去掉 --speculative-config 或 --mamba-cache-mode align",
+        ),
     ),
 ]
 """The faults. The last release of a range is the last one that was seen with it, not always the one before the fix."""
@@ -231,5 +262,5 @@ def _fact(number: int, issue: KnownIssue) -> Fact:
     seen = [_SEEN[issue.link]] if issue.link in _SEEN else []
     return Fact(
         f"issue-{number}-{issue.link.rpartition('/')[2]}", issue.of, issue.first, newer[0] if newer else None,
-        issue.what, (*seen, Documented(issue.link, issue.date)),
+        issue.what.en, (*seen, Documented(issue.link, issue.date)),
     )  # fmt: skip

@@ -46,5 +46,20 @@ WINDOW_TAILS = vllm(
     "of a sliding window the prefix cache keeps by default only what is in sight where a prompt ends",
     Code("vllm/config/cache.py", r"prefix_cache_retention_interval: int \| None = Field\(default=0"),
 )  # fmt: skip
+PADS_LONE = vllm(
+    "drafts-fill-lone-steps", "0.30.0", None,
+    "a request that comes in with one token to compute gets drafts beside it where no other runs, too",
+    Code(_SCHEDULER, r"and \(scheduled_running_reqs or num_computed_tokens > 0\)"),
+)  # fmt: skip
+RESERVES_DRAFTS = vllm(
+    "restores-leave-room-for-drafts", "0.31.0", None,
+    "an asynchronous load leaves room for one step with its drafts",
+    Code(_SCHEDULER, r"\+ self\._spec_decode_step_blocks"),
+)  # fmt: skip
+DEFERS_FREES = vllm(
+    "frees-wait-for-steps", "0.24.0", None,
+    "beside a connector that fills blocks, blocks that a step under way writes are freed after it",
+    Code(_SCHEDULER, r"self\.defer_block_free = "),
+)  # fmt: skip
 COMPARED = ("0.27.1", "0.32.0", "0.33.0")
 """Releases whose own scheduler the simulator was compared with, step by step (tests/sim/test_exact.py)."""

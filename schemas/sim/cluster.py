@@ -15,6 +15,12 @@ WAITING_WEIGHT = 4
 """How much more a waiting request counts than a running one for vLLM's own balancer."""
 
 
+COUNTS = (
+    "tokens", "generated", "cached", "preempted", "victims", "finished", "recomputed", "handed_back", "handed_tokens",
+    "drafted", "accepted",
+)  # fmt: skip
+
+
 class _Given:
     """Arrivals that another one decides."""
 
@@ -108,7 +114,7 @@ def merged(parts: Sequence[Played]) -> Played:
         out.steps = max(out.steps, part.steps)
         out.seconds = max(out.seconds, part.seconds)
         out.complete &= part.complete
-        for name in ("tokens", "generated", "cached", "preempted", "victims", "finished", "recomputed"):
+        for name in COUNTS:
             setattr(out, name, getattr(out, name) + getattr(part, name))
         out.peak_running = max(out.peak_running, part.peak_running)
         out.ttft += part.ttft

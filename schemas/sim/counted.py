@@ -25,11 +25,11 @@ class CountedBlocks:
         """Return the blocks of the request that are cached, their tokens, and where a longer prefix of others ends."""
         return NO_HITS, 0, 0
 
-    def grow(self, request: Request, new: int) -> bool:
-        """Give a running request room for ``new`` tokens; False where there is none."""
+    def grow(self, request: Request, new: int, ahead: int = 0) -> bool:
+        """Give a running request room for ``new`` tokens and ``ahead`` more; False where there is none."""
         if self._windows:
             self.leave(request, request.computed - request.in_flight)
-        tokens = min(request.computed + new, self._max_len)
+        tokens = min(request.computed + new + ahead, self._max_len)
         rows, need = request.rows, 0
         for g, group in enumerate(self.groups):
             more = -(-tokens // group.block_size) - rows[g]
@@ -52,6 +52,7 @@ class CountedBlocks:
         spare: int,
         reserved: int,
         full: bool,
+        ahead: int = 0,
     ) -> bool:
         """Give a waiting request its cached blocks and room for ``external`` and ``new`` tokens; False without room.
 
@@ -64,12 +65,13 @@ class CountedBlocks:
             spare: blocks that stay free (the watermark).
             reserved: blocks that others will need.
             full: its whole present length must fit.
+            ahead: slots behind the new tokens.
         """
         local += request.computed
         total = min(local + external, self._max_len)
         if full and self._wanted(request, hits, min(request.tokens, self._max_len), total, True) + spare > self.free:
             return False
-        tokens = min(total + new, self._max_len)
+        tokens = min(total + new + ahead, self._max_len)
         if self._windows and request.rows[0]:
             self.leave(request, max(0, total - request.in_flight))
         if self._wanted(request, hits, tokens, local + external, False) + spare > self.free - reserved:

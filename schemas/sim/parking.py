@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pd_launch.schemas.offload.fit import Fit
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.offload.ledger import Ledger, Rows, Step
 from pd_launch.schemas.sim.shape import Offload
 from pd_launch.schemas.sim.work import Request
 
-SLACK = 4
+SLACK = 2
 Hashes = list[list[object]]
 
 
@@ -22,10 +23,11 @@ class Parking:
     the steps takes as many of them as :class:`Offload` says.
     """
 
-    def __init__(self, groups: Sequence[Group], offload: Offload) -> None:
-        # The connector counts two steps in flight, each with its token.
-        told = [replace(group, slack=SLACK) for group in groups]
-        self.ledger = Ledger(told, offload.host_blocks, clock=_no_time)
+    def __init__(self, groups: Sequence[Group], offload: Offload, drafts: int = 0) -> None:
+        # The connector counts two steps in flight, each with its token and its drafts.
+        told = [replace(group, slack=2 * (SLACK + drafts)) for group in groups]
+        # vllm-ascend's own pool keeps one block for null.
+        self.ledger = Ledger(told, offload.host_blocks - offload.whole, clock=_no_time)
         self.parked = 0
         self.restored = 0
         self.fallbacks: Counter[str] = Counter()
@@ -37,7 +39,7 @@ class Parking:
         self.saved_blocks = 0
         self.loaded_blocks = 0
         self._offload = offload
-        self._several = len(groups) > 1
+        self._waits_for_save = len(groups) > 1 or offload.whole
         self._answered = False  # a worker has reported: before that nothing is saved
         self._beside: set[str] = set()
         self._loading: list[tuple[int, Request]] = []  # the call in which a load ends, and whose it is
@@ -47,7 +49,7 @@ class Parking:
         """Answer how many tokens beyond the local ones can be restored, and whether beside the steps."""
         if request.key not in self.ledger.copies:
             return 0, False
-        if self._several and self.ledger.saving(request.key):
+        if self._waits_for_save and self.ledger.saving(request.key):
             return None, False
         tokens = self.ledger.restorable(request.key, request.tokens, local)
         if self._offload.async_from is None or tokens == 0:
@@ -74,22 +76,26 @@ class Parking:
         if beside:
             self._loading.append((call + self._offload.load_steps - 1, request))
 
-    def preempted(self, request: Request, rows: Rows, computed: int) -> None:
-        """Park a victim."""
+    def preempted(self, request: Request, rows: Rows, computed: int) -> bool:
+        """Park a victim; returns whether anything of it is parked."""
         self._drop(request, "superseded")
         if not self._answered:
             self.fallbacks["no_worker"] += 1
-            return
+            return False
+        if self._offload.whole and Fit(self.ledger.groups, rows, computed).cost(computed) > self.ledger.host.free:
+            self.fallbacks["pool_full"] += 1
+            return False
         parked = self.ledger.park(request.key, rows, computed, self._hashes(request, computed))
         if parked.tokens == 0:
             self.fallbacks["pool_full" if parked.needed > parked.free else "window"] += 1
-            return
+            return False
         self.parked += 1
         self.parked_tokens += parked.tokens
         self.saved_blocks += parked.copied
         self.uses.append(self.ledger.host.total - self.ledger.host.free)
         if parked.tokens < parked.computed:
             self.fallbacks["partial"] += 1
+        return True
 
     def _hashes(self, request: Request, computed: int) -> Hashes | None:
         if not self._offload.share:

@@ -38,7 +38,7 @@ class Played:
         tokens: tokens that they computed.
         generated: tokens that were answered.
         cached: tokens found in the prefix cache when a request was admitted first.
-        preempted: preemptions.
+        preempted: preemptions, those that hand a request back to the proxy included.
         victims: requests that were preempted at least once.
         finished: requests that ended.
         peak_running: most requests that ran at once.
@@ -46,6 +46,11 @@ class Played:
         ttft: seconds to the first token of each request.
         tpot: seconds per further token of each request.
         complete: False where it was interrupted.
+        recomputed: tokens that were computed before and were again.
+        handed_back: requests that ended here unfinished and came again by way of the proxy.
+        handed_tokens: their tokens, which a prefill node computes again.
+        drafted: draft tokens that were computed.
+        accepted: those that were right and counted.
     """
 
     steps: int = 0
@@ -62,6 +67,10 @@ class Played:
     events: list[tuple[int, int]] = field(default_factory=list)
     complete: bool = True
     recomputed: int = 0
+    handed_back: int = 0
+    handed_tokens: int = 0
+    drafted: int = 0
+    accepted: int = 0
 
 
 class Play:
@@ -127,7 +136,10 @@ class Play:
         """Return what it came to."""
         self.played.complete = complete
         self.played.seconds = self.clock
-        self.played.recomputed = self.scheduler.recomputed
+        scheduler = self.scheduler
+        self.played.recomputed = scheduler.recomputed
+        self.played.handed_back, self.played.handed_tokens = scheduler.handed_back, scheduler.handed_tokens
+        self.played.drafted, self.played.accepted = scheduler.drafted, scheduler.accepted
         return self.played
 
     def wait(self, now: float) -> None:
@@ -157,10 +169,11 @@ class Play:
         self.scheduler.add(request)
 
     def _fits(self, request: Request) -> None:
-        blocks = 0
+        blocks, drafts = 0, self._engine.drafts
+        ahead = drafts.tokens + drafts.lookahead if drafts is not None else 0
         for group in self._engine.groups:
             cap = self._engine.cap(group)
-            whole = group.blocks(request.end - 1)
+            whole = group.blocks(min(request.end - 1 + ahead, self._engine.max_model_len))
             blocks += whole if cap is None else min(whole, cap)
         if blocks > self._engine.blocks - 1:
             raise SimulationError(
@@ -234,7 +247,7 @@ class Play:
         played.peak_running = max(played.peak_running, self.scheduler.count)
         if step.preempted:
             played.preempted += len(step.preempted)
-            played.victims += sum(1 for victim in step.preempted if victim.preempted == 1)
+            played.victims += sum(1 for victim in step.preempted if victim.preempted + victim.handed == 1)
             played.events += [(step.call, victim.number) for victim in step.preempted]
 
     def _take(self) -> None:
@@ -243,13 +256,15 @@ class Play:
         played = self.played
         done = self.scheduler.update(self._queue.popleft())
         for request in self.scheduler.take_begun():
+            if request.first >= 0:
+                continue  # it came again
             request.first = self.clock
             played.ttft.append(self.clock - request.start)
         for request in done:
             self.live -= 1
             played.finished += 1
             played.cached += request.hit
-            output = request.end - request.job.prompt
+            output = request.end - request.origin.prompt
             played.generated += output
             if output > 1:
                 played.tpot.append((self.clock - request.first) / (output - 1))

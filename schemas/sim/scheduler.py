@@ -27,7 +27,10 @@ class Step:
         call: number of the call, from 0.
         tokens: scheduled tokens of each request, in the engine's order.
         sampled: those of the requests that get a token of it.
-        preempted: the victims, in their order.
+        preempted: the victims, in their order, those that are handed back included.
+        drafted: how many of the scheduled tokens of a request are drafts.
+        padded: those whose drafts only fill the step: none of them is right.
+        returning: those that come again, as the proxy sends them once it has the step's answers.
         total: all scheduled tokens, those of undisturbed requests included.
     """
 
@@ -35,6 +38,9 @@ class Step:
     tokens: dict[Request, int] = field(default_factory=dict)
     sampled: list[Request] = field(default_factory=list)
     preempted: list[Request] = field(default_factory=list)
+    drafted: dict[Request, int] = field(default_factory=dict)
+    padded: set[Request] = field(default_factory=set)
+    returning: list[Request] = field(default_factory=list)
     total: int = 0
 
 
@@ -51,12 +57,21 @@ class Scheduler:
     def __init__(self, engine: Engine, offload: Offload | None = None, exact: bool = False) -> None:
         self.engine = engine
         self.blocks: CountedBlocks = HashedBlocks(engine) if engine.prefix_caching else CountedBlocks(engine)
-        self.parking = Parking(engine.groups, offload) if offload is not None else None
+        self._drafts = engine.drafts
+        self._draft_tokens = engine.drafts.tokens if engine.drafts is not None else 0
+        self._ahead = engine.drafts.lookahead if engine.drafts is not None else 0
+        self.parking = Parking(engine.groups, offload, self._draft_tokens) if offload is not None else None
+        self._keeps = offload is not None and not offload.whole
         self.waiting = Waiting(engine.priority, engine.rules.holding_first)
         self.running: list[Request] = []
         self.calls = 0
         self.preemptions = 0
         self.recomputed = 0  # tokens that were computed before and are again
+        self.handed_back = 0
+        self.handed_tokens = 0  # tokens of those handed back, which a prefill node computes again
+        self.drafted = self.accepted = 0
+        self._prefill_runs = False  # a request that computes its prompt is in this step
+        self._some_run = False  # a request that ran before is in this step
         self._begun: list[Request] = []  # those that have their first token since it was asked last
         self._caches = engine.prefix_caching
         self.on_finish: Callable[[Request], None] = _ignore
@@ -64,13 +79,15 @@ class Scheduler:
         self._loaded: set[Request] = set()
         self._arriving: list[tuple[int, Request]] = []  # the call with which the KV of a prompt is there
         # A connector may fill freed blocks at once, so blocks that a step under way writes are freed after it.
-        self._defers = offload is not None and engine.asynchronous
+        self._defers = offload is not None and engine.asynchronous and engine.rules.defers_frees
         self._scheduled_steps = 0
         self._processed_steps = 0
         self._deferred: deque[tuple[int, list[int]]] = deque()
         self._calm = Calm([group.block_size for group in engine.groups], engine.asynchronous)
-        self._sums_up = not exact and all(group.window is None for group in engine.groups)
-        self._squeezes = not (engine.priority or self._defers or (engine.prefix_caching and len(engine.groups) > 1))
+        self._sums_up = not exact and engine.drafts is None and all(group.window is None for group in engine.groups)
+        self._squeezes = not (
+            engine.priority or engine.hands_back or self._defers or (engine.prefix_caching and len(engine.groups) > 1)
+        )
         self._under_way: Step | None = None  # the last step, while its tokens are not there
         self._stuck = False  # the next to be admitted does not fit, and nothing was freed since
         self._parked_now: list[tuple[Request, list[list[int]], int]] = []
@@ -115,6 +132,7 @@ class Scheduler:
         if len(self._calm):
             budget -= self._run_calm(step, budget)
         budget = self._run(step, budget, threshold)
+        self._some_run = bool(step.tokens) or step.total > 0
         if not step.preempted and not self._stuck:
             self._admit(step, budget, threshold)
             self.waiting.end_step()
@@ -228,7 +246,8 @@ class Scheduler:
 
     def _run(self, step: Step, budget: int, threshold: int) -> int:
         """Schedule those who run; returns the tokens that are left."""
-        running, scheduled, grow = self.running, step.tokens, self.blocks.grow
+        running, scheduled, grow, ahead = self.running, step.tokens, self.blocks.grow, self._ahead
+        self._prefill_runs = False
         longest = self.engine.max_model_len - 1
         i = 0
         while i < len(running) and budget > 0:
@@ -237,7 +256,7 @@ class Scheduler:
             if placeholders and request.computed + 2 - placeholders >= request.end:
                 i += 1  # the step under way brings its last token
                 continue
-            new = request.tokens + placeholders - request.computed
+            new = request.tokens + request.drafts + placeholders - request.computed
             if 0 < threshold < new:
                 new = threshold
             new = min(new, budget, longest - request.computed)
@@ -245,13 +264,14 @@ class Scheduler:
                 i += 1
                 continue
             room = True
-            while not grow(request, new):
+            while not grow(request, new, ahead):
                 victim = self._victim()
                 if self.engine.rules.victims_wait and not self._can_free(victim):
                     room = False
                     break
                 at = self._remove_victim(victim, step)
                 returned = scheduled.pop(victim, 0)
+                step.drafted.pop(victim, None)
                 budget += returned
                 if self.engine.rules.victims_wait:
                     i -= at < i
@@ -266,6 +286,9 @@ class Scheduler:
                     self.blocks.commit(request, min(request.computed + new, request.tokens))
                 scheduled[request] = new
                 budget -= new
+                self._prefill_runs |= request.is_prefill
+                if request.drafts:
+                    self._schedule_drafts(step, request, new)
                 i += 1
             elif not (self._goes_on and request.status is Status.WAITING):
                 break
@@ -293,23 +316,57 @@ class Scheduler:
         """Whether no step under way writes the request's blocks."""
         return not self._defers or request.step <= self._processed_steps
 
+    @staticmethod
+    def _schedule_drafts(step: Step, request: Request, new: int) -> None:
+        drafted = min(request.drafts, new + request.computed - request.tokens - request.placeholders)
+        if drafted > 0:
+            step.drafted[request] = drafted
+        request.drafts = 0
+
     def _preempt(self, victim: Request, step: Step) -> None:
-        if self.parking is not None:
+        step.preempted.append(victim)
+        self.preemptions += 1
+        self._stuck = False
+        if self.engine.hands_back and not self._is_saved(victim):
+            step.returning.append(self._handed_back(victim))
+            return
+        if self.parking is not None and not self.engine.hands_back:
             # What the connector saw: the table as of the admission, lengthened since.
             table = self.blocks.table(victim, victim.seen_nulls)
-            self._parked_now.append((victim, table, victim.computed))
+            told = victim.computed if self._drafts is None else victim.tracked
+            self._parked_now.append((victim, table, told))
         self._free(victim)
         self._prefilling.pop(victim, None)
         victim.status = Status.WAITING
-        victim.lost = victim.computed
-        self._stuck = False
+        victim.lost = victim.computed - max(0, victim.placeholders - 1)  # without drafts that are not proved
         victim.computed = 0
         victim.stale = victim.in_flight
         victim.placeholders = 0
+        victim.drafts = 0
         victim.preempted += 1
-        self.preemptions += 1
         self.waiting.entered.put_back(victim)
-        step.preempted.append(victim)
+
+    def _is_saved(self, victim: Request) -> bool:
+        """Ask the connector's hook, which sees a victim's table before it is freed; whether the victim stays."""
+        if self.parking is None:
+            return False
+        saved = self.parking.preempted(victim, self.blocks.table(victim, victim.nulls), victim.computed)
+        return saved or self._keeps
+
+    def _handed_back(self, victim: Request) -> Request:
+        """End a victim; returns it as the proxy sends it again, with what was generated as part of its prompt."""
+        self._prefilling.pop(victim, None)
+        victim.status = Status.FINISHED
+        victim.handed += 1
+        if self.parking is not None:
+            self.parking.finished(victim)
+        self._free(victim)
+        self.handed_back += 1
+        self.handed_tokens += victim.computed
+        again = victim.again()
+        if self.engine.receives is None:
+            again.preempted, again.lost = victim.preempted + 1, victim.computed
+        return again
 
     def _free(self, request: Request) -> None:
         if self._can_free(request):
@@ -340,7 +397,8 @@ class Scheduler:
                 self.waiting.skip(line)
                 continue
             computed = request.computed + local + external
-            new = 0 if beside else self._first_tokens(request, computed, budget, threshold)
+            pads = not beside and self._pads(step, request, computed)
+            new = 0 if beside else self._first_tokens(request, computed, budget, threshold, pads)
             if new is None or not self._allocate(request, hits, local, external, new, beside):
                 self._stuck = self._stays_stuck(beside) and new is not None
                 return
@@ -355,6 +413,9 @@ class Scheduler:
                 continue
             line.pop()
             self._enter(step, request, new)
+            if pads:
+                step.drafted[request] = self._draft_tokens
+                step.padded.add(request)
             budget -= new
 
     def _note(self, request: Request, computed: int, local: int) -> None:
@@ -397,9 +458,24 @@ class Scheduler:
         external, beside = self.parking.matched(request, local)
         return hits, local, external, beside
 
-    def _first_tokens(self, request: Request, computed: int, budget: int, threshold: int) -> int | None:
+    def _pads(self, step: Step, request: Request, computed: int) -> bool:
+        """Whether a request that comes in to decode gets drafts that only fill the step."""
+        if not self._draft_tokens or request.tokens - computed != 1 or self._prefill_runs:
+            return False
+        alone = not self._some_run
+        if not self.engine.rules.pads_lone:
+            return not alone
+        fits = computed + self._draft_tokens + 2 <= self.engine.max_model_len
+        return fits and (not alone or computed > 0)
+
+    def _first_tokens(self, request: Request, computed: int, budget: int, threshold: int, pads: bool) -> int | None:
         """Return the tokens to compute in the step of the admission; None where they may not be cut to fit."""
         new = request.tokens - computed
+        if pads:
+            new += self._draft_tokens
+            longest = self.engine.max_model_len
+            if new > budget or (not self.engine.rules.pads_lone and computed + new > longest):
+                return None
         if 0 < threshold < new:
             new = threshold
         if new > budget and not self.engine.chunked_prefill:
@@ -408,9 +484,20 @@ class Scheduler:
 
     def _allocate(self, request: Request, hits: Hits, local: int, external: int, new: int, beside: bool) -> bool:
         reserved = sum(self.blocks.remaining(other) for other in self._prefilling) if beside else 0
+        if beside and self._draft_tokens and self.engine.rules.reserves_drafts:
+            reserved += sum(group.blocks(1 + self._draft_tokens + self._ahead) for group in self.engine.groups)
+        ahead = 0 if beside else self._ahead
         spare = self.engine.watermark_blocks if self.count else 0
         if not self.blocks.admit(
-            request, hits, local, external, new, spare=spare, reserved=reserved, full=self.engine.reserve_full
+            request,
+            hits,
+            local,
+            external,
+            new,
+            spare=spare,
+            reserved=reserved,
+            full=self.engine.reserve_full,
+            ahead=ahead,
         ):
             return False
         if self._caches and not beside:
@@ -441,6 +528,7 @@ class Scheduler:
         asynchronous = self.engine.asynchronous
         for request, new in step.tokens.items():
             request.computed += new
+            request.tracked = request.computed
             request.in_flight += new
             request.step = self._scheduled_steps
             if request.computed < request.tokens + request.placeholders:
@@ -449,7 +537,8 @@ class Scheduler:
             request.is_prefill = False
             step.sampled.append(request)
             if asynchronous:
-                request.placeholders += 1
+                request.placeholders += 1 + step.drafted.get(request, 0)
+                request.drafts = self._draft_tokens
             if self._prefilling:
                 self._prefilling.pop(request, None)
 
@@ -462,6 +551,8 @@ class Scheduler:
             while self._deferred and self._deferred[0][0] <= self._processed_steps:
                 self.blocks.release(self._deferred.popleft()[1])
                 self._stuck = False
+        for request in step.returning:
+            self.add(request)
         done = self._calm.end()
         for request in done:
             self.blocks.catch_up(request, request.computed)
@@ -506,20 +597,38 @@ class Scheduler:
             stale = request.stale > 0
             if stale:
                 request.stale -= new
-            if request not in sampled:
+            if request not in sampled or request.status is Status.FINISHED:
                 continue
-            request.tokens += 1
-            if request.tokens == request.job.prompt + 1:
+            if request.tokens == request.job.prompt:
                 self._begun.append(request)
+            got = 1 if self._drafts is None else self._prove(step, request, stale)
+            request.tokens += got
             if self.engine.asynchronous:
                 if not stale:
-                    request.placeholders -= 1
+                    request.placeholders -= got
                 if self._caches and request.status is Status.RUNNING:
                     self.blocks.commit(request, request.computed - request.placeholders)
             if request.tokens >= request.end:
                 done.append(request)
                 self._finish(request)
         return done
+
+    def _prove(self, step: Step, request: Request, stale: bool) -> int:
+        """Return the tokens that a step gives a request: its own, and the drafts that are right."""
+        assert self._drafts is not None
+        drafted = step.drafted.get(request, 0)
+        right = 0 if request in step.padded else self._drafts.accepted(request.number, request.tokens, drafted)
+        if not stale:
+            if request.computed:
+                request.computed -= drafted - right
+            if request.placeholders:
+                request.placeholders -= drafted - right
+            if not self.engine.asynchronous:
+                request.drafts = self._draft_tokens
+        got = min(1 + right, request.end - request.tokens)
+        self.drafted += drafted
+        self.accepted += got - 1
+        return got
 
     def _finish(self, request: Request) -> None:
         self._stuck = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.sim.drafts import Drafts
 
 
 class SimulationError(ValueError):
@@ -22,12 +23,19 @@ class Rules:
         lone_unlimited: the long-prefill threshold does not bind a request that is alone.
         self_preempted_goes_on: under priority, a request that had to preempt itself does not end the step for those
             behind it.
+        pads_lone: a request that comes in with one token to compute gets drafts beside it where it runs alone too, and
+            none where its room ends (else it waits there).
+        defers_frees: beside a connector, blocks that a step under way writes are freed after it.
+        reserves_drafts: a restore beside the steps leaves room for a step with drafts.
     """
 
     holding_first: bool = True
     victims_wait: bool = True
     lone_unlimited: bool = True
     self_preempted_goes_on: bool = False
+    pads_lone: bool = True
+    reserves_drafts: bool = True
+    defers_frees: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,9 @@ class Engine:
         max_active_seqs: ``--max-num-active-seqs``; None is max_num_seqs.
         receives: a decode node: the KV of a prompt comes from elsewhere and takes so many steps, while its blocks are
             held. None: prompts are computed here.
+        drafts: speculative decoding; None: none.
+        hands_back: a victim whose KV is not saved ends here and comes again by way of the proxy, as vllm-ascend's
+            recompute scheduler has it.
         rules: those of the release.
     """
 
@@ -71,6 +82,8 @@ class Engine:
     asynchronous: bool = False
     max_active_seqs: int | None = None
     receives: int | None = None
+    drafts: Drafts | None = None
+    hands_back: bool = False
     rules: Rules = field(default_factory=Rules)
 
     @property
@@ -100,9 +113,12 @@ class Offload:
         async_from: restores of at least so many blocks run beside the others' steps; None: none of them.
         share: requests that start alike share host blocks (``enable_offload_prefix_caching``).
         load_steps: steps that a restore beside the others takes.
+        whole: saves a victim whole or not at all, and then hands it back where the engine does (vllm-ascend's own
+            connector); else what fits is saved, and the request stays.
     """
 
     host_blocks: int
     async_from: int | None = None
     share: bool = False
     load_steps: int = 1
+    whole: bool = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
+LATER = 1 << 40
 Content = tuple[object, int]
 """The content of a prefix: who wrote it, and its length in tokens."""
 
@@ -53,9 +54,11 @@ class Request:
         "boundary",
         "cached",
         "computed",
+        "drafts",
         "end",
         "finished",
         "first",
+        "handed",
         "hit",
         "in_flight",
         "is_prefill",
@@ -65,6 +68,7 @@ class Request:
         "nulls",
         "number",
         "order",
+        "origin",
         "placeholders",
         "preempted",
         "rows",
@@ -74,6 +78,7 @@ class Request:
         "status",
         "step",
         "tokens",
+        "tracked",
     )
 
     def __init__(self, number: int, job: Job, groups: int, order: int) -> None:
@@ -84,7 +89,11 @@ class Request:
         self.tokens = job.prompt
         self.end = job.prompt + job.output
         self.computed = 0
+        self.origin = job  # what was asked for first, where it comes again
+        self.handed = 0  # how often it was handed back
         self.placeholders = 0  # tokens that steps under way will deliver
+        self.drafts = 0  # tokens drafted for its next step
+        self.tracked = 0  # computed tokens as of its last step, drafts included that were wrong
         self.in_flight = 0
         self.lost = 0  # tokens that were computed when it was preempted last
         self.stale = 0
@@ -102,6 +111,14 @@ class Request:
         self.start = 0.0  # when it arrived
         self.first = -1.0  # when its first token was there
         self.finished = -1.0
+
+    def again(self) -> Request:
+        """Return the request as a proxy sends it once more: what was generated belongs to its prompt."""
+        job = replace(self.job, prompt=self.tokens, output=self.end - self.tokens)
+        out = Request(self.number, job, len(self.rows), self.order[1] + LATER)
+        out.origin, out.handed, out.hit = self.origin, self.handed, self.hit
+        out.start, out.first = self.start, self.first
+        return out
 
     def content(self, tokens: int) -> Content:
         """Return what the first ``tokens`` of it are."""

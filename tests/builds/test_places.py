@@ -90,7 +90,7 @@ def test_a_path_without_a_build_says_what_was_looked_for(
 ) -> None:
     with pytest.raises(BuildError, match=said) as caught:
         read_build(make(tmp_path))
-    assert caught.value.zh
+    assert caught.value.said.zh
 
 
 def test_a_checkout_beside_what_is_installed_does_not_count(tmp_path: Path) -> None:

@@ -71,3 +71,84 @@ def test_first_needed_follows_the_window() -> None:
     assert [group.first_needed(n) for n in (0, 9, 12, 13, 17)] == [0, 0, 0, 1, 2]
     assert Group(4).first_needed(1000) == 0
     assert [group.blocks(n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+def test_the_shortest_run_that_is_enough_is_taken_and_of_equal_ones_the_lowest() -> None:
+    host = HostBlocks(20)
+    taken = host.take(20)
+    host.give([*taken[2:7], *taken[8:11], *taken[14:17]])
+    assert host.take(3) == [8, 9, 10]
+    assert host.take(6) == [2, 3, 4, 5, 6, 14]  # no run is enough: the longest first
+    assert host.take(2) == [15, 16]
+
+
+def test_the_highest_block_in_use_is_known() -> None:
+    host = HostBlocks(10)
+    assert host.used_below == 0
+    first, second = host.take(3), host.take(4)
+    assert host.used_below == 7
+    host.give(first)
+    assert host.used_below == 7
+    host.limit(8)
+    assert host.used_below == 7
+    host.give(second)
+    assert host.used_below == 0
+    host.take(8)
+    assert host.used_below == 8
+    assert HostBlocks(0).used_below == 0
+
+
+def test_blocks_beyond_a_limit_are_in_use_until_they_are_given_back() -> None:
+    host = HostBlocks(10)
+    taken = host.take(8)
+    host.limit(5)
+    assert host.used_below == 8
+    host.give(taken[6:])
+    assert host.used_below == 6
+    host.give(taken[:6])
+    assert host.used_below == 0
+
+
+class Counted(list):  # type: ignore[type-arg]
+    """The list of lengths, which counts how often it is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index: object) -> object:
+        Counted.looks += 1
+        return super().__getitem__(index)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("total", [2_000, 80_000])
+def test_taking_costs_what_is_taken_however_many_runs_are_free(total: int) -> None:
+    """Single free blocks with a taken one between: the worst that there is."""
+    host = HostBlocks(total)
+    host.take(total)
+    host.give(range(0, total, 2))
+    host._lengths, Counted.looks = Counted(host._lengths), 0
+    assert host.take(500) == list(range(0, 1000, 2))
+    assert Counted.looks <= 4 * 500
+
+
+def test_books_do_not_grow_with_runs_that_are_gone() -> None:
+    host = HostBlocks(64)
+    for _ in range(2000):
+        single, rest = host.take(1), host.take(3)
+        host.give(single)  # a run of one, which grows into a longer one at once
+        host.give(rest)
+    assert sum(map(len, host._starts.values())) < 64
+    host.take(64)
+    for _ in range(500):
+        host.give([10])
+        host.give([11])
+        assert host.take(2) == [10, 11]
+    assert sum(map(len, host._starts.values())) < 64
+    assert host._starts.keys() == host._alive.keys() == set(host._lengths)
+
+
+def test_a_pool_of_any_size_costs_what_is_taken() -> None:
+    host = HostBlocks(10**15)
+    first = host.take(3)
+    assert host.take(2) == [3, 4]
+    host.give(first)
+    assert (host.free, host.used_below) == (10**15 - 2, 5)

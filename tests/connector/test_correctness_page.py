@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.modes import MODES
+from tests.engine.modes import ALONE, FURTHER, MODES
+from tests.engine.record import ALONE as ONE_REQUEST
+from tests.engine.record import FURTHER as MORE
 from tests.engine.record import PAGE, RELEASES, section
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +25,22 @@ def test_every_mode_has_a_row_that_passes(release: str) -> None:
         assert recomputed == "0", name
         assert identical == "yes", name
         assert (reversed_, late) == ("differs", "differs"), name
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_model_alone_has_a_row_that_passes(release: str) -> None:
+    rows = {cells[0]: cells[1:] for cells in section(PAGE.read_text(encoding="utf-8"), release + ONE_REQUEST)}
+    assert rows.keys() == ALONE.keys() or (not rows and release != RELEASES[0])  # not run there yet
+    for name, cells in rows.items():
+        assert cells == ["4", "4", "0", "yes", "differs"], name
+
+
+@pytest.mark.parametrize("release", [*RELEASES, "0.33.0"])
+def test_every_row_of_further_models_passes(release: str) -> None:
+    rows = {cells[0]: cells[1:] for cells in section(PAGE.read_text(encoding="utf-8"), release + MORE)}
+    assert rows.keys() <= FURTHER.keys()
+    for name, cells in rows.items():
+        assert cells == ["4", "4", "0", "yes", "differs"], name
 
 
 def test_the_tests_that_the_page_names_exist() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("vllm.distributed.kv_transfer.kv_connector.v1.base")
 
 from pd_launch.connector import connector as module  # noqa: E402
 from pd_launch.connector.connector import SIDES, RecomputeCPUOffloadConnector  # noqa: E402
-from pd_launch.connector.engines import Sides, own_transfer  # noqa: E402
+from pd_launch.connector.engines import RepeatedError, Siblings, Sides, own_transfer  # noqa: E402
 from pd_launch.connector.metadata import StepMetadata  # noqa: E402
 from pd_launch.schemas.offload.ledger import Step, Transfer  # noqa: E402
 
@@ -97,7 +97,9 @@ def handed(first: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     made._cache_config, made._ranks, made._step = first.cache_config, 1, None
     budget = first.kv_transfer_config.kv_connector_extra_config["cpu_bytes_to_use_per_rank"]
     made.worker = made.make_worker(
-        budget, first.cache_config.num_gpu_blocks, SimpleNamespace(pin_host_memory=False, copy_backend="auto")
+        budget,
+        first.cache_config.num_gpu_blocks,
+        SimpleNamespace(pin_host_memory=False, copy_backend="auto", touch_host_memory=False),
     )
     made._worker_here = None
     SIDES.add(made.worker)
@@ -143,3 +145,32 @@ def test_engines_in_turns_keep_their_own(monkeypatch: pytest.MonkeyPatch) -> Non
     made.handle_preemptions(None)
     with pytest.raises(RuntimeError, match="never registered in this process"):
         made.handle_preemptions(StepMetadata(Step(1), "third"))
+
+
+class Child:
+    def __init__(self, name: str = OURS) -> None:
+        self.default_name = name
+
+
+def test_two_children_of_one_engine_are_refused_by_name() -> None:
+    siblings, cache, other_cache = Siblings(), object(), object()
+    first = Child()
+    siblings.add(first, "worker", cache)
+    siblings.add(first, "worker", cache)
+    siblings.add(Child(), "scheduler", cache)
+    siblings.add(Child(), "worker", other_cache)
+    with pytest.raises(RepeatedError, match=f"PreemptOffloadConnector stands beside {OURS} below one MultiConnector"):
+        siblings.add(Child("PreemptOffloadConnector"), "worker", cache)
+
+
+@pytest.mark.parametrize("end", ["shut down", "gone"])
+def test_an_engine_that_starts_once_more_may_have_another(end: str) -> None:
+    siblings, cache = Siblings(), object()
+    first = Child()
+    siblings.add(first, "worker", cache)
+    if end == "shut down":
+        siblings.remove(first)
+    else:
+        del first
+        gc.collect()
+    siblings.add(Child(), "worker", cache)

@@ -163,12 +163,35 @@ def test_hybrid_rows_share_one_pool() -> None:
     assert load is not None and load.device == [41, 42, 43, 44, 45, 53, 54, 55]
 
 
-def test_a_block_that_was_never_saved_cannot_be_restored() -> None:
+def test_a_block_that_was_never_saved_is_missing_and_ends_nothing() -> None:
     ledger = Ledger([WINDOWED], 10)
     ledger.park("a", [[0, 0, 23, 24, 25]], 17)
     ledger.restorable("a", 30, 0)
-    with pytest.raises(LookupError, match="block 1 of request a"):
-        ledger.plan_restore("a", [[0, 32, 33, 34, 35]], 17)
+    load = ledger.plan_restore("a", [[0, 32, 33, 34, 35]], 17)
+    assert load is not None and (load.device, load.missing) == ([33, 34, 35], [32])
+    assert ledger.advance().loads == [load]
+
+
+def test_fewer_tokens_than_offered_are_a_shorter_load() -> None:
+    ledger = Ledger([FULL], 10)
+    ledger.park("a", [[21, 22, 23, 24, 25]], 17)
+    assert ledger.restorable("a", 30, 0) == 17
+    load = ledger.plan_restore("a", [[31, 32, 33, 34, 35]], 8)
+    assert load is not None and (load.device, load.missing) == ([31, 32], [])
+    ledger.report(ledger.advance().number)
+    assert ledger.host.free == 10
+
+
+def test_a_step_tells_below_which_number_host_blocks_are_in_use() -> None:
+    ledger = Ledger([FULL], 10)
+    assert ledger.advance().used_below == 0
+    ledger.park("a", [[1, 2, 3]], 12)
+    step = ledger.advance()
+    assert step.used_below == 3
+    ledger.finish("a")
+    assert ledger.advance().used_below == 3  # the save is not reported
+    ledger.report(step.number)
+    assert ledger.advance().used_below == 0
 
 
 def test_late_and_repeated_reports_are_harmless() -> None:
@@ -212,6 +235,13 @@ def test_a_reset_forgets_tables_and_copies() -> None:
     assert ledger.forget("r") is None
     ledger.report(step.number)
     assert ledger.host.free == 10
+
+
+def test_a_reset_may_leave_running_requests_alone() -> None:
+    ledger = parked_ledger()
+    ledger.track("r", [[5, 6]], 8)
+    assert ledger.reset(running=False) == 1
+    assert ledger.tables.keys() == {"r"} and not ledger.copies
 
 
 def test_an_asynchronous_load_keeps_its_blocks_until_it_is_over() -> None:

@@ -40,7 +40,11 @@ class Worker:
     def run(self, device: dict[int, object]) -> Iterator[tuple[Transfer, dict[int, object] | None]]:
         """Run the next step; yields each load with what it brought, None where it failed."""
         step = self.queue.pop(0)
+        assert step.used_below is not None
+        for host in [host for host in self.host if host >= step.used_below]:
+            self.host[host] = "given back to the kernel"  # whoever needs it now would show
         for transfer in step.saves:
+            assert all(host < step.used_below for host in transfer.host)
             self.failed -= set(transfer.host)
             if self.fail_next:
                 self.failed |= set(transfer.host)

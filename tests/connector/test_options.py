@@ -48,6 +48,7 @@ def test_budget(extra: dict[str, Any], name: str, expected: int) -> None:
         ({"enable_offload_prefix_caching": "false"}, "must be a boolean, true or false without quotes; got 'false'"),
         ({"enable_offload_prefix_caching": 0}, "must be a boolean"),
         ({"pin_host_memory": 1}, "pin_host_memory must be a boolean"),
+        ({"touch_host_memory": "true"}, "touch_host_memory must be a boolean, true or false without quotes"),
     ],
 )
 def test_what_cannot_be_used_is_refused(extra: dict[str, Any], message: str) -> None:
@@ -58,6 +59,6 @@ def test_what_cannot_be_used_is_refused(extra: dict[str, Any], message: str) -> 
 
 def test_switches_are_off_unless_said() -> None:
     options = parse({})
-    assert (options.prefix_caching, options.pin_host_memory) == (False, False)
-    options = parse({"enable_offload_prefix_caching": True, "pin_host_memory": True})
-    assert (options.prefix_caching, options.pin_host_memory) == (True, True)
+    assert (options.prefix_caching, options.pin_host_memory, options.touch_host_memory) == (False, False, False)
+    options = parse({"enable_offload_prefix_caching": True, "pin_host_memory": True, "touch_host_memory": True})
+    assert (options.prefix_caching, options.pin_host_memory, options.touch_host_memory) == (True, True, True)

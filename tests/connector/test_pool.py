@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import gc
 import mmap
 import os
+import time
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +18,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pd_launch.connector import hostmem  # noqa: E402
+from pd_launch.connector import pool as module  # noqa: E402
 from pd_launch.connector.hostmem import device_node, parse_cpus, prefer_node, registrar  # noqa: E402
 from pd_launch.connector.pool import HostPool  # noqa: E402
 
@@ -22,8 +28,10 @@ WIDTHS = [600, 400, 7]
 def resident(pool: HostPool) -> int:
     """Bytes of the mapping that are backed by pages."""
     text = Path("/proc/self/smaps").read_text().splitlines()
-    start = next(i for i, line in enumerate(text) if line.startswith(f"{pool.address:x}-"))
-    return next(int(line.split()[1]) for line in text[start:] if line.startswith("Rss:")) * 1024
+    found = [i for i, line in enumerate(text) if line.startswith(f"{pool.address:x}-")]
+    if not found:
+        return 0
+    return next(int(line.split()[1]) for line in text[found[0] :] if line.startswith("Rss:")) * 1024
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Linux only")
@@ -57,23 +65,105 @@ def test_regions_cover_the_blocks_once(block_major: bool) -> None:
     assert pool.regions == []
 
 
-def test_touching_backs_all_of_it_and_changes_nothing() -> None:
+@pytest.mark.parametrize("kernel", ["new", "old"])
+def test_touching_backs_all_of_it_before_anything_is_saved(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernel == "old":
+        monkeypatch.setattr(module, "POPULATE_WRITE", 9999)
     pool = HostPool(9 << 20, [4096])
     assert resident(pool) == 0
-    pool.regions[0][5] = 77
     pool.touch()
-    pool.touch()
-    pool.wait_touched()
     assert 9 << 20 <= resident(pool) <= 1.02 * (9 << 20)
-    assert (pool.regions[0][5] == 77).all() and not pool.regions[0][6].any()
+    assert not pool.regions[0].any()
     pool.close()
 
 
-def test_closing_ends_touching() -> None:
-    pool = HostPool(256 << 20, [4096])
-    pool.touch()
+def test_memory_that_is_not_there_is_told_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> int:
+        ctypes.set_errno(errno.ENOMEM)
+        return -1
+
+    monkeypatch.setattr(module, "_madvise", refuse)
+    pool = HostPool(1 << 20, [4096])
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        pool.touch()
+    assert not pool.back(0, 1)  # later it is no reason to end the engine
     pool.close()
-    assert resident(pool) < 256 << 20
+
+
+@pytest.mark.parametrize("block_major", [False, True])
+def test_backing_and_releasing_change_no_byte_of_other_blocks(block_major: bool) -> None:
+    pool = HostPool(4 << 20, [9000, 123, 5000], block_major)
+    for region in pool.regions:
+        region[:100] = 7
+    assert pool.back(90, 200)
+    for region in pool.regions:
+        assert (region[:100] == 7).all() and not region[100:].any()
+        region[100:] = 9
+    before = resident(pool)
+    pool.release(100)
+    assert resident(pool) < before - (2 << 20)
+    for region in pool.regions:
+        assert (region[:100] == 7).all()
+        assert int((region[100:] == 9).sum()) <= 2 * 4096  # pages that other blocks have a part in
+    pool.close()
+
+
+def test_a_pool_that_nobody_saves_in_is_never_backed() -> None:
+    pool = HostPool(64 << 20, [4096])
+    pool.start_reserve()
+    assert pool.reserve is not None
+    for _ in range(1000):
+        with pool.reserve.lock:
+            pool.reserve.note(0, 0)
+    assert resident(pool) == 0
+    assert pool.reserve._thread is None
+    pool.close()
+
+
+def test_a_pool_that_is_given_up_without_a_word_goes_with_its_thread() -> None:
+    pool = HostPool(64 << 20, [4096])
+    pool.start_reserve()
+    assert pool.reserve is not None
+    pool.reserve._idle = 0.01
+    with pool.reserve.lock:
+        pool.reserve.note(5, 5)
+    thread, gone = pool.reserve._thread, weakref.ref(pool)
+    del pool
+    assert thread is not None
+    deadline = time.monotonic() + 20
+    while (gone() is not None or thread.is_alive()) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert gone() is None and not thread.is_alive()
+
+
+@pytest.mark.parametrize("block_major", [False, True])
+def test_resident_is_what_is_used_and_the_reserve_and_goes_when_it_was_idle(block_major: bool) -> None:
+    pool = HostPool(64 << 20, [1 << 16] * 2, block_major)
+    pool.start_reserve()
+    reserve = pool.reserve
+    assert reserve is not None
+    reserve._idle, reserve._peak._period = 0.2, 0.2
+    with reserve.lock:
+        reserve.note(400, 400)
+        for region in pool.regions:
+            region[:400] = 3
+    used = 400 * pool.block_bytes
+    reserve.settle()
+    assert used < resident(pool) <= used + (64 << 20) // 8
+    deadline = time.monotonic() + 20
+    while resident(pool) > used // 2 and time.monotonic() < deadline:
+        with reserve.lock:
+            reserve.note(16, 0)  # sixteen blocks are held for long
+        time.sleep(0.02)
+    assert all((region[:16] == 3).all() for region in pool.regions)
+    with reserve.lock:
+        reserve.note(0, 0)
+    while resident(pool) and time.monotonic() < deadline:  # no step comes any more
+        time.sleep(0.02)
+    assert resident(pool) == 0
+    pool.close()
+    assert reserve._thread is not None and not reserve._thread.is_alive()
 
 
 class Device:
@@ -93,7 +183,7 @@ def test_pinned_memory_is_the_budget_and_is_let_go() -> None:
     pool, device = HostPool(10_000, WIDTHS), Device(accepts=True)
     assert pool.pin(device) and pool.pinned
     pool.touch()
-    assert pool._toucher is None
+    assert resident(pool) == 0  # the device has seen to that
     address = pool.address
     pool.close()
     assert device.calls == [("register", address, 10_000), ("unregister", address, 0)]

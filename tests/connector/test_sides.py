@@ -237,9 +237,122 @@ def test_an_unfinished_prompt_pass_that_must_be_whole_is_not_saved() -> None:
     assert made.before_preempt(wanted, ([1, 2, 3],), 9)
     assert made.ledger.copies == {} and wanted.skip_reading_prefix_cache
     assert counts(made) == {"fallback.prompt_pass": 1}
-    assert made.before_preempt(wanted, ([1, 2, 3],), 10)
-    assert made.matched(wanted, 0) == (10, False)
-    assert not wanted.skip_reading_prefix_cache  # else newer schedulers would not take the answer
+
+
+def test_a_request_that_reads_no_cache_is_let_take_its_own_kv_and_nothing_else() -> None:
+    """vLLM looks into its own cache before it asks, and newer releases at the flag once more afterwards."""
+    made = scheduler()
+    wanted = request(num_tokens=11, num_prompt_tokens=10, skip_reading_prefix_cache=True)
+    made.before_preempt(wanted, ([1, 2, 3],), 10)
+    made.step(output(preempted={"a"}))
+    for _ in range(3):
+        assert wanted.skip_reading_prefix_cache  # now vLLM looks into its own
+        assert made.matched(wanted, 0) == (10, False)
+        assert not wanted.skip_reading_prefix_cache
+        made.step(output())  # it was not admitted
+    made.matched(wanted, 0)
+    made.allocated(wanted, [[7, 8, 9]], 10)
+    made.step(output(cached={"a": ([[7, 8, 9]], 10)}, scheduled={"a": 1}, resumed={"a"}))
+    assert wanted.skip_reading_prefix_cache
+    assert made.matched(wanted, 0) == (0, False)
+    assert wanted.skip_reading_prefix_cache  # nothing is offered, so nothing is opened
+
+
+def test_a_release_that_lets_nobody_write_it_recomputes() -> None:
+    class Closed:
+        request_id, num_tokens, num_prompt_tokens = "a", 20, 5
+
+        @property
+        def skip_reading_prefix_cache(self) -> bool:
+            return True
+
+    made = scheduler()
+    assert made.before_preempt(Closed(), ([1, 2, 3],), 10)
+    assert counts(made) == {"fallback.prompt_pass": 1}
+    assert made.matched(Closed(), 0) == (0, False)
+
+
+def test_the_names_read_of_requests_are_vllms() -> None:
+    """A rename would make every refused reset cost the copies again, silently."""
+    from pd_launch.connector.requests import RUNNING
+
+    states = pytest.importorskip("vllm.v1.request").RequestStatus
+    assert RUNNING in states.__members__ and "PREEMPTED" in states.__members__
+
+
+def running_request(state: str = "RUNNING", **fields: Any) -> Any:
+    return request(status=SimpleNamespace(name=state), **fields)
+
+
+@pytest.mark.parametrize("way", ["refused", "raises", "works", "tells nothing"])
+def test_a_reset_that_is_refused_costs_nothing(way: str) -> None:
+    class Stubborn:
+        def reset_prefix_cache(self) -> Any:
+            if way == "raises":
+                raise RuntimeError("in the middle")
+            return {"refused": False, "works": True}.get(way)
+
+    pool = Stubborn()
+    made = scheduler(pool=pool)
+    made.allocated(running_request(), [[1, 2]], 0)
+    made.step(output(new={"a": ([[1, 2]], 0)}, scheduled={"a": 8}))
+    made.before_preempt(request("b"), ([4],), 4)
+    made.step(output(preempted={"b"}))
+    if way == "raises":
+        with pytest.raises(RuntimeError, match="in the middle"):
+            pool.reset_prefix_cache()
+    else:
+        pool.reset_prefix_cache()
+    kept = way == "refused"
+    assert made.matched(request("b"), 0) == ((4, False) if kept else (0, False))
+    step = made.step(output(preempted={"a"}))
+    assert [t.device for t in step.saves] == ([[1, 2]] if kept else [])
+    assert counts(made).get("fallback.reset") == (None if kept else 1)
+
+
+@pytest.mark.parametrize("state", ["PREEMPTED", "FINISHED_ABORTED", None])
+def test_a_reset_that_preempted_all_and_is_refused_all_the_same_is_one(state: str | None) -> None:
+    """As for a weight update: vLLM throws the running requests' KV away, and so does the connector."""
+    pool = SimpleNamespace(reset_prefix_cache=lambda: False)
+    made = scheduler(pool=pool)
+    victim = running_request()
+    made.allocated(victim, [[1, 2]], 0)
+    made.step(output(new={"a": ([[1, 2]], 0)}, scheduled={"a": 8}))
+    made.before_preempt(request("b"), ([4],), 4)
+    made.step(output(preempted={"b"}))
+    victim.status = state and SimpleNamespace(name=state)
+    assert pool.reset_prefix_cache() is False
+    assert made.step(output(preempted={"a"})).saves == []
+    assert made.matched(request("b"), 0) == (0, False)
+    assert counts(made) == {"parked": 1, "fallback.reset": 1, "fallback.reset_running": 1}
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "PREEMPTED"])
+def test_emptying_the_connectors_cache_leaves_what_runs_alone(state: str) -> None:
+    made = scheduler()
+    made.allocated(running_request(state), [[1, 2]], 0)
+    made.step(output(new={"a": ([[1, 2]], 0)}, scheduled={"a": 8}))
+    made.before_preempt(request("b"), ([4],), 4)
+    made.step(output(preempted={"b"}))
+    assert made.reset_cache() is True
+    assert made.matched(request("b"), 0) == (0, False)
+    step = made.step(output(preempted={"a"}))
+    assert [t.device for t in step.saves] == ([[1, 2]] if state == "RUNNING" else [])
+
+
+def test_a_scheduler_that_takes_fewer_tokens_than_offered_has_the_rest_reported() -> None:
+    made = scheduler(groups=[Group(4, window=8)])
+    made.before_preempt(request(), ([0, 0, 23, 24, 25],), 17)
+    made.step(output(preempted={"a"}))
+    assert made.matched(request(num_tokens=30), 0) == (17, False)
+    made.allocated(request(), [[0, 32, 33, 34]], 13)
+    (load,) = made.step(output()).loads
+    assert load.missing == [32]
+    there, _ = worker()
+    there.save(Step(1, saves=[Transfer("a", [3, 4], [0, 1])]))
+    there.load(Step(1, loads=[Transfer("a", [5, 6], [0, 1], missing=[7])]))
+    assert there.take_invalid() == {5, 6, 7}
+    assert there.counts.totals()["fallback.load_failed"] == 1
 
 
 def test_a_request_under_the_identifier_of_one_that_just_ended_is_followed() -> None:

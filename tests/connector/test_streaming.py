@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from pd_launch.connector.copying import streaming as module  # noqa: E402
 from pd_launch.connector.copying import streaming_code  # noqa: E402
 from pd_launch.connector.copying.choose import CpuCopies  # noqa: E402
-from pd_launch.connector.copying.streaming import LEAST_BYTES, StreamingCopy, streaming  # noqa: E402
+from pd_launch.connector.copying.streaming import LEAST_BYTES, MOST_BYTES, StreamingCopy, streaming  # noqa: E402
 from pd_launch.connector.pool import HostPool  # noqa: E402
 
 
@@ -89,11 +89,30 @@ def test_rows_that_cannot_be_stored_so_are_left_to_numpy() -> None:
     assert streaming(aligned, [torch.zeros(20, 192, dtype=torch.uint8)[:, :128]]) is not None
 
 
-def test_only_what_is_larger_than_the_caches_goes_past_them() -> None:
+def test_large_copies_go_past_the_caches_and_small_ones_take_one_call() -> None:
     way = streaming(pool(128, 64).regions, pool(128, 64).regions)
     assert way is not None
-    least = -(-LEAST_BYTES // 192)
+    least, most = -(-LEAST_BYTES // 192), MOST_BYTES // 192
     assert way.takes(least) and not way.takes(least - 1)
+    assert way.takes(1) and way.takes(most) and not way.takes(most + 1)
+
+
+@pytest.mark.parametrize("least", [0, 1 << 40])
+def test_both_ways_copy_the_same(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_BYTES", least)
+    device, host = pool(320, 64), pool(320, 64)
+    fill(device.regions)
+    way = streaming(device.regions, host.regions)
+    assert way is not None
+    called: list[str] = []
+    for name in ("_past", "_near"):
+        real = getattr(way, name)
+        setattr(way, name, lambda *a, name=name, real=real: (called.append(name), real(*a)))
+    way.copy([3, 1, 2], [7, 8, 9])
+    assert called == (["_past"] if least == 0 else ["_near"])
+    for here, there in zip(device.regions, host.regions, strict=True):
+        assert torch.equal(there[[7, 8, 9]], here[[3, 1, 2]])
+        assert not there[:7].any() and not there[10:].any()
 
 
 @pytest.fixture
@@ -178,6 +197,7 @@ def test_other_processors_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_large_saves_and_loads_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_BYTES", 5 * 128)
+    monkeypatch.setattr(module, "MOST_BYTES", 0)
     called: list[int] = []
     real = StreamingCopy.copy
     monkeypatch.setattr(StreamingCopy, "copy", lambda self, a, b: (called.append(len(a)), real(self, a, b))[1])

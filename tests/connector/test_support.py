@@ -86,6 +86,34 @@ def test_host_groups_and_models_without_cache_are_refused() -> None:
         read_groups(config(), vllm_config())
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"aux_output_config": SimpleNamespace(enabled=True)},  # 0.32.0 and later
+        {"model_config": SimpleNamespace(enable_return_routed_experts=True)},  # before
+    ],
+)
+def test_routed_experts_are_refused(fields: dict[str, Any]) -> None:
+    asked = vllm_config()
+    asked.__dict__.update(fields)
+    with pytest.raises(UnsupportedError, match=r"--enable-return-routed-experts.*remove that flag or the connector"):
+        read_groups(config(spec("FullAttentionSpec")), asked)
+    for holder in fields.values():
+        vars(holder).update(dict.fromkeys(vars(holder), False))
+    assert read_groups(config(spec("FullAttentionSpec")), asked)
+
+
+def test_where_routed_experts_are_asked_for_is_vllms() -> None:
+    """A rename would let an engine start that ends at its first restore."""
+    vllm = pytest.importorskip("vllm.config")
+    if hasattr(vllm.VllmConfig, "aux_output_config") or "aux_output_config" in vllm.VllmConfig.__dataclass_fields__:
+        from vllm.config.aux_output import AuxOutputConfig
+
+        assert AuxOutputConfig(enable_return_routed_experts=True).enabled is True
+    else:
+        assert "enable_return_routed_experts" in vllm.ModelConfig.__dataclass_fields__
+
+
 def test_mixed_precision_on_the_v2_runner_is_refused() -> None:
     two = vllm_config()
     two.use_v2_model_runner = True

@@ -25,6 +25,7 @@ DTYPES = ("bfloat16", "float32", "float")
 CACHES = ("fp8", "fp8_e4m3")
 MANAGERS = ("--disable-hybrid-kv-cache-manager", "--no-disable-hybrid-kv-cache-manager")
 BLOCKS = (16, 32, 48, 64)
+RANKS = (1, 2, 3, 4, 6, 8)
 
 
 def _hash(folder: Path, dtype: str, cache: str, manager: str) -> str:
@@ -87,3 +88,18 @@ def test_the_direction_of_blocks(connector: str) -> None:
         except AssertionError:
             works = False
         assert bool(_errors(f"m --block-size {left}", f"m --block-size {right}", connector)) != works
+
+
+@pytest.mark.parametrize("connector", ["NixlConnector", "MooncakeConnector"])
+def test_tensor_parallel_sizes(connector: str) -> None:
+    from vllm.distributed.kv_transfer.kv_connector.utils import TransferTopology
+    from vllm.distributed.kv_transfer.kv_connector.v1.mooncake.mooncake_connector import _get_tp_ratio
+
+    for left, right in product(RANKS, RANKS):
+        topology: Any = SimpleNamespace(tp_size=right)
+        try:
+            TransferTopology.tp_ratio(topology, left) if "Nixl" in connector else _get_tp_ratio(right, left)
+            works = True
+        except AssertionError:
+            works = False
+        assert bool(_errors(f"m -tp {left}", f"m -tp {right}", connector)) != works

@@ -9,7 +9,12 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from line_pairs import PAIRS
 from whole import Refused, configure
+
+from pd_launch.launcher.check.run import check
+from pd_launch.launcher.sources.read import read_texts
+from tests.sampling import sample
 
 RULES = Path(__file__).parents[1] / "rules"
 pytestmark = pytest.mark.engine
@@ -66,3 +71,27 @@ def test_the_offloading_size_replaces_the_connector() -> None:
     config = '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
     made = configure(["--kv-offloading-size", "8", "--kv-transfer-config", config])
     assert made == {"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}
+
+
+WANTS_THE_MODEL = re.compile(
+    r"model's total number of KV heads|Number of experts in the model|smaller than max_model_len"
+)
+"""Refusals that depend on the model, of which the lines say nothing."""
+BEYOND = {
+    "--data-parallel-size 2 --headless": "PD403",  # one node without HTTP and without the others
+    next(line for line in PAIRS if "offloading" in line and "Nixl" in line): "PD114",  # starts, and hands no KV over
+}
+"""What the engine takes, and we report all the same, with the code."""
+
+
+@pytest.mark.skipif(INSTALLED not in ("0.27.1", "0.32.0"), reason="tried with these releases")
+@pytest.mark.parametrize("line", sample(PAIRS, 0.1, "line pairs"))
+def test_pairs_of_options(line: str) -> None:
+    found = check(read_texts({"serve.sh": f"vllm serve m {line}\n"}, target=f"vllm=={INSTALLED}"))
+    ours = {finding.code for finding in found if finding.severity == "error"}
+    try:
+        configure(shlex.split(line))
+    except Refused as refusal:
+        assert ours or WANTS_THE_MODEL.search(str(refusal)), str(refusal)
+    else:
+        assert not ours or BEYOND.get(line) in ours

@@ -66,15 +66,21 @@ class Mode:
     priority: bool = False
     tensor_parallel: int = 1
     kv_dtype: str = "auto"
+    dtype: str = "float32"
     policy: str | None = None
     prompt_logprobs: int | None = None
+    lora: bool = False
+    digits: bool = False  # structured output: nothing but digits
+    samples: int = 1
     faults: tuple[str, ...] = ()
 
 
 def block_bytes(mode: Mode) -> int:
     """Bytes of a block: K and V of 2 heads × 32, as a rule float32, in 4 layers; in the hybrid two share a block."""
+    if mode.model == "mla":
+        return 32 * 576 * 2 * 4
     layers = 2 if mode.model == "hybrid" else 4
-    width = 4 if mode.kv_dtype == "auto" else 1
+    width = (4 if mode.dtype == "float32" else 2) if mode.kv_dtype == "auto" else 1
     return 32 * 2 * 2 * 32 * width * layers // mode.tensor_parallel
 
 
@@ -174,7 +180,8 @@ def make_engine(mode: Mode) -> Any:
     """Start the engine of a mode in this process."""
     from vllm import LLM
 
-    from tests.engine.models import model
+    from tests.engine.kinds import tokenizer
+    from tests.engine.models import VOCABULARY, model
 
     if mode.asynchronous:
         importlib.import_module("tests.engine.async_cpu")
@@ -183,9 +190,9 @@ def make_engine(mode: Mode) -> Any:
         "max_model_len": 256,
         "block_size": 32,
         "num_gpu_blocks_override": mode.blocks,
-        "max_num_seqs": mode.requests,
+        "max_num_seqs": mode.requests * mode.samples,
         "enable_prefix_caching": mode.prefix_caching,
-        "dtype": "float32",
+        "dtype": mode.dtype,
         "skip_tokenizer_init": True,
         "disable_log_stats": False,
         "async_scheduling": mode.asynchronous,
@@ -203,6 +210,11 @@ def make_engine(mode: Mode) -> Any:
             "prompt_lookup_max": 4,
             "prompt_lookup_min": 1,
         }
+    if mode.lora:
+        options |= {"enable_lora": True, "max_lora_rank": 8, "max_loras": 1}
+    if mode.digits:
+        tokenizer(model(mode.model), VOCABULARY)
+        options["skip_tokenizer_init"] = False
     if mode.connector:
         options["kv_transfer_config"] = transfer_config(mode)
     return LLM(str(model(mode.model)), **options)
@@ -294,6 +306,18 @@ def serve(mode: Mode) -> dict[str, Any]:
         return result
 
 
+def wanted(mode: Mode) -> dict[str, Any]:
+    """Return how tokens are chosen: the likeliest, unless several answers are wanted; digits only, if so."""
+    choice: dict[str, Any] = {"temperature": 0}
+    if mode.samples > 1:
+        choice = {"temperature": 1.0, "seed": 5, "n": mode.samples}
+    if mode.digits:
+        from vllm.sampling_params import StructuredOutputsParams
+
+        choice["structured_outputs"] = StructuredOutputsParams(regex=f"[0-9]{{{mode.output}}}")
+    return choice
+
+
 def answer_all(engine: Any, mode: Mode, counters: Counters, counts: dict[str, float]) -> dict[str, Any]:
     """Answer the mode's requests once."""
     from vllm import SamplingParams
@@ -302,18 +326,25 @@ def answer_all(engine: Any, mode: Mode, counters: Counters, counts: dict[str, fl
     counts.clear()
     work = prompts(mode)
     sampling = SamplingParams(
-        temperature=0,
         max_tokens=mode.output,
         ignore_eos=True,
         detokenize=False,
         prompt_logprobs=mode.prompt_logprobs,
+        **wanted(mode),
     )
     extra: dict[str, Any] = {"priority": [(i * 7) % 5 for i in range(mode.requests)]} if mode.priority else {}
+    if mode.lora:
+        from vllm.lora.request import LoRARequest
+
+        from tests.engine import kinds, models
+
+        extra["lora_request"] = LoRARequest("a", 1, str(kinds.adapter(models.model(mode.model), models.SHAPE)))
     start = time.monotonic()
     answers = engine.generate(work, sampling, use_tqdm=False, **extra)
     seconds = time.monotonic() - start
-    tokens = [list(answer.outputs[0].token_ids) for answer in answers]
-    least = sum(len(w["prompt_token_ids"]) + len(t) - 1 for w, t in zip(work, tokens, strict=True))
+    tokens = [list(output.token_ids) for answer in answers for output in answer.outputs]
+    asked = [len(w["prompt_token_ids"]) for w in work for _ in range(mode.samples)]
+    least = sum(prompt + len(t) - 1 for prompt, t in zip(asked, tokens, strict=True))
     result = {
         **counters.values,
         "tokens": tokens,

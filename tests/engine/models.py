@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.engine import kinds
+
 VOCABULARY = 512
 VERSION = 2  # raise when a model changes
 WINDOW = 128
@@ -37,6 +39,8 @@ KINDS: dict[str, tuple[int, float, int | None, bool]] = {
     "sliding": (13, 0.25, WINDOW, False),
     "hybrid": (14, 0.25, HYBRID_WINDOW, True),
 }
+MLA = {"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 64, "v_head_dim": 64}
+"""The sizes that vLLM's CPU backend serves, in bfloat16 only: those of DeepSeek."""
 
 
 def cache_folder() -> Path:
@@ -61,6 +65,12 @@ def _make(kind: str, folder: Path) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
+    if kind in kinds.KINDS:
+        kinds.make(kind, SHAPE, folder)
+        return
+    if kind == "mla":
+        _make_mla(folder)
+        return
     seed, scale, window, alternating = KINDS[kind]
     torch.manual_seed(seed)
     if window is None:
@@ -73,3 +83,15 @@ def _make(kind: str, folder: Path) -> None:
         config = json.loads(path.read_text())
         config["layer_types"] = ["sliding_attention", "full_attention"] * (SHAPE["num_hidden_layers"] // 2)
         path.write_text(json.dumps(config, indent=1))
+
+
+def _make_mla(folder: Path) -> None:
+    import torch
+    from transformers import DeepseekV2Config, DeepseekV2ForCausalLM
+
+    shape = {**SHAPE, "num_key_value_heads": SHAPE["num_attention_heads"], "q_lora_rank": None, **MLA}
+    shape.pop("head_dim")
+    dense = {"first_k_dense_replace": SHAPE["num_hidden_layers"], "n_routed_experts": 2, "n_shared_experts": 1}
+    torch.manual_seed(15)
+    network = DeepseekV2ForCausalLM(DeepseekV2Config(initializer_range=0.25, **dense, **shape))
+    network.to(torch.bfloat16).save_pretrained(folder)

@@ -53,3 +53,18 @@ MODES = {
     "fp8 KV cache": Mode(kv_dtype="fp8"),
     "two ranks": Mode(tensor_parallel=2, module=FAULTY),
 }
+
+# One request that preempts itself (test_alone.py).
+SINGLE = {"requests": 1, "blocks": 24}
+ALONE = {
+    "MLA, bfloat16": Mode(model="mla", dtype="bfloat16", **SINGLE),
+    "GQA, bfloat16": Mode(dtype="bfloat16", **SINGLE),
+    "GQA, float32": Mode(**SINGLE),
+}
+# The same, of further models and ways to ask: each has a row where it was recorded.
+FURTHER = {
+    "GPT-OSS: sinks, windows, experts": Mode(model="gpt-oss", **SINGLE),
+    "Mixtral: experts": Mode(model="moe", **SINGLE),
+    "LoRA adapter": Mode(lora=True, **SINGLE),
+    "structured output": Mode(digits=True, **SINGLE),
+}

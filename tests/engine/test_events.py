@@ -11,7 +11,18 @@ import pytest
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("needs the CPU build of vLLM", allow_module_level=True)
 
-from tests.engine.harness import Mode, at_rest, ledger, make_engine, metrics, prepared, prompts, run
+from tests.engine.harness import (
+    Counters,
+    Mode,
+    at_rest,
+    count_all,
+    ledger,
+    make_engine,
+    metrics,
+    prepared,
+    prompts,
+    run,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -143,6 +154,41 @@ def abort_while_loading(mode: Mode) -> dict[str, Any]:
     kept = rid in book.copies
     tokens = before | drain(engine)
     return {"kept": kept, "answered": len(tokens), "rest": at_rest(Holder(engine))}
+
+
+def resets_that_are_refused(mode: Mode) -> dict[str, Any]:
+    """Ask for resets while requests run, as benchmark scripts and routers do."""
+    counters = Counters()
+    counters.install()
+    engine = begin(mode)
+    counts = count_all(Holder(engine))
+    asked, tokens = [], {}
+    for number in range(3000):
+        if not engine.has_unfinished_requests():
+            break
+        if number in (20, 60, 120):
+            asked.append(engine.reset_prefix_cache())
+        for answer in engine.step():
+            tokens[answer.request_id] = list(answer.outputs[0].token_ids)
+    least = sum(mode.prompt + len(t) - 1 for t in tokens.values())
+    return {
+        "asked": asked,
+        "tokens": tokens,
+        "recomputed": counters.values["scheduled"] - least,
+        "preempted": counters.values["preempted"],
+        "counts": counts,
+    }
+
+
+def test_resets_that_vllm_refuses_cost_nothing() -> None:
+    result = run(Mode(prefix_caching=True), resets_that_are_refused)
+    assert "error" not in result, result["log"][-4000:]
+    assert result["asked"] == [False] * 3
+    assert result["preempted"] >= 3
+    assert result["recomputed"] == 0
+    assert not {"fallback.reset", "fallback.untracked"} & result["counts"].keys()
+    undisturbed = run(Mode(connector=None, blocks=400), resets_that_are_refused)
+    assert result["tokens"] == undisturbed["tokens"]
 
 
 def test_after_a_weight_update_nothing_stale_is_restored() -> None:

@@ -44,6 +44,24 @@ def test_refused_at_start(change: dict[str, Any], messages: list[str]) -> None:
         assert message in result["error"]
 
 
+def named_twice(mode: Mode) -> dict[str, Any]:
+    """Both names in a copied configuration."""
+    from tests.engine import harness
+
+    one = harness.transfer_config(mode)
+    two = {**one, "kv_connector": "PreemptOffloadConnector"}
+    both = {"kv_connector": "MultiConnector", "kv_role": mode.role}
+    both["kv_connector_extra_config"] = {"connectors": [one, two]}  # type: ignore[assignment]
+    harness.transfer_config = lambda _: both  # type: ignore[assignment]
+    make_engine(mode)
+    return {}
+
+
+def test_two_children_of_this_connector_are_refused_at_start() -> None:
+    error = run(Mode(), named_twice)["error"]
+    assert "PreemptOffloadConnector stands beside RecomputeCPUOffloadConnector below one MultiConnector" in error
+
+
 def no_memory(mode: Mode) -> dict[str, Any]:
     """The budget is below the machine's memory, and the kernel refuses the mapping all the same."""
     import mmap

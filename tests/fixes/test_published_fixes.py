@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -56,7 +56,7 @@ class Outcome:
         self.offered += any(finding.fix is not None for finding in own)
         seen = set()
         for finding in before:
-            published = finding.fix.model_dump_json() if finding.fix is not None else None
+            published = json.dumps(asdict(finding.fix)) if finding.fix is not None else None
             if published is None or published in seen:
                 continue
             seen.add(published)

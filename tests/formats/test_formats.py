@@ -21,7 +21,7 @@ from pd_launch.launcher.check.run import check
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
-from pd_launch.launcher.sources.profiles.load import find_profile, shipped_names
+from pd_launch.launcher.sources.profiles.shipped import find_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import parse_target

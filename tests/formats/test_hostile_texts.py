@@ -261,14 +261,14 @@ def test_names_with_control_characters_are_refused_at_their_place(path: str, uns
     loaded = load_profile(SourceFile("p.yaml", json.dumps(profile)))
     assert loaded.profile is None
     (fault,) = loaded.faults
-    assert fault.detail.startswith(f"{path}: ") and fault.detail_zh.startswith(f"{path}:")
-    assert fault.help and fault.help_zh and is_line(fault.detail)
+    assert fault.detail.en.startswith(f"{path}: ") and fault.detail.zh.startswith(f"{path}:")
+    assert fault.help and fault.help.zh and is_line(fault.detail.en)
 
 
 @pytest.mark.parametrize("name", ["", "a", "-a", ".a", "a b", "$(touch pwned)x", "a/b", "ä1", "a;b", "a\n"])
 def test_names_that_docker_refuses_are_refused(name: str) -> None:
     loaded = load_profile(SourceFile("p.yaml", json.dumps({**profile_of("x", "x"), "container": {"name": name}})))
-    assert [fault.detail for fault in loaded.faults] == [f"container.name: {name!r} is no name of a container"]
+    assert [fault.detail.en for fault in loaded.faults] == [f"container.name: {name!r} is no name of a container"]
 
 
 @pytest.mark.parametrize("where", ["model", "env", "engine", "key"])

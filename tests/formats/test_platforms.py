@@ -62,6 +62,23 @@ def text_of(folder: Path, form: str, profile: str, side: Any = "decode") -> str:
     return TEXTS[form](launch_of(folder, form, profile, side))
 
 
+PINNED = {
+    "kserve": ("KServe v0.20.0", "4377745d253c5c6407ccd46aecdfadcea160ba77a0976dd2d112f0ca9a1ac53f"),
+    "leaderworkerset": ("LeaderWorkerSet v0.10.0", "c5dcad8ed943e495490241f00b9a1b45d51203b6d484020db3636d5bf553568e"),
+    "llm_d_modelservice": (
+        "llm-d-modelservice v0.4.12",
+        "cf1c751fdc6fc294b65f69c1f1b07fba8cd593a2049e3981ff39b75d56221623",
+    ),
+}
+"""The published schemas that the forms are held against: their version, and the digest of the file they come from."""
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_the_schemas_say_what_they_are(name: str) -> None:
+    said = json.loads((HERE / f"{name}.schema.json").read_text())["$comment"]
+    assert all(word in said for word in PINNED[name])
+
+
 def as_pod(spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": spec}
 
@@ -88,7 +105,11 @@ def test_values_of_llm_d_fit_the_charts_schema(profile: str, tmp_path: Path) -> 
 
 def test_service_of_kserve(tmp_path: Path) -> None:
     service = yaml.safe_load(text_of(tmp_path, "kserve", PROFILE))
-    jsonschema.validate(service, json.loads((HERE / "kserve.schema.json").read_text()))
+    schema = json.loads((HERE / "kserve.schema.json").read_text())
+    jsonschema.validate(service, schema)
+    for wrong in ({"replica": 1}, {"template": {"containers": [{"name": "main", "imag": "x"}]}}, {"replicas": "two"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**service, "spec": {**service["spec"], **wrong}}, schema)
     spec = service["spec"]
     assert (spec["replicas"], spec["prefill"]["replicas"]) == (2, 3)
     for template in (spec["template"], spec["prefill"]["template"]):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.sources.profiles.load import shipped_names
+from pd_launch.launcher.sources.profiles.shipped import shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import release

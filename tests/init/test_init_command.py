@@ -14,7 +14,8 @@ from pd_launch.launcher.check.run import check
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.init import ask
 from pd_launch.launcher.init.ask import Answers, profile_text
-from pd_launch.launcher.sources.profiles.load import load_profile, shipped_names
+from pd_launch.launcher.sources.profiles.load import load_profile
+from pd_launch.launcher.sources.profiles.shipped import shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.values import SourceFile
 

@@ -25,7 +25,7 @@ def launches(body: str, side: Any = "decode") -> list[NodeLaunch]:
 
 
 def faults(body: str) -> str:
-    return "; ".join(fault.detail for fault in load_profile(SourceFile("p.yaml", HEAD + body)).faults)
+    return "; ".join(fault.detail.en for fault in load_profile(SourceFile("p.yaml", HEAD + body)).faults)
 
 
 def transfer(node: NodeLaunch) -> dict[str, Any]:

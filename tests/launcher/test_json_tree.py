@@ -126,7 +126,7 @@ def test_any_text_is_read(text: str) -> None:
     for part in (node, *node.walk()):
         assert part.origin.line >= 1 and part.origin.column >= 1
     for fault in faults:
-        assert fault.detail and fault.detail_zh
+        assert fault.detail.en and fault.detail.zh
     if HOLE not in text and not faults:
         assert accepted(text)
 
@@ -166,7 +166,7 @@ def test_faults_are_placed_and_their_fixes_work(
 ) -> None:
     node, faults = read(text)
     assert [(f.origin.line, f.origin.column) for f in faults] == places, faults
-    assert all(f.kind == "json" and word in f.detail and f.fix and f.fix_is_safe == safe for f in faults), faults
+    assert all(f.kind == "json" and word in f.detail.en and f.fix and f.fix_is_safe == safe for f in faults), faults
     assert node.plain() == value
     assert json.loads(fixed(text, faults)) == value
 
@@ -190,7 +190,7 @@ def test_faults_are_placed_and_their_fixes_work(
 def test_faults_without_a_fix_of_their_own(text: str, place: tuple[int, int], word: str) -> None:
     _, faults = read(text)
     assert (faults[0].origin.line, faults[0].origin.column) == place
-    assert word in faults[0].detail
+    assert word in faults[0].detail.en
     assert len(faults) <= MAX_FAULTS + 1
 
 
@@ -254,7 +254,7 @@ def test_places_inside_shell_words(script: str, place: tuple[int, int]) -> None:
     faults: list[Fault] = []
     for command in read_shell(Text.verbatim(SourceFile("f", script), 0, len(script))).commands:
         faults += read_arguments(command.words.having(command.words[2:]), NodeLaunch("shell", command.origin, "f"))
-    assert [(f.origin.line, f.origin.column, f.detail[:14]) for f in faults] == [(*place, "trailing comma")]
+    assert [(f.origin.line, f.origin.column, f.detail.en[:14]) for f in faults] == [(*place, "trailing comma")]
     start = SourceFile("f", script).offset(*place)
     assert script[start] == ","
 
@@ -276,7 +276,7 @@ def test_places_inside_shell_words(script: str, place: tuple[int, int]) -> None:
 def test_places_inside_yaml_scalars(text: str, place: tuple[int, int] | None) -> None:
     documents, _ = parse_yaml(SourceFile("f", text))
     scalars = [n.text for n in documents[0].walk() if n.text is not None and n.text.value.startswith("{")]
-    faults = [fault for scalar in scalars for fault in parse_json(scalar)[1] if "trailing" in fault.detail]
+    faults = [fault for scalar in scalars for fault in parse_json(scalar)[1] if "trailing" in fault.detail.en]
     assert [(f.origin.line, f.origin.column) for f in faults] == ([place] if place else [])
     if place:
         assert text[SourceFile("f", text).offset(*place)] == ","

@@ -8,14 +8,8 @@ import pytest
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
-from pd_launch.launcher.sources.profiles.load import (
-    SHIPPED,
-    ProfileNotFound,
-    SettingError,
-    find_profile,
-    load_profile,
-    shipped_names,
-)
+from pd_launch.launcher.sources.profiles.load import SettingError, load_profile
+from pd_launch.launcher.sources.profiles.shipped import SHIPPED, ProfileNotFound, find_profile, shipped_names
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.core.values import SourceFile
@@ -26,7 +20,7 @@ BASE = "version: 1\nhardware: a3\nmodel: /m\n"
 def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int, str]]:
     loaded = load_profile(SourceFile("p.yaml", text, exact), settings)
     deployment = profile_deployment(loaded)
-    return [(f.origin.line, f.origin.column, f.detail) for f in deployment.faults]
+    return [(f.origin.line, f.origin.column, f.detail.en) for f in deployment.faults]
 
 
 @pytest.mark.parametrize(
@@ -173,17 +167,17 @@ def test_faults(text: str, line: int, column: int, words: str) -> None:
 def test_the_nearest_name_is_suggested_and_fixes_it(text: str, near: str) -> None:
     source = SourceFile("p.yaml", text)
     [fault] = load_profile(source).faults
-    assert fault.help == f"did you mean {near}?"
+    assert fault.help.en == f"did you mean {near}?"
     [(place, new)] = fault.fix
     assert new == near and not fault.fix_is_safe
     start, end = source.offset(place.line, place.column), source.offset(place.end_line, place.end_column)
     fixed = load_profile(SourceFile("p.yaml", text[:start] + new + text[end:]))
-    assert not any("unknown key" in f.detail for f in fixed.faults)
+    assert not any("unknown key" in f.detail.en for f in fixed.faults)
 
 
 def test_a_name_like_no_other_lists_the_known_ones() -> None:
     [fault] = load_profile(SourceFile("p.yaml", BASE + "decode: {parallel: {zzz: 1}}\n")).faults
-    assert fault.help == (
+    assert fault.help.en == (
         "known keys here: tensor, pipeline, prefill_context, decode_context, data, expert, launch, ranks"
     )
 
@@ -258,7 +252,7 @@ def test_wrong_settings(setting: str, words: str) -> None:
 
 def test_unknown_keys_by_set_are_faults_there() -> None:
     [fault] = load_profile(SourceFile("p.yaml", BASE + "decode: {}\n"), ["decode.paralel.data=4"]).faults
-    assert fault.detail == "unknown key decode.paralel" and fault.origin.file == "<command line>"
+    assert fault.detail.en == "unknown key decode.paralel" and fault.origin.file == "<command line>"
 
 
 def test_find_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +307,7 @@ def test_no_word_of_a_list_is_an_option() -> None:
         f"decode: {{engine: {{served-model-name: {words}}}}}\n"
     )
     deployments = read_texts({"p.yaml": text})
-    said = [fault.detail for fault in deployments[0].faults if fault.kind == "profile"]
+    said = [fault.detail.en for fault in deployments[0].faults if fault.kind == "profile"]
     assert len(said) == 2 and {detail.partition(":")[0] for detail in said} == {
         "the value of served-model-name must not begin with -"
     }

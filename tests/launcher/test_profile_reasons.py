@@ -108,12 +108,12 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
     found = [fault for text in texts for fault in faults(text)]
     assert found, "none of the wrong values is refused"
     for fault in found:
-        assert not LEAKS.search(fault.detail), fault.detail
-        assert HAN.search(fault.detail_zh), fault.detail
-        assert fault.help and HAN.search(fault.help_zh), fault.detail
-        assert HAN.search(typeset(fault.help_zh)) and "…" not in fault.help, fault.help
-        english = re.findall(r"\b(?:must|write|not|such as|known|number|one of|leave)\b", fault.detail_zh)
-        assert not english, fault.detail_zh
+        assert not LEAKS.search(fault.detail.en), fault.detail.en
+        assert HAN.search(fault.detail.zh), fault.detail.en
+        assert fault.help and HAN.search(fault.help.zh), fault.detail.en
+        assert HAN.search(typeset(fault.help.zh)) and "…" not in fault.help.en, fault.help
+        english = re.findall(r"\b(?:must|write|not|such as|known|number|one of|leave)\b", fault.detail.zh)
+        assert not english, fault.detail.zh
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
 )
 def test_reasons(rest: str, en: str, zh: str, help: str, help_zh: str) -> None:
     [fault] = faults(f"version: 1\nhardware: a3\nmodel: /m\n{rest}\n")
-    assert (fault.detail, typeset(fault.detail_zh), fault.help, typeset(fault.help_zh)) == (en, zh, help, help_zh)
+    assert (fault.detail.en, typeset(fault.detail.zh), fault.help.en, typeset(fault.help.zh)) == (en, zh, help, help_zh)
 
 
 @pytest.mark.parametrize(
@@ -195,5 +195,5 @@ def test_budget_errors_have_both_languages() -> None:
     for call in (lambda: parse_bytes("k", True), lambda: parse_bytes("k", 0), lambda: parse_ratio("x")):
         with pytest.raises(BudgetError) as error:
             call()
-        assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason)
-        assert error.value.zh == f"{error.value.key}:{error.value.reason_zh}" and HAN.search(error.value.reason_zh)
+        assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason.en)
+        assert error.value.said.zh == f"{error.value.key}:{error.value.reason.zh}" and HAN.search(error.value.reason.zh)

@@ -15,10 +15,11 @@ import pytest
 from pd_launch.launcher.launch.plan import command_words, environment, make_plan
 from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
 from pd_launch.launcher.sources.engine.command_line import read_arguments
+from pd_launch.launcher.sources.profiles.arguments import replace_arguments
 from pd_launch.launcher.sources.profiles.load import load_profile
-from pd_launch.launcher.sources.profiles.render import ProfileSide, render, replace_arguments
+from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
-from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.core.values import Origin, SourceFile, Text

@@ -42,9 +42,9 @@ def test_one_without_the_execute_bit_is_named(places: list[Path], where: int) ->
     with pytest.raises(Refused) as refused:
         find_program()
     assert str(refused.value) == f"{blocked} is not executable: chmod +x {blocked}, or install vLLM again"
-    assert refused.value.zh.startswith(f"{blocked} 不可执行")
+    assert refused.value.said.zh.startswith(f"{blocked} 不可执行")
     row = _program()
-    assert (row.status, row.text.zh) == ("error", refused.value.zh)
+    assert (row.status, row.text.zh) == ("error", refused.value.said.zh)
 
 
 def test_one_that_can_be_executed_wins_over_one_that_cannot(places: list[Path]) -> None:
@@ -58,4 +58,4 @@ def test_none_at_all(places: list[Path]) -> None:
     places[1].mkdir()
     with pytest.raises(Refused, match=r"vllm is neither beside .*python nor on PATH: install vLLM") as refused:
         find_program()
-    assert "没有 vllm" in refused.value.zh
+    assert "没有 vllm" in refused.value.said.zh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from pd_launch.launcher.check.config import KEYS, ConfigError, find_config
 from pd_launch.launcher.check.explain import explain_json, find_rule, rules_json
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.rules import schema_text
@@ -33,6 +35,47 @@ def test_every_profile_key_has_its_text() -> None:
     assert schema["properties"]["model"]["description"] == "Path or hub name of the model."
     assert schema["$defs"]["DecodeSection"]["properties"]["port"]["description"] == "HTTP port of the first engine."
     assert schema["additionalProperties"] is False
+
+
+def test_every_key_of_the_configuration_has_its_text_and_is_one() -> None:
+    schema = json.loads(schema_text("config"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert list(schema["properties"]) == sorted(KEYS, key=list(schema["properties"]).index)
+    assert all(entry.get("description") for entry in schema["properties"].values())
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ('target = "vllm==0.32.0"\nrequire-target = true\nselect = ["PD3"]\nfail-on = "info"\nlang = "zh"', True),
+        (
+            '[severity]\nPD406 = "error"\n[per-file-ignores]\n"a/*.sh" = ["PD001"]\n[[deployment]]\nfiles = ["*.sh"]',
+            True,
+        ),
+        ('exclude = ["a/"]\nbaseline = "known.json"\nignore = []', True),
+        ("selects = []", False),
+        ('fail-on = "never"', False),
+        ('lang = "de"', False),
+        ('[severity]\nPD406 = "fatal"', False),
+        ('[[deployment]]\nfile = ["a"]', False),
+        ("target = 1", False),
+        ('exclude = "a"', False),
+        ('[per-file-ignores]\n"a" = "PD001"', False),
+    ],
+)
+def test_the_schema_takes_what_the_reader_takes(tmp_path: Path, text: str, good: bool) -> None:
+    (tmp_path / "pd-launch.toml").write_text(text)
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text("config")))
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    assert validator.is_valid(tomllib.loads(text)) is good
+    if good:
+        assert find_config(tmp_path).path is not None
+    else:
+        with pytest.raises(ConfigError):
+            find_config(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["report", "plan"])

@@ -204,7 +204,7 @@ def test_places(script: str, index: int, place: tuple[int, int, int, int]) -> No
 def test_faults_of_the_text(script: str, place: tuple[int, int], word: str) -> None:
     faults = follow(script).faults
     assert [(f.origin.line, f.origin.column) for f in faults] == [place]
-    assert faults[0].kind == "shell" and word in faults[0].detail and faults[0].help
+    assert faults[0].kind == "shell" and word in faults[0].detail.en and faults[0].help
 
 
 @pytest.mark.parametrize(

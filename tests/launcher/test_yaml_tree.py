@@ -26,7 +26,7 @@ def tree(text: str) -> Node:
 
 def fault(text: str) -> Fault:
     documents, faults = parse_yaml(SourceFile("f", text))
-    assert len(faults) == 1 and (not documents or "twice" in faults[0].detail), (documents, faults)
+    assert len(faults) == 1 and (not documents or "twice" in faults[0].detail.en), (documents, faults)
     return faults[0]
 
 
@@ -171,7 +171,7 @@ def test_duplicate_keys() -> None:
     documents, faults = parse_yaml(SourceFile("f", "a: 1\nb: {c: 1, c: 2}\n'a': 3\na: 4\n"))
     assert documents[0].plain() == {"a": 4, "b": {"c": 2}}
     assert [n.plain() for n in documents[0].value["a"].shadowed] == [1, 3]
-    assert [(f.origin.line, f.origin.column, f.detail) for f in faults] == [
+    assert [(f.origin.line, f.origin.column, f.detail.en) for f in faults] == [
         (2, 11, "the key 'c' stands twice in this mapping (first on line 2)"),
         (3, 1, "the key 'a' stands twice in this mapping (first on line 1)"),
         (4, 1, "the key 'a' stands twice in this mapping (first on line 3)"),
@@ -201,7 +201,7 @@ def test_syntax_errors(text: str, line: int, column: int, word: str) -> None:
     found = fault(text)
     assert (found.kind, found.origin.line) == ("yaml", line), found
     assert abs(found.origin.column - column) <= 1, found  # the two readers differ by one sign in places
-    assert word in found.detail and found.detail.startswith("not valid YAML: ")
+    assert word in found.detail.en and found.detail.en.startswith("not valid YAML: ")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_syntax_errors(text: str, line: int, column: int, word: str) -> None:
 )
 def test_hostile_input_is_refused_soon(text: str, word: str) -> None:
     begin = time.process_time()
-    assert word in fault(text).detail
+    assert word in fault(text).detail.en
     assert time.process_time() - begin < 20
 
 

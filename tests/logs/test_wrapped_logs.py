@@ -21,6 +21,15 @@ FORMS: dict[str, Callable[[str], str]] = {
     "journald-bytes": lambda line: json.dumps({"_PID": "77", "MESSAGE": list(line.encode())}),
     "vector": lambda line: json.dumps({"host": "a", "message": line, "kubernetes": {"pod_name": "decode-0"}}),
     "fluent-bit": lambda line: json.dumps({"stream": "stderr", "logtag": "F", "log": line, "kubernetes": {"a": "b"}}),
+    "splunk": lambda line: json.dumps({"time": 1, "event": line}),
+    "splunk-docker": lambda line: json.dumps({"event": {"source": "stderr", "line": line}, "time": 1}),
+    "otlp": lambda line: json.dumps(
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": line}}]}]}]}
+    ),
+    "google": lambda line: json.dumps({"jsonPayload": {"message": line}, "resource": {"labels": {"pod": "x"}}}),
+    "gelf": lambda line: json.dumps({"version": "1.1", "short_message": line}),
+    "empty-first": lambda line: json.dumps({"log": "", "message": line}),
+    "cri-json": lambda line: "2026-12-01T00:18:04.123456789Z stderr F " + json.dumps({"log": line}),
     "cri": lambda line: f"2026-12-01T00:18:04.123456789Z stderr F {line}",
 }
 
@@ -51,6 +60,23 @@ def test_a_wrapped_log_says_the_same(name: str, form: str, tmp_path: Path) -> No
     for mine, theirs in zip(told(found), told(wanted), strict=True):
         assert mine["counts"] == theirs["counts"] and mine["verdict"] == theirs["verdict"]
         assert mine["problems"] == theirs["problems"] and mine["connector"] == theirs["connector"]
+
+
+def test_an_id_ends_at_its_own_alphabet(tmp_path: Path) -> None:
+    """A form that nobody knows: what stands behind the id is not taken for a part of it."""
+    lines = (REAL / "healthy.log").read_text(errors="replace").splitlines()
+    for number, form in enumerate(('  "zz": "{}\\n",', '"a","{}"', "{}")):
+        path = tmp_path / f"{number}.log"
+        path.write_text("".join(form.format(line.replace('"', '""')) + "\n" for line in lines))
+        assert logs(path)["engines"][0]["counts"]["parked"] == 6
+
+
+def test_a_log_that_begins_in_the_start_does_not_deny_the_connector(tmp_path: Path) -> None:
+    prefix = "(EngineCore pid=9) INFO 12-01 00:18:04 "
+    path = tmp_path / "cut.log"
+    path.write_text(f"{prefix}[core.py:402] init engine (profile, create kv cache, warmup model) took 0.02 s\n" * 2)
+    text = logs(path, form="text")
+    assert "has no offload connector" not in text and "does not hold the engine's start" in text
 
 
 def test_lines_of_json_that_are_none() -> None:

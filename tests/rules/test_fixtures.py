@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -138,4 +138,4 @@ def assert_complete_in_both_languages(fixture: Fixture, checked: Checked) -> Non
     for finding in [*checked.findings, *chinese]:
         assert finding.message and finding.why, finding
         assert 1 <= finding.line <= len(fixture.files[finding.file].splitlines() or [""]) + 1, finding
-        finding.model_dump_json()
+        json.dumps(asdict(finding), ensure_ascii=False).encode()

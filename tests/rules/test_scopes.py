@@ -16,7 +16,7 @@ import yaml
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.launch.prepare import LaunchOptions, prepare
 from pd_launch.launcher.rules.registry import Rule, all_rules
-from pd_launch.launcher.sources.profiles.load import find_profile
+from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import parse_target

@@ -10,6 +10,7 @@ from typing import Any
 
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.sim.arrivals import Timed
+from pd_launch.schemas.sim.drafts import Drafts
 from pd_launch.schemas.sim.play import Play
 from pd_launch.schemas.sim.shape import Engine, Offload, Rules
 from pd_launch.schemas.sim.work import Job
@@ -29,7 +30,9 @@ CONFIG: dict[str, Any] = {
     "eos_token_id": 2,
 }
 RULES = {
-    "0.27.1": Rules(holding_first=False, victims_wait=False, lone_unlimited=False),
+    "0.27.1": Rules(
+        holding_first=False, victims_wait=False, lone_unlimited=False, pads_lone=False, reserves_drafts=False
+    ),
     "0.32.0": Rules(),
     "0.33.0": Rules(self_preempted_goes_on=True),
 }
@@ -49,7 +52,9 @@ def rules() -> Rules:
     return RULES[release()]
 
 
-def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tuple[Engine, list[Job], Offload | None]:
+def draw(
+    random: Random, release: Rules, *, offload: bool, kind: str = "", drafts: bool = False
+) -> tuple[Engine, list[Job], Offload | None]:
     """Return one case. ``kind`` fixes the groups: full, window, hybrid, sizes."""
     block = random.choice([8, 16, 32])
     kind = kind or random.choice(["full", "full", "full", "window", "hybrid", "sizes", "three"])
@@ -88,6 +93,8 @@ def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tu
         asynchronous=random.random() < 0.5,
         rules=release,
     )
+    if drafts:
+        engine = _with_drafts(engine, random)
     if offload and not release.holding_first and len(groups) > 1:
         engine = replace(engine, prefix_caching=False)  # beside a connector 0.27.1 looks hybrid prefixes up otherwise
     jobs = []
@@ -111,6 +118,15 @@ def draw(random: Random, release: Rules, *, offload: bool, kind: str = "") -> tu
             load_steps=random.randint(1, 3),
         )
     return engine, jobs, parked
+
+
+def _with_drafts(engine: Engine, random: Random) -> Engine:
+    """Let an engine speculate; it gets room for the drafts of a longest request."""
+    tokens = random.randint(1, 5)
+    drafts = Drafts(tokens, random.choice([0.0, 0.3, 0.7, 0.9, 1.0]), random.choice([0, tokens]), random.randint(0, 99))
+    more = sum(-(-2 * tokens // group.block_size) + 1 for group in engine.groups)
+    batched = max(engine.max_num_batched_tokens, engine.max_num_seqs * (1 + tokens))
+    return replace(engine, drafts=drafts, blocks=engine.blocks + more, max_num_batched_tokens=batched)
 
 
 def played(engine: Engine, jobs: list[Job], offload: Offload | None) -> dict[str, Any]:

@@ -107,13 +107,14 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
         enable_prefix_caching=engine.prefix_caching,
         enable_chunked_prefill=engine.chunked_prefill,
         long_prefill_token_threshold=engine.long_prefill,
-        async_scheduling=engine.asynchronous,
+        async_scheduling=engine.asynchronous and engine.drafts is None,  # n-grams refuse it; it is set below
         scheduling_policy="priority" if engine.priority else "fcfs",
         watermark=engine.watermark,
         scheduler_reserve_full_isl=engine.reserve_full,
         skip_tokenizer_init=True,
         kv_transfer_config=transfer,
         **more,
+        **_speculation(engine),
     ).create_engine_config()
     config.scheduler_config.async_scheduling = engine.asynchronous
     config.cache_config.num_gpu_blocks = engine.blocks
@@ -132,7 +133,7 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
     if engine.groups[0].block_size != hashed:
         cache.hash_block_size = hashed  # where the connector looks for it first
     cls = AsyncScheduler if engine.asynchronous else Scheduler
-    return cls(
+    found = cls(
         vllm_config=config,
         kv_cache_config=cache,
         structured_output_manager=StructuredOutputManager(config),
@@ -140,6 +141,25 @@ def scheduler(folder: str, engine: Engine, offload: Offload | None) -> Any:
         hash_block_size=hashed,
         log_stats=False,
     )
+    if engine.drafts is not None and engine.drafts.lookahead:
+        _look_ahead(found, engine)
+    return found
+
+
+def _speculation(engine: Engine) -> dict[str, Any]:
+    if engine.drafts is None:
+        return {}
+    config = {"method": "ngram", "num_speculative_tokens": engine.drafts.tokens, "prompt_lookup_max": 4}
+    return {"speculative_config": config}
+
+
+def _look_ahead(scheduler: Any, engine: Engine) -> None:
+    """Let a scheduler reserve slots as for a drafter with a cache of its own, which would need a model."""
+    assert engine.drafts is not None
+    scheduler.num_lookahead_tokens = engine.drafts.lookahead
+    if hasattr(scheduler, "_spec_decode_step_blocks"):
+        tokens = 1 + engine.drafts.tokens + engine.drafts.lookahead
+        scheduler._spec_decode_step_blocks = sum(-(-tokens // group.block_size) for group in engine.groups)
 
 
 def tensors(page: int, blocks: int) -> list[Any]:
@@ -163,6 +183,10 @@ def prompt_ids(number: int, job: Job) -> list[int]:
         else:
             out.append(2_000_000 + number * 65_536 + k)
     return out
+
+
+def _none(number: int, position: int, drafted: int) -> int:
+    return 0
 
 
 class Drive:
@@ -199,6 +223,7 @@ class Drive:
         self.loading: list[tuple[int, str]] = []
         self._order: list[str] = []
         self.counts: Counter[str] = Counter()
+        self.accepted = engine.drafts.accepted if engine.drafts is not None else _none
         self._watch()
 
     def _watch(self) -> None:
@@ -278,7 +303,7 @@ class Drive:
         from vllm.v1.outputs import KVConnectorOutput, ModelRunnerOutput
 
         ids = list(out.num_scheduled_tokens)
-        tokens = [[3_000_000 + int(r)] if r in set(sampled) else [] for r in ids]
+        tokens = [[3_000_000 + int(r)] * self._given(out, r) if r in set(sampled) else [] for r in ids]
         result = ModelRunnerOutput(
             req_ids=ids,
             req_id_to_index={r: k for k, r in enumerate(ids)},
@@ -298,3 +323,18 @@ class Drive:
                 kv_connector_worker_meta=report, finished_recving=over or None
             )
         self.scheduler.update_from_output(out, result)
+        if self.engine.drafts is not None and not self.engine.asynchronous:
+            from vllm.v1.outputs import DraftTokenIds
+
+            drafts = [[7] * self.engine.drafts.tokens for _ in ids]
+            self.scheduler.update_draft_token_ids(DraftTokenIds(ids, drafts))
+
+    def _given(self, out: Any, name: str) -> int:
+        """Return how many tokens a step gives a request: one, and the drafts that are right."""
+        drafts, request = self.engine.drafts, self.scheduler.requests.get(name)
+        if drafts is None or request is None:
+            return 1
+        cached = out.scheduled_cached_reqs
+        entered = name in cached.resumed_req_ids or any(new.req_id == name for new in out.scheduled_new_reqs)
+        drafted = 0 if entered else len(out.scheduled_spec_decode_tokens.get(name, ()))
+        return 1 + self.accepted(int(name), request.num_tokens, drafted)

@@ -7,6 +7,9 @@ from random import Random
 import pytest
 
 from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.sim.arrivals import Timed
+from pd_launch.schemas.sim.drafts import Drafts, chance_of
+from pd_launch.schemas.sim.play import Play
 from pd_launch.schemas.sim.shape import Engine, Offload
 from pd_launch.schemas.sim.work import Job
 from tests.sampling import SEED, size
@@ -46,3 +49,51 @@ def test_preemption_happens_in_these(folder: str, asynchronous: bool) -> None:
     more = Engine(25, (Group(32),), 8, 512, 512, asynchronous=asynchronous, rules=compare.rules())
     assert compare.differences(compare.played(more, jobs, Offload(200)), theirs)
     assert compare.differences(compare.played(engine, jobs, Offload(3)), theirs)
+
+
+@pytest.mark.parametrize("offload", [False, True], ids=["alone", "with the connector"])
+def test_the_same_with_drafts(folder: str, offload: bool) -> None:
+    """Both are told of every draft whether it is right: then they agree step by step."""
+    # At 0.33.0 a block behind a sliding window is freed a step earlier or later beside drafts.
+    kind, wrong = "full" if real.release() == "0.33.0" else "", []
+    for n in range(CASES // 3):
+        seed = SEED * 100_000 + n
+        engine, jobs, parked = compare.draw(Random(seed), compare.rules(), offload=offload, drafts=True, kind=kind)
+        theirs = compare.seen(folder, engine, jobs, parked)
+        if found := compare.differences(compare.played(engine, jobs, parked), theirs):
+            wrong.append(f"seed {seed}: {engine} {parked}\n" + "\n".join(found))
+    assert not wrong, f"{len(wrong)} of {CASES // 3} differ\n" + "\n".join(wrong[:3])
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.7])
+def test_drafts_by_distribution(folder: str, rate: float) -> None:
+    """vLLM is told by dice of its own, as a real drafter's luck is: means of steps and preemptions agree."""
+    tokens, runs = 3, size(8, 100)
+    chance = chance_of(rate, tokens)
+    jobs = [Job(0, 100, 150)] * 8
+    mean = {"steps": [0.0, 0.0], "preempted": [0.0, 0.0], "accepted": [0.0, 0.0]}
+    for seed in range(runs):
+        engine = Engine(24, (Group(32),), 8, 512, 512, drafts=Drafts(tokens, chance, 0, seed), rules=compare.rules())
+        play = Play(engine, Timed(jobs))
+        played = play.run()
+        dice, lucky = Random(seed), [0, 0]
+
+        def throw(number: int, position: int, drafted: int, dice: Random = dice, lucky: list[int] = lucky) -> int:
+            right = next((k for k in range(drafted) if dice.random() >= chance), drafted)
+            lucky[0] += right
+            lucky[1] += drafted
+            return right
+
+        drive = real.Drive(folder, engine, jobs)
+        drive.accepted = throw
+        seen = drive.run()
+        for name, pair in (
+            ("steps", (played.steps, seen.steps)),
+            ("preempted", (played.preempted, len(seen.preempted))),
+            ("accepted", (played.accepted / played.drafted, lucky[0] / lucky[1])),
+        ):
+            for side in (0, 1):
+                mean[name][side] += pair[side] / runs
+    assert mean["accepted"] == pytest.approx([rate, rate], abs=0.05)
+    assert mean["steps"][0] == pytest.approx(mean["steps"][1], rel=0.05)
+    assert mean["preempted"][0] == pytest.approx(mean["preempted"][1], rel=0.2, abs=0.5)

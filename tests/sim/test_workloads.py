@@ -72,6 +72,20 @@ def test_guidellm() -> None:
     assert _lengths(found) == [(0.0, 65, 17), (0.5, 64, 16)]
 
 
+def test_guidellm_of_newer_releases() -> None:
+    """Tokens by side, and the times below ``info``."""
+    requests = [
+        {
+            "info": {"status": "completed", "timings": {"request_start": start}},
+            "input_metrics": {"text_tokens": prompt, "total_tokens": None},
+            "output_metrics": {"text_tokens": 16, "total_tokens": 16},
+        }
+        for start, prompt in ((100.5, 64), (100.0, 65))
+    ]
+    found = from_text(json.dumps({"benchmarks": [{"requests": {"successful": requests}}]}), "g.json")
+    assert _lengths(found) == [(0.0, 65, 16), (0.5, 64, 16)]
+
+
 PAGE = """# HELP vllm:request_prompt_tokens Number of prefill tokens processed.
 vllm:request_prompt_tokens_bucket{engine="0",le="100.0",model_name="m"} 0.0
 vllm:request_prompt_tokens_bucket{engine="0",le="200.0",model_name="m"} 10.0
@@ -164,3 +178,16 @@ def test_step_time_is_fitted() -> None:
     assert found[0].per_token == pytest.approx(50e-6, rel=1e-3)
     assert found[1] < 1e-6
     assert LogSize().step_time() is None
+
+
+def test_step_time_beside_drafts() -> None:
+    """A step with two drafts, half of which are right, computes three tokens for each request and gives two."""
+    log = LogSize(numbers={"num_speculative_tokens": 2})
+    for running, prompt in ((10, 500.0), (40, 2000.0), (20, 100.0), (30, 4000.0)):
+        steps = (1 - prompt * 50e-6) / (0.02 + 3 * running * 50e-6)
+        log.rates.append((prompt, 2 * steps * running, running))
+    assert log.step_time() is None
+    log.accepted, log.drafted = 50, 100
+    found = log.step_time()
+    assert found is not None
+    assert (found[0].base, found[0].per_token) == (pytest.approx(0.02, rel=1e-3), pytest.approx(50e-6, rel=1e-3))

@@ -7,6 +7,8 @@ import textwrap
 import pytest
 from reading import at, deployment, flag, launch, value, variables
 
+from pd_launch.launcher.sources.read import read_texts
+
 CONTAINER = """\
 containers:
   - name: vllm
@@ -295,3 +297,51 @@ spec:
     node, _ = launch(text, "pod.yaml")
     assert str(value(node, "port")) == "8100"
     assert variables(node) == {"BASE": "81", "PORT": "8100", "IP": None, "VLLM_HOST_IP": None, "PRICE": "5$(BASE)"}
+
+
+GROUP = """apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: decode}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 3
+    leaderTemplate: {spec: {containers: [{name: vllm, command: [bash, -c, LEADER]}]}}
+    workerTemplate:
+      metadata: {annotations: {net: roce}}
+      spec:
+        nodeSelector: {gpu: h200}
+        tolerations: [{key: gpu, operator: Exists}]
+        containers:
+        - name: vllm
+          command: [bash, -c]
+          args:
+          - |
+            case $LWS_WORKER_INDEX in
+            1) PORT=8101 ;;
+            2) PORT=8102 ;;
+            *) exit 78 ;;
+            esac
+            vllm serve m --port $PORT --data-parallel-size 6 --data-parallel-start-rank $((LWS_WORKER_INDEX * 2))
+"""
+
+
+def test_workers_of_a_group_are_read_one_by_one() -> None:
+    (found,) = read_texts({"lws.yaml": GROUP.replace("LEADER", "vllm serve m --data-parallel-size 6")})
+    ranks = [node.number("data-parallel-start-rank", 0) for node in found.nodes]
+    ports = [value(node, "port") if node.arg("port") else None for node in found.nodes]
+    assert sorted(zip(ranks, map(str, ports), strict=True)) == [(0, "None"), (2, "8101"), (4, "8102")]
+    worker = next(node for node in found.nodes if node.arg("port") is not None).container
+    assert worker is not None and worker.replicas == 2
+    assert worker.placement == {
+        "node_selector": {"gpu": "h200"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "annotations": {"net": "roce"},
+    }
+
+
+def test_a_group_of_unknown_size_is_read_once() -> None:
+    text = GROUP.replace("LEADER", "vllm serve m").replace("size: 3", "size: '{{ .Values.size }}'")
+    (found,) = read_texts({"lws.yaml": text})
+    starts = [node.value("data-parallel-start-rank") for node in found.nodes if node.arg("port")]
+    assert starts and all(start is not None and not start.known for start in starts)

@@ -151,13 +151,13 @@ def test_a_budget_may_end_in_the_middle_of_a_file(text: str, monkeypatch: pytest
 
     def look(self: object) -> None:
         if next(looks, "over") == "over":
-            raise budget.Spent("the time is used up", "时间已用完")
+            raise budget.Spent(Msg("the time is used up", "时间已用完"))
 
     monkeypatch.setattr(budget._Budget, "look", look)
     with budget.limited():
         deployments = read_texts({"a.yaml" if "services" in text else "a.sh": text})
     faults = [fault for d in deployments for fault in d.faults if fault.kind == NOT_FOLLOWED]
-    assert len(faults) == 1 and faults[0].detail.startswith("the time is used up")
+    assert len(faults) == 1 and faults[0].detail.en.startswith("the time is used up")
 
 
 def _without_end(*_: object) -> Iterator[Hit]:
@@ -185,7 +185,9 @@ def test_one_rule_on_one_engine_is_interrupted(
 
 
 def test_one_step_of_reading_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pd_launch.launcher.sources.read.read_shell", lambda *_: re.fullmatch("(x+x+)+y", "x" * 60))
+    monkeypatch.setattr(
+        "pd_launch.launcher.sources.followed_scripts.read_shell", lambda *_: re.fullmatch("(x+x+)+y", "x" * 60)
+    )
     with budget.limited(seconds=0.1):
         deployments = read_texts({"0.sh": WRONG, "1.sh": WRONG})
     assert [fault.kind for fault in deployments[0].faults] == [NOT_FOLLOWED] * 2

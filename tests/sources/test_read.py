@@ -11,7 +11,7 @@ from reading import at, deployment, faults, flag, launch, value, variables
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.cli import cli
-from pd_launch.launcher.sources.profiles.load import COMMAND_LINE
+from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.schemas.core.values import SourceFile
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from pd_launch.launcher.check.run import check
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.release.image_names import image_name
-from pd_launch.launcher.sources.release.release_words import Mention, first_target, mentions, target_comment
-from pd_launch.schemas.core.target import parse_target
+from pd_launch.launcher.sources.release.release_words import Mention, mentions, target_comment
+from pd_launch.schemas.core.target import Target, parse_target
 
 SERVE = "vllm serve m --port 8100\n"
 
@@ -16,6 +18,11 @@ SERVE = "vllm serve m --port 8100\n"
 def said(text: str, name: str = "a.sh") -> list[list[Mention]]:
     """Return what is said of each engine of a file."""
     return [mentions(node, d.sources) for d in read_texts({name: text}) for node in d.nodes]
+
+
+def first_target(found: Iterable[Mention]) -> Target | None:
+    """Return the release that the first word with one names."""
+    return next((mention.target for mention in found if mention.target is not None), None)
 
 
 def target_of(text: str, name: str = "a.sh") -> str:

@@ -69,9 +69,9 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
     vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0. Files whose name ends with .json are
     held to the same, even where YAML would take them.
     """
-    torn = {fault.origin.file for fault in deployment.faults_of("shell") if fault.detail.endswith(OPEN)}
+    torn = {fault.origin.file for fault in deployment.faults_of("shell") if fault.detail.en.endswith(OPEN)}
     for fault in deployment.faults_of("json"):
-        message = Msg(fault.detail, fault.detail_zh)
+        message = fault.detail
         edits = () if fault.origin.file in torn else fault.fix  # which quotes belong together, nobody knows
         yield Hit(fault.origin, message, _help(edits), fix=fix(message, edits, fault.fix_is_safe))
 

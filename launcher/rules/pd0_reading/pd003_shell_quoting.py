@@ -81,7 +81,7 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     """
     for kind in ("shell", "blank-word", "line-ends"):
         for fault in deployment.faults_of(kind):
-            yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), _help(fault), fix=_fix(fault))
+            yield Hit(fault.origin, fault.detail, _help(fault), fix=_fix(fault))
     for node in deployment.nodes:
         for variable in node.env.values():
             yield from _quoted_variable(variable)
@@ -105,7 +105,7 @@ def _quoted_variable(variable: EnvVar) -> Iterator[Hit]:
 
 def _help(fault: Fault) -> Msg:
     if fault.help:
-        return Msg(fault.help, fault.help_zh or fault.help)
+        return fault.help
     if fault.kind == "blank-word":
         return Msg(
             "remove the blanks behind the backslash, or the backslash itself on the last line",

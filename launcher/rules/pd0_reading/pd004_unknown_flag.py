@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
+from pd_launch.launcher.rules.container_facts import unreleased
 from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values.flag_names import DOTTED_KINDS, meaning, spellings
-from pd_launch.launcher.sources.profiles.render import DERIVED
+from pd_launch.launcher.sources.profiles.arguments import DERIVED
 from pd_launch.schemas.core.flag_shapes import SWITCHES
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -104,6 +106,7 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     table = vllm_table(deployment.target)
     broken = {(fault.origin.file, fault.origin.line) for fault in deployment.faults_of("shell")}
     check = _keyword if node.program == "python" else _flag
+    newer = unreleased(node)
     for index, arg in enumerate(node.args):
         if not arg.name:
             torn = (arg.origin.file, arg.origin.line) in broken  # another rule says what tore the line apart
@@ -111,7 +114,9 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
         elif knowable(arg.written) and (node.program not in _EXTENDED or _is_vllms(arg, table)):
-            yield from check(arg, table, deployment)
+            for hit in check(arg, table, deployment):
+                sure = not newer or nearest(arg.name.partition(".")[0], spellings(table), _SURELY) is not None
+                yield hit if sure else replace(hit, severity="warning")
 
 
 def _is_vllms(arg: Arg, table: Table) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd1_role.option_pairs import fused_mc2
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values.flag_domains import is_json
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
@@ -12,6 +13,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, plain_node
 from pd_launch.schemas.engine.scheduling import is_on
+from pd_launch.schemas.releases import features
 from pd_launch.schemas.releases.additional_keys import DERIVED, derived_from
 from pd_launch.schemas.releases.ignored_flags import SERVE_ONLY, reset_on_ascend
 
@@ -22,7 +24,8 @@ ZH = r"""
 
 `python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
 vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
-与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。
+与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
+关闭,报告为 warning。
 
 ## 为什么重要
 
@@ -50,7 +53,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Fires on `--headless`, `--api-server-count` and a model without `--model` with
     `python -m vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to
     other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A
-    graph mode or capture sizes beside `--enforce-eager` are an info.
+    graph mode or capture sizes beside `--enforce-eager` are an info, `multistream_overlap_shared_expert` beside
+    fused MC2, which switches it off, is a warning.
 
     ## Why it matters
 
@@ -113,6 +117,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for key in DERIVED:
         yield from _derived(node, key, deployment.target)
     yield from _graphs_in_eager_mode(node)
+    yield from _overlap(node, deployment.target)
 
 
 def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
@@ -138,6 +143,23 @@ def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
             severity="info",
             related=((eager.origin, Msg("--enforce-eager", "--enforce-eager")),),
         )
+
+
+def _overlap(node: NodeLaunch, target: Target) -> Iterator[Hit]:
+    """The overlap of shared experts, which vllm-ascend switches off beside fused MC2."""
+    overlap = is_on(node, "multistream_overlap_shared_expert")
+    fused = fused_mc2(node, target) if target.is_ascend and features.OVERLAP_WITH_FUSED_MC2.holds(target) else None
+    if overlap is None or fused is None or str(fused.value).strip() != "1":
+        return
+    yield Hit(
+        overlap.key or overlap.origin,
+        Msg(
+            f"{target} switches multistream_overlap_shared_expert off beside fused MC2",
+            f"同时打开融合 MC2 时,{target} 会关闭 multistream_overlap_shared_expert",
+        ),
+        Msg("keep one of the two", "两者只保留一个"),
+        related=((fused.key or fused.origin, Msg("fused MC2", "融合 MC2")),),
+    )
 
 
 def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:

@@ -84,11 +84,11 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     The forms that pd-launch reads.
     """
     for fault in deployment.faults_of("unreadable"):
-        help_ = Msg(fault.help, fault.help_zh or fault.help) if fault.help else _help(deployment, fault.origin.file)
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), help_)
+        help_ = fault.help or _help(deployment, fault.origin.file)
+        yield Hit(fault.origin, fault.detail, help_)
     for kind, severity in _NOT_READ.items():
         for fault in deployment.faults_of(kind):
-            message, help_ = Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh)
+            message, help_ = fault.detail, fault.help
             yield Hit(fault.origin, message, help_, severity=severity)
 
 

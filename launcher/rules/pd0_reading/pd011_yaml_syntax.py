@@ -72,8 +72,8 @@ def yaml_syntax(deployment: Deployment) -> Iterator[Hit]:
     YAML 1.1 and 1.2: the keys of a mapping are unique.
     """
     for fault in deployment.faults_of("yaml"):
-        help_ = Msg(fault.help, fault.help_zh) if fault.help else _CORRECT
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh or fault.detail), help_)
+        help_ = fault.help or _CORRECT
+        yield Hit(fault.origin, fault.detail, help_)
 
 
 _CORRECT = Msg(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import renamed
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
 from pd_launch.schemas.core.launch import Deployment, Fault
-from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 配置文件的键未知、缺失或类型不对
@@ -74,7 +73,7 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
     The profile format of pd-launch, version 1.
     """
     for fault in deployment.faults_of("profile"):
-        message, help = Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh)
+        message, help = fault.detail, fault.help
         yield Hit(fault.origin, message, help, fix=_fix(fault))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment
-from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 写给 pd-launch 的注释没有作用
@@ -75,4 +74,4 @@ def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
     A convention of pd-launch itself.
     """
     for fault in [*deployment.faults_of("ignore"), *deployment.faults_of(COMMENT)]:
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh))
+        yield Hit(fault.origin, fault.detail, fault.help)

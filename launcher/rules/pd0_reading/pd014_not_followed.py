@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Deployment
-from pd_launch.schemas.core.msg import Msg
 
 ZH = """
 读到这里达到上限,之后没有检查
@@ -77,4 +76,4 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
     The limits of pd-launch itself.
     """
     for fault in deployment.faults_of(NOT_FOLLOWED):
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh))
+        yield Hit(fault.origin, fault.detail, fault.help)

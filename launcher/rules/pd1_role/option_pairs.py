@@ -44,7 +44,8 @@ def _both(one: Node, other: Node | None, en: str, zh: str) -> Conflict:
     return Conflict(one.key or one.origin, f"{en} exclude each other", f"{zh}互相排斥", second)
 
 
-def _fused(node: NodeLaunch, target: Target) -> Node | None:
+def fused_mc2(node: NodeLaunch, target: Target) -> Node | None:
+    """Return where fused MC2 is switched on, by its key or its variable; None where it is off."""
     written = setting(node, "enable_fused_mc2") if features.FUSED_MC2_KEY.holds(target) else None
     if written is not None:
         return written if written.value in (1, 2) else None
@@ -58,7 +59,7 @@ def _mc2(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     algorithm = setting(node, "mc2_comm_alg") if features.MC2_ALGORITHM.holds(target) else None
     if hierarchy is None and algorithm is not None and algorithm.value == "hierarchy":
         hierarchy = algorithm
-    fused = _fused(node, target)
+    fused = fused_mc2(node, target)
     if hierarchy is not None and fused is not None:
         yield _both(hierarchy, fused, "hierarchical MC2 and fused MC2", "分层 MC2 与融合 MC2 ")
 
@@ -81,7 +82,7 @@ def _mix_placement(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         return
     overlap = is_on(node, "multistream_overlap_shared_expert")
     shared = is_on(node, "enable_shared_expert_dp")
-    if overlap is not None and _fused(node, target) is None:  # fused MC2 switches the overlap off
+    if overlap is not None and fused_mc2(node, target) is None:  # fused MC2 switches the overlap off
         yield _both(
             mixed,
             overlap,

@@ -91,7 +91,7 @@ def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     side, side_zh = ("a prefill", "预填充") if role == "kv_producer" else ("a PD-mixed", "PD 混合")
     place = node.kv_transfer.get("kv_role") if node.kv_transfer else None
     for connector in connectors(node.kv_transfer):
-        if connector.is_bundled_offload or (connector.is_builtin_offload and ascend):
+        if connector.is_offload:
             name = connector.tree.get("kv_connector")
             yield Hit(
                 name.origin if name else connector.tree.origin,

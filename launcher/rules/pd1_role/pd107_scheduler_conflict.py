@@ -112,8 +112,8 @@ def _balance(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     if state.on and role.known and role.name not in (None, "kv_both"):
         yield _hit(
             state,
-            f"balance scheduling is refused on a P/D node ({role.text})",
-            f"P/D 节点不能使用均衡调度({role.text_zh})",
+            f"balance scheduling is refused on a P/D node ({role.said.en})",
+            f"P/D 节点不能使用均衡调度({role.said.zh})",
         )
 
 
@@ -145,7 +145,7 @@ def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         return
     if role.known and role.name != "kv_consumer":
         yield _hit(
-            state, f"DyntraLB is for decode nodes only ({role.text})", f"DyntraLB 只能用于解码节点({role.text_zh})"
+            state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点({role.said.zh})"
         )
     if node.data == 1 and not node.external_dp:
         yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 需要多于一个 DP rank")

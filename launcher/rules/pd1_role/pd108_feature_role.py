@@ -105,8 +105,8 @@ def _layer_sharding(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     if value is not None and LAYER_SHARDING.holds(target) and role.name != "kv_producer":
         yield _hit(
             value,
-            f"layer_sharding is for prefill nodes only ({role.text})",
-            f"layer_sharding 只能用于预填充节点({role.text_zh})",
+            f"layer_sharding is for prefill nodes only ({role.said.en})",
+            f"layer_sharding 只能用于预填充节点({role.said.zh})",
         )
 
 
@@ -117,8 +117,8 @@ def _kv_nz(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     if not role.consumes:
         yield _hit(
             value,
-            f"enable_kv_nz is for decode nodes only ({role.text})",
-            f"enable_kv_nz 只能用于解码节点({role.text_zh})",
+            f"enable_kv_nz is for decode nodes only ({role.said.en})",
+            f"enable_kv_nz 只能用于解码节点({role.said.zh})",
         )
     elif model is not None and (model.attention in ("gqa", "mha") or model.sparse):
         yield _hit(
@@ -145,8 +145,8 @@ def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     if value is not None and keeps is None and not role.consumes:
         yield _hit(
             value,
-            f"sparse KV offload is for decode nodes only ({role.text})",
-            f"稀疏 KV 卸载只能用于解码节点({role.text_zh})",
+            f"sparse KV offload is for decode nodes only ({role.said.en})",
+            f"稀疏 KV 卸载只能用于解码节点({role.said.zh})",
         )
     known = node.additional is None or node.additional.complete()
     for connector in connectors(node.kv_transfer) if known else []:
@@ -180,8 +180,8 @@ def _mtp_pipeline(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield Hit(
             size.origin,
             Msg(
-                f"MTP with pipeline parallelism is for prefill nodes only ({role.text})",
-                f"流水线并行加 MTP 只能用于预填充节点({role.text_zh})",
+                f"MTP with pipeline parallelism is for prefill nodes only ({role.said.en})",
+                f"流水线并行加 MTP 只能用于预填充节点({role.said.zh})",
             ),
             Msg("use --pipeline-parallel-size 1 here", "这里请用 --pipeline-parallel-size 1"),
             related=((method.origin, Msg("MTP is configured here", "MTP 在这里配置")),),

@@ -120,8 +120,8 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
     if asks(FINEGRAINED_DECODE, module, size, target):
         if role.known and not role.consumes:
             yield (
-                f"is for decode nodes only ({role.text})",
-                f"只能用于解码节点({role.text_zh})",
+                f"is for decode nodes only ({role.said.en})",
+                f"只能用于解码节点({role.said.zh})",
                 Msg("remove it on this node", "在这个节点上删掉它"),
             )
         if node.switch("enforce-eager"):

@@ -22,7 +22,8 @@ ZH = r"""
 还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用(0.22 到 0.24),或者没有 V2 model runner(0.25 起);
 以及 `enable_dsa_cp` 与两者之一同用(0.30.0rc1 起)。vLLM 自身的选项:睡眠模式与不支持它的连接器,
 以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`(vLLM 0.33.0 起);`--kv-offloading-size` 会取代所配置的连接器;
-`--async-scheduling` 与 ngram 一类的草稿。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
+`--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与自带的
+卸载连接器。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
 请求日志,ngram 草稿缺少个数,冗余专家缺少 EPLB,torch profiler 缺少目录,编码器缓存连接器缺少角色,多端口负载均衡缺少 rank;
 以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量。
 
@@ -57,7 +58,8 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     parallelism (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from
     0.30.0rc1). Of vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point
     `--kv-cache-dtype` other than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured
-    connector, and `--async-scheduling` with drafts by ngram and its like.
+    connector, `--async-scheduling` with drafts by ngram and its like, and `--enable-return-routed-experts` with the
+    bundled offload connector.
 
     Also options that are refused without another: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its

@@ -171,7 +171,8 @@ def _is_off(node: NodeLaunch, name: str) -> bool:
 def _adapters(node: NodeLaunch) -> Iterator[Conflict]:
     most, held = node.value("max-loras"), node.value("max-cpu-loras")
     high, low = node.number("max-loras", 1), held.integer() if held else None
-    if node.switch("enable-lora") and held is not None and low is not None and high is not None and low < high:
+    # Without a number above 0 the engine takes --max-loras.
+    if node.switch("enable-lora") and held is not None and low is not None and high is not None and 0 < low < high:
         yield Conflict(
             held.origin,
             f"--max-cpu-loras {low} is below --max-loras {high}: the engine refuses this",

@@ -9,6 +9,7 @@ from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.kv_transfer import connectors
+from pd_launch.schemas.engine.offload import served
 from pd_launch.schemas.engine.sleep import refuses_sleep
 from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
 from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
@@ -20,6 +21,7 @@ def vllm_conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     yield from _sleep(node, target)
     yield from _cache_dtype(node, target)
     yield from _offload_size(node, target)
+    yield from _routed_experts(node, target)
 
 
 def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
@@ -69,6 +71,20 @@ def _offload_size(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
             "去掉它，把两个连接器都写成 MultiConnector 的子连接器",
         ),
     )
+
+
+def _routed_experts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
+    """The bundled connector refuses to start: routed experts of tokens that were restored never come."""
+    if not node.switch("enable-return-routed-experts"):
+        return
+    for connector in served(node, target):
+        if connector.is_bundled_offload:
+            yield Conflict(
+                node.named("enable-return-routed-experts")[-1].origin,
+                f"{connector.name} of pd_launch.connector does not start with --enable-return-routed-experts",
+                f"pd_launch.connector 的 {connector.name} 不能与 --enable-return-routed-experts 一起启动",
+                (connector.tree.get("kv_connector") or connector.tree).origin,
+            )
 
 
 def _put_in_place(node: NodeLaunch, target: Target) -> tuple[str, ...]:

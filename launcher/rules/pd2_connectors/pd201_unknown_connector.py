@@ -16,6 +16,7 @@ from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, Connector, connectors, offload_name
+from pd_launch.schemas.engine.plugin import PLUGIN, VARIABLE, plugin_of
 from pd_launch.schemas.releases.connectors import (
     ASCEND_CONNECTORS,
     ASCEND_ON_VLLM,
@@ -36,7 +37,8 @@ ZH = """
 
 检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册:改名的、删除的、尚未出现的、
 只支持 CUDA 的和拼错的都会报告,并给出正确的名称。引擎跑在别人的镜像里、而名称与任何已知的都不相近时,只是 warning:
-镜像可能自带这个连接器。
+镜像可能自带这个连接器。vLLM 本身没有 pd-launch 的连接器:装上 pd-launch 后,由它的 vLLM 插件注册。`--host` 会查看插件
+是否已安装;`VLLM_PLUGINS` 可能没有列出它。
 
 ## 为什么重要
 
@@ -53,7 +55,7 @@ kv_connector/factory.py(0.23.0、0.27.1、0.32.0)。
 """
 
 
-@rule("PD201", "unknown-connector", "error", zh=ZH, needs="C R")
+@rule("PD201", "unknown-connector", "error", zh=ZH, needs="C H R")
 def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""The target release does not have this connector.
 
@@ -62,6 +64,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
     were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. A name
     like none that is known is a warning where the engine runs in somebody else's image: it may bring the connector.
+    vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed pd-launch registers
+    them. `--host` looks whether it is there; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 
@@ -101,6 +105,9 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         cuda_only = target.is_ascend and name in CUDA_ONLY
         if registered(name, target) and not cuda_only:
             continue
+        if name in OFFLOAD_NAMES and not target.is_ascend:
+            yield from _bundled(name, place, node, deployment)
+            continue
         instead = _instead(name, target)
         reason = _reason(name, target, cuda_only)
         rename = Msg(f"write {instead}", f"写成 {instead}")
@@ -110,9 +117,49 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         yield Hit(
             place.origin,
             Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
-            _help(connector, name, instead, target),
+            _help(instead, target),
             fix=_fix(place, instead, rename) if _has_sizes(connector, instead, target) else None,
         )
+
+
+def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """The connector that comes with pd-launch, by its name alone: pd-launch's plugin of vLLM registers it."""
+    target, plugin = deployment.target, plugin_of(node, deployment)
+    if plugin == "there":
+        return
+    if plugin == "off":
+        yield Hit(
+            place.origin,
+            Msg(
+                f"{target} has no connector {name}, and {VARIABLE} leaves pd-launch's plugin out, which registers it",
+                f"{target} 没有连接器 {name};注册它的是 pd-launch 的插件,而 {VARIABLE} 没有列出这个插件",
+            ),
+            Msg(
+                f'add {PLUGIN} to {VARIABLE}, or "kv_connector_module_path": "{BUNDLED_MODULE}" here',
+                f'在 {VARIABLE} 里加上 {PLUGIN},或者在这里加上 "kv_connector_module_path": "{BUNDLED_MODULE}"',
+            ),
+        )
+        return
+    own = plugin == "unknown" and _own_image(node)
+    if own:
+        what = Msg(
+            f"{target} has no connector {name}; whether this image has pd-launch, which brings it, is not known",
+            f"{target} 没有连接器 {name};它由 pd-launch 提供,而这个镜像里有没有安装 pd-launch 无从得知",
+        )
+    else:
+        reason = _reason(name, target, cuda_only=False)
+        what = Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}")
+    yield Hit(
+        place.origin,
+        what,
+        Msg(
+            f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
+            "name alone is enough where pd-launch is installed beside vLLM (--host looks whether it is)",
+            f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器;如果 pd-launch '
+            "与 vLLM 装在同一环境里,只写名称即可(--host 会查看是否已安装)",
+        ),
+        severity="warning" if own else None,
+    )
 
 
 def _own_image(node: NodeLaunch) -> bool:
@@ -180,12 +227,7 @@ def _instead(name: str, target: Target) -> str | None:
     return known[near] if near and known[near] != name else None
 
 
-def _help(connector: Connector, name: str, instead: str | None, target: Target) -> Msg:
-    if name in OFFLOAD_NAMES and not target.is_ascend:
-        return Msg(
-            f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch',
-            f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器',
-        )
+def _help(instead: str | None, target: Target) -> Msg:
     if instead is not None:
         return Msg(f"use {instead}", f"改用 {instead}")
     return Msg(

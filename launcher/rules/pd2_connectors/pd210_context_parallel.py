@@ -105,7 +105,7 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _refused(connector: Connector, role: str | None, target: Target) -> tuple[str, ...]:
     """Return the flags that must be 1 with this connector."""
-    if connector.is_bundled_offload:
+    if connector.bundled_in(target):
         return (DCP, PCP)
     if connector.is_builtin_offload and BUILTIN.holds(target):
         return (PCP,) if RENAMED.holds(target) else (DCP, PCP)

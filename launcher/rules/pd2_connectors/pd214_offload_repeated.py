@@ -19,6 +19,7 @@ ZH = """
 ## 为什么重要
 
 每一个都会为同一个被抢占的请求分配主机块,却只有第一个用来恢复,其余的内存全部浪费。
+自带的连接器与另一个自己并列时拒绝启动。
 
 ## 适用版本
 
@@ -41,7 +42,7 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     Each of them allocates host blocks for the same preempted request and only the first restores it, so the memory of
-    the others is wasted.
+    the others is wasted. The bundled connector refuses to start beside another of its kind.
 
     ## Example
 

@@ -108,7 +108,7 @@ def _offload(node: NodeLaunch, deployment: Deployment, connector: Connector, ext
                 yield _ratio(value, target)
             continue
         near = _near(key, known) or (PER_RANK if "byte" in key and "rank" in key else TOTAL if "byte" in key else None)
-        refuses = connector.is_bundled_offload
+        refuses = connector.bundled_in(target)
         en = "the bundled connector refuses it at start" if refuses else f"{target} does not read it{_left(extra)}"
         zh = "自带的连接器会在启动时拒绝" if refuses else f"{target} 不读取它{_left_zh(extra)}"
         yield _hit(value, key, near, known, (en, zh), "error" if refuses else "warning")

@@ -124,6 +124,6 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     )
     if engines is not None:
         node_bytes = human_size(budget.per_node_bytes(engines, node.local_world) or 0)
-        en += f", and each node with its {engines} engine{'s' if engines != 1 else ''} {node_bytes}"
+        en += f", and each node with its {counted(engines, 'engine')} {node_bytes}"
         zh += f",每个节点({engines} 个引擎)共 {node_bytes}"
     return Msg(en, zh)

@@ -99,7 +99,7 @@ def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if budget is None or budget.per_rank_bytes is None or geometry is None:
             continue
         blocks = host_blocks(budget.per_rank_bytes, geometry.block_bytes)
-        null = 0 if connector.is_bundled_offload else 1
+        null = 0 if connector.bundled_in(deployment.target) else 1
         if blocks - null < 1:
             yield Hit(place, *_no_block(budget.per_rank_bytes, geometry, null, seat(node)))
             continue
@@ -120,7 +120,7 @@ def _place(connector: Connector) -> Origin | None:
 
 def _not_positive(connector: Connector, deployment: Deployment) -> bool:
     """Whether a built-in connector without a check is given zero or fewer bytes; the others refuse that at start."""
-    if connector.is_bundled_offload or RENAMED.holds(deployment.target):
+    if connector.bundled_in(deployment.target) or RENAMED.holds(deployment.target):
         return False
     options = budget_options(connector) or {}
     node = options.get(PER_RANK) or options.get(TOTAL)

@@ -109,13 +109,13 @@ def memlock(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 def _pinned(node: NodeLaunch, deployment: Deployment) -> Iterator[tuple[int, Origin]]:
     for connector in served(node, deployment.target):
         budget = budget_of(node, connector, deployment.target)
-        if budget is not None and budget.per_rank_bytes is not None and _pins(connector):
+        if budget is not None and budget.per_rank_bytes is not None and _pins(connector, deployment):
             yield budget.per_rank_bytes, connector.tree.origin
     segment = segment_bytes(node)
     if segment is not None and any(is_pool(connector) for connector in connectors(node.kv_transfer)):
         yield segment[0], segment[1]
 
 
-def _pins(connector: Connector) -> bool:
+def _pins(connector: Connector, deployment: Deployment) -> bool:
     option = connector.option("pin_host_memory")
-    return connector.is_builtin_offload or (option is not None and option.value is True)
+    return not connector.bundled_in(deployment.target) or (option is not None and option.value is True)

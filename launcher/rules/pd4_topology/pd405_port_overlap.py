@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from pd_launch.launcher.rules.pd4_topology.same_default import same_default
 from pd_launch.launcher.rules.pd4_topology.uses import USES, shown
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment
@@ -25,6 +26,9 @@ ZH = """
 范围;默认值也算。kv_port 只看真正监听的一方:
 MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseConnector 是消费者。
 一个引擎自己的端口互相重叠也会报告。输入里的代理或路由在同一个地址访问的引擎,算在同一台机器上。
+
+两个引擎看起来在同一台机器上,又都用连接器的默认端口时,报告为 warning:预填充与解码引擎的设备不同、`--port` 不同,而 NIXL
+又以 `localhost` 公布它们;或者一个 Python 文件里有两侧的引擎。
 
 ## 为什么重要
 
@@ -54,6 +58,10 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     MooncakeConnectorV1 and MooncakeHybridConnector, consumers with MooncakeLayerwiseConnector. Defaults count too.
     Ports of one engine that overlap among themselves are reported as well. Engines that a proxy or router of the input
     asks at one address are on one machine.
+
+    A warning where two engines only seem to share one, and both keep a connector's default: a prefill and a decode
+    engine that are given different devices and different `--port`s, and that NIXL makes known as `localhost`; or both
+    sides in one Python file.
 
     ## Why it matters
 
@@ -91,12 +99,17 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
         for index, one in enumerate(ports):
             yield from _overlap(one, ports[index + 1 :])
     said: set[tuple[Origin, str]] = set()  # of many engines that bind one port, each is reported once
+    compared: set[frozenset[int]] = set()
     for first, second in chain(same_machine(deployment), behind_one_address(deployment)):
+        compared.add(frozenset((id(first), id(second))))
         for one in bound[id(second)]:
             hit = next(_overlap(one, bound[id(first)]), None) if (one.origin, one.use) not in said else None
             if hit is not None:
                 said.add((one.origin, one.use))
                 yield hit
+    for first, second, hit in same_default(deployment):
+        if frozenset((id(first), id(second))) not in compared:
+            yield hit
 
 
 def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:

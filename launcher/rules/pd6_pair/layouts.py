@@ -18,7 +18,13 @@ from pd_launch.schemas.engine.nixl import both_nixl, copies_on_decode, hashes_co
 from pd_launch.schemas.engine.pairs import POOLS
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.connector_options import MORIIO_VARIABLES_IGNORED
-from pd_launch.schemas.releases.handshake import CROSS_LAYERS, HOST_BUFFER_ONE_SIZE, READER_DIVIDES
+from pd_launch.schemas.releases.handshake import (
+    CROSS_LAYERS,
+    HOST_BUFFER_ONE_SIZE,
+    MOONCAKE_RANKS_DIVIDE,
+    RANKS_DIVIDE,
+    READER_DIVIDES,
+)
 from pd_launch.schemas.releases.sizing import FORCED_BLOCK, V4_FAMILY, VLLM_BLOCK, real_block
 from pd_launch.schemas.releases.transfers import BLOCKS_DIVIDE, V4_BLOCKS
 
@@ -45,6 +51,23 @@ def block_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment)
     is_warning = supported or (a_default and V4_FAMILY in (_family(prefill), _family(decode)))
     help_ = Msg("write the same --block-size on both sides", "两侧写相同的 --block-size")
     yield _hit(prefill, decode, "block-size", what, help_, "warning" if is_warning else "error")
+
+
+def tensor_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Compare tensor parallel sizes for vLLM's NixlConnector and MooncakeConnector: one is a multiple of the other."""
+    left, right, target = prefill.tensor, decode.tensor, deployment.target
+    if not left or not right or max(left, right) % min(left, right) == 0 or target.is_ascend:
+        return
+    shared = {c.name for c in connectors(prefill.kv_transfer)} & {c.name for c in connectors(decode.kv_transfer)}
+    nixl = both_nixl(prefill, decode, target) and RANKS_DIVIDE.holds(target)
+    if nixl or ("MooncakeConnector" in shared and MOONCAKE_RANKS_DIVIDE.holds(target)):
+        name = "NixlConnector" if nixl else "MooncakeConnector"
+        what = Msg(
+            f"tensor parallel size {right} on decode, {left} on prefill: {name} wants one a multiple of the other",
+            f"张量并行在解码是 {right},在预填充是 {left}:{name} 要求其中一个是另一个的倍数",
+        )
+        help_ = Msg("use sizes of which one divides the other", "使用一方能整除另一方的大小")
+        yield _hit(prefill, decode, "tensor-parallel-size", what, help_, "error")
 
 
 def _copied(

@@ -12,6 +12,7 @@ from pd_launch.launcher.rules.pd6_pair.layouts import (
     hybrid_manager,
     kv_layout,
     moriio_mode,
+    tensor_sizes,
 )
 from pd_launch.launcher.rules.pd6_pair.pairs import pairs
 from pd_launch.launcher.rules.registry import Hit, rule
@@ -27,6 +28,7 @@ NixlConnector 的 `enable_cross_layers_blocks`)、MoRIIOConnector 的 `read_mode
 没有写 block size 而目标版本的默认值已知时(如昇腾上的 DeepSeek-V4),按默认值比较。
 连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。NixlConnector 看方向:
 由读取(push 时为写入)的一侧决定,它的 block size 必须是另一侧的倍数。
+vLLM 的 NixlConnector 与 MooncakeConnector 还要求一侧的张量并行大小是另一侧的倍数。
 一侧未知时不报告。
 
 ## 为什么重要
@@ -41,11 +43,12 @@ NixlConnector 的 `enable_cross_layers_blocks`)、MoRIIOConnector 的 `read_mode
 
 vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py,0.23.0 到 0.27.1rc1;
 vLLM NixlConnector 的兼容性哈希(0.32.0),
-kv_connector/utils.py 的 block_size_ratio(0.18.0 到 0.33.0,0.32.0 上运行过);moriio_common.py(0.32.0);
+kv_connector/utils.py 的 block_size_ratio 与 tp_ratio、mooncake_connector.py 的 _get_tp_ratio
+(0.18.0 到 0.33.0,0.32.0 上运行过);moriio_common.py(0.32.0);
 vllm_ascend/utils.py 的 refresh_block_size(0.21.0rc1 到 0.30.0rc2)与 vllm-ascend issue 14545。
 """
 
-COMPARED = (block_sizes, hybrid_manager, context, kv_layout, cross_layers, moriio_mode, hash_algorithm)
+COMPARED = (block_sizes, tensor_sizes, hybrid_manager, context, kv_layout, cross_layers, moriio_mode, hash_algorithm)
 
 
 @rule("PD604", "pair-layout", "error", zh=ZH, needs="P R")
@@ -59,7 +62,9 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     shared KV pool, the prefix hash algorithm. A difference that the connector supports (such as block sizes of which
     one divides the other) is a warning, another an error. NixlConnector looks at the direction: the block of the side
     that reads (with push, that writes) must be a multiple of the other's. Where no block size is written and the
-    target's default is known (DeepSeek-V4 on Ascend), the default counts. Silent where one side is unknown.
+    target's default is known (DeepSeek-V4 on Ascend), the default counts. For vLLM's NixlConnector and
+    MooncakeConnector the tensor parallel size of one side must be a multiple of the other's. Silent where one side is
+    unknown.
 
     ## Why it matters
 
@@ -102,9 +107,9 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py at 0.23.0 to 0.27.1rc1; the compatibility hash of
-    vLLM's NixlConnector at 0.32.0, and block_size_ratio in kv_connector/utils.py at 0.18.0 to 0.33.0, run at 0.32.0;
-    moriio_common.py at 0.32.0; refresh_block_size in vllm_ascend/utils.py at 0.21.0rc1 to 0.30.0rc2 and vllm-ascend
-    issue 14545.
+    vLLM's NixlConnector at 0.32.0, and block_size_ratio and tp_ratio in kv_connector/utils.py and _get_tp_ratio in
+    mooncake_connector.py at 0.18.0 to 0.33.0, run at 0.32.0; moriio_common.py at 0.32.0; refresh_block_size in
+    vllm_ascend/utils.py at 0.21.0rc1 to 0.30.0rc2 and vllm-ascend issue 14545.
     """
     for prefill, decode in pairs(deployment):
         if prefill.kv_transfer is None or decode.kv_transfer is None:

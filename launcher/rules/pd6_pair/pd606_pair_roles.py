@@ -18,6 +18,7 @@ ZH = """
 当输入把引擎分成预填充与解码两侧(按小节、分组、标签或文件名),而所有引擎的 kv_role 都是 kv_producer 或
 都是 kv_consumer 时报告。
 一侧有几个引擎,或者只给出一侧,都没有问题;但只给出的一侧名为 decode 却是生产者,或名为 prefill 却是消费者时,给出警告。
+Dynamo 的预填充工作进程旁边,没有 `--disaggregation-mode` 的工作进程也给出警告。
 
 ## 为什么重要
 
@@ -32,6 +33,8 @@ ZH = """
 vllm/config/kv_transfer.py(is_kv_producer、is_kv_consumer),0.23.0、0.27.1、0.32.0。
 """
 
+_MODES = ("disaggregation-mode", "is-decode-worker", "is-prefill-worker", "multimodal-worker", "route-to-encoder")
+"""Options of Dynamo's worker that say what it is for."""
 RIGHT = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 
@@ -43,7 +46,8 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
 
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
     kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
-    alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer.
+    alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
+    Dynamo without `--disaggregation-mode` beside one for prefill are a warning too.
 
     ## Why it matters
 
@@ -81,6 +85,7 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
 
     vllm/config/kv_transfer.py (is_kv_producer, is_kv_consumer) at 0.23.0, 0.27.1 and 0.32.0.
     """
+    yield from _aggregated(deployment)
     named = [node for node in deployment.nodes if named_side(node) is not None and node.kv_transfer is not None]
     roles = {node.role for node in deployment.nodes if node.kv_transfer is not None}
     if len(roles) != 1 or {named_side(node) for node in named} != {"prefill", "decode"}:
@@ -93,6 +98,28 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     right = next(node for node in named if named_side(node) == ROLE_SIDES[role])
     for node in wrong:
         yield _hit(node, right, role, deployment)
+
+
+def _aggregated(deployment: Deployment) -> Iterator[Hit]:
+    """Yield workers of Dynamo that are given no mode where another is given prefill: they are aggregated ones."""
+    workers = [node for node in deployment.nodes if node.program == "dynamo" and not node.unread]
+    modes = [mode for node in workers if (mode := node.value("disaggregation-mode")) is not None]
+    prefill = next((mode for mode in modes if mode.value == "prefill"), None)
+    if prefill is None or any(mode.value not in ("prefill", "encode") for mode in modes):
+        return
+    for node in workers:
+        if any(node.arg(name) is not None for name in _MODES) or node.kv_transfer is None:
+            continue
+        yield Hit(
+            node.origin,
+            Msg(
+                "this worker has no --disaggregation-mode: beside a prefill worker it is to be decode, not aggregated",
+                "这个工作进程没有 --disaggregation-mode:与预填充工作进程配合时应当是 decode,而不是默认的聚合模式",
+            ),
+            Msg("add --disaggregation-mode decode", "加上 --disaggregation-mode decode"),
+            severity="warning",
+            related=((prefill.origin, Msg("the prefill worker", "预填充工作进程")),),
+        )
 
 
 def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:

@@ -12,11 +12,18 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.ports import http_port, on_host_network
-from pd_launch.schemas.engine.proxies import SideList, side_lists
+from pd_launch.schemas.engine.proxies import EncoderSide, SideList, encoder_lists, side_lists
 from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
 
 TELLS_PROXY = frozenset({"MoRIIOConnector", "P2pNcclConnector"})
 """Connectors that tell a proxy their engine's HTTP port themselves."""
+
+_SIDES: dict[PairSide | EncoderSide, Msg] = {
+    "prefill": Msg("the prefill side", " prefill 一侧"),
+    "decode": Msg("the decode side", " decode 一侧"),
+    "encode": Msg("the encoders", "编码引擎"),
+    "rest": Msg("the engines behind the encoders", "编码引擎之后的引擎"),
+}
 
 ZH = """
 代理的种类或列表与连接器、rank 不符
@@ -27,8 +34,10 @@ ZH = """
 配 MooncakeConnectorV1 / MooncakeHybridConnector,先走
 解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
 每个提供
-HTTP 的引擎(外部 DP 的每个 rank)都在列表里。还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是
-引擎的 `--port`。vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
+HTTP 的引擎(外部 DP 的每个 rank)都在列表里;
+编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
+还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
+vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
 生产者 bootstrap 服务的端口。
 
 ## 为什么重要
@@ -56,7 +65,8 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     Looks at proxies that the input starts. One that goes to prefill first (load_balance_proxy_server_example.py) fits
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
-    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed. Also the
+    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed; the same
+    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines behind them. Also the
     `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
     MooncakeConnector, MoRIIOConnector and P2pNcclConnector have proxies of their own, and Mooncake's must know the
     port of the producer's bootstrap server.
@@ -112,7 +122,10 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
         yield from bootstrap(proxy, deployment)
         for side, listed in side_lists(proxy).items():
             yield from _lengths(side, listed)
-            yield from _unlisted(side, listed, deployment)
+            yield from _unlisted(side, listed, of_side(deployment, side))
+        for name, listed in encoder_lists(proxy).items():
+            yield from _lengths(name, listed)
+            yield from _unlisted(name, listed, [node for node in deployment.nodes if _encodes(node) == name])
     for node in deployment.nodes:
         yield from _announced(node, deployment)
 
@@ -167,25 +180,34 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             return
 
 
-def _lengths(side: PairSide, listed: SideList) -> Iterator[Hit]:
+def _encodes(node: NodeLaunch) -> EncoderSide | None:
+    """Return whether an engine encodes images for others, or does all the rest with what others encoded."""
+    config = node.value("ec-transfer-config")
+    role = config.get("ec_role") if config is not None else None
+    if role is None or node.arg("kv-transfer-config") is not None:
+        return None
+    return {"ec_producer": "encode", "ec_consumer": "rest"}.get(str(role.value))  # type: ignore[return-value]
+
+
+def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
     hosts, ports = listed.host_count, listed.port_count
     if hosts is None or ports is None or hosts == ports:
         return
     yield Hit(
         listed.origin,
         Msg(
-            f"{hosts} hosts but {ports} ports for the {side} side",
-            f"{side} 一侧有 {hosts} 个主机,却有 {ports} 个端口",
+            f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
+            f"{_SIDES[side].zh}有 {hosts} 个主机,却有 {ports} 个端口",
         ),
         Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口,次序相同"),
     )
 
 
-def _unlisted(side: PairSide, listed: SideList, deployment: Deployment) -> Iterator[Hit]:
+def _unlisted(side: PairSide | EncoderSide, listed: SideList, nodes: list[NodeLaunch]) -> Iterator[Hit]:
     entries = listed.entries()
     if entries is None:
         return
-    for node in of_side(deployment, side):
+    for node in nodes:
         port = http_port(node)
         if (
             port is None
@@ -198,8 +220,8 @@ def _unlisted(side: PairSide, listed: SideList, deployment: Deployment) -> Itera
         yield Hit(
             listed.origin,
             Msg(
-                f"{shown} serves the {side} side, but the proxy does not list it",
-                f"{shown} 属于 {side} 一侧,但代理的列表里没有它",
+                f"{shown} belongs to {_SIDES[side].en}, but the proxy does not list it",
+                f"{shown} 属于{_SIDES[side].zh},但代理的列表里没有它",
             ),
             Msg(
                 "list the host and port of every engine; with external DP that is one entry for each rank",

@@ -21,7 +21,7 @@ ZH = """
 引擎还有未知的参数时不报告。
 
 Dynamo 的预填充工作进程(`--disaggregation-mode prefill`)没有 --kv-transfer-config 时也报告:
-镜像标签表明是 Dynamo 1.0 或更新的版本时是 error,看不出版本时是 warning。
+镜像标签表明是 Dynamo 1.0 或更新的版本时是 error,看不出版本时是 warning。预填充工作进程有而解码工作进程没有时同样报告。
 
 ## 为什么重要
 
@@ -42,6 +42,8 @@ _RUNTIME = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc
 """An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
 _DEFAULT_UNTIL = (1, 0)
 """The first release of Dynamo in which NIXL is no default any more."""
+_GIVES = ("kv-transfer-config", "ec-transfer-config", "config", "engine-config-json")
+"""Arguments that give a worker a connector, or may."""
 
 
 @rule("PD608", "pair-no-connector", "error", zh=ZH, needs="P")
@@ -55,7 +57,8 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
     are unknown.
 
     A prefill worker of Dynamo (`--disaggregation-mode prefill`) without one is reported too: an error where the tag of
-    its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is.
+    its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is. So is a decode worker without
+    one, beside a prefill worker that has one.
 
     ## Why it matters
 
@@ -101,6 +104,7 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
     for node in deployment.nodes:
         if node.program == "dynamo":
             yield from _prefill_worker(node)
+            yield from _decode_worker(node, deployment)
         if _without(node) and _is_topology(node, deployment):
             side = named_side(node)
             role = {"prefill": "kv_producer", "decode": "kv_consumer"}.get(side or "", "kv_producer or kv_consumer")
@@ -120,8 +124,7 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
     """Yield a prefill worker of Dynamo that has no connector, where no older Dynamo gives it one."""
     own = node.arg("disaggregation-mode") or node.arg("is-prefill-worker")
-    given = ("kv-transfer-config", "ec-transfer-config", "config", "engine-config-json")
-    if own is None or node.side != "prefill" or node.unread or any(node.arg(name) is not None for name in given):
+    if own is None or node.side != "prefill" or node.unread or any(node.arg(name) is not None for name in _GIVES):
         return
     release = _dynamo(node)
     if (release is not None and release < _DEFAULT_UNTIL) or (release is None and node.arg("connector") is not None):
@@ -137,6 +140,31 @@ def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
             '两侧都加上 --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_both"}\'',
         ),
         severity="error" if release is not None else "warning",
+    )
+
+
+def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield a decode worker of Dynamo without a connector beside a prefill worker that is given one."""
+    if named_side(node) != "decode" or node.unread or any(node.arg(name) is not None for name in _GIVES):
+        return
+    others = [other for other in deployment.nodes if other.program == "dynamo" and named_side(other) == "prefill"]
+    peer = next((given for other in others if (given := other.arg("kv-transfer-config")) is not None), None)
+    release = _dynamo(node)
+    older = node.arg("connector") is not None or (release is not None and release < _DEFAULT_UNTIL)
+    if peer is None or older:
+        return
+    yield Hit(
+        node.origin,
+        Msg(
+            "this decode worker has no --kv-transfer-config, as the prefill worker has: it takes over no KV",
+            "预填充工作进程有 --kv-transfer-config,这个解码工作进程却没有:它不会接收 KV",
+        ),
+        Msg(
+            "add --disaggregation-mode decode and the prefill worker's --kv-transfer-config",
+            "加上 --disaggregation-mode decode,以及与预填充工作进程相同的 --kv-transfer-config",
+        ),
+        severity="error" if release is not None else "warning",
+        related=((peer.origin, Msg("the prefill worker's", "预填充工作进程的")),),
     )
 
 

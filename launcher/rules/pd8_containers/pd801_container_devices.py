@@ -16,6 +16,7 @@ from pd_launch.launcher.rules.container_facts import (
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.machines import by_container
 
@@ -106,7 +107,7 @@ def _devices(container: Container, nodes: Sequence[NodeLaunch], paths: list[str]
     yield Hit(
         place.origin if place else container.origin,
         Msg(
-            f"the engines inside need {needed} NPU{'s' if needed > 1 else ''}, the container gets {have}",
+            f"the engines inside need {counted(needed, 'NPU')}, the container gets {have}",
             f"容器内的引擎需要 {needed} 个 NPU,容器得到的设备:{have_zh}",
         ),
         Msg(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.sources.profiles.deployment import TARGET_FAMILY
+from pd_launch.launcher.sources.release.targets import TARGET_FAMILY
 from pd_launch.schemas.core.build import ReadBuild
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
@@ -80,7 +80,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     schemas/core/pairing.py.
     """
     for fault in deployment.faults_of(TARGET_FAMILY):
-        yield Hit(fault.origin, Msg(fault.detail, fault.detail_zh), Msg(fault.help, fault.help_zh), "warning")
+        yield Hit(fault.origin, fault.detail, fault.help, "warning")
     if deployment.require_target:
         yield from _undecided(deployment)
     target = deployment.target

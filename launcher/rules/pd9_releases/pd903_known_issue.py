@@ -80,10 +80,10 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 yield Hit(
                     written.origin,
                     Msg(
-                        f"known fault of {deployment.target}: {issue.what} ({issue.link}, {issue.date})",
-                        f"{deployment.target} 的已知缺陷:{issue.what_zh}({issue.link},{issue.date})",
+                        f"known fault of {deployment.target}: {issue.what.en} ({issue.link}, {issue.date})",
+                        f"{deployment.target} 的已知缺陷:{issue.what.zh}({issue.link},{issue.date})",
                     ),
-                    Msg(issue.instead, issue.instead_zh),
+                    issue.instead,
                 )
 
 

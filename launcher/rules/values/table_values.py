@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pd_launch.launcher.rules.container_facts import unreleased
 from pd_launch.launcher.rules.edits import rename_key, renamed
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.launcher.rules.values.flag_domains import (
@@ -56,7 +57,7 @@ def table_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if node.program == "python":
             yield from _python(arg, spec)
         else:
-            yield from _words(arg, spec, found.negated)
+            yield from _words(arg, spec, found.negated, unreleased(node))
         yield from _object(arg, found.name, spec, table, deployment)
     yield from _kv_fields(node, table, deployment)
 
@@ -67,7 +68,8 @@ def _widened(name: str, spec: Spec, deployment: Deployment) -> Spec:
     return replace(spec, choices=(*spec.choices, *words)) if words else spec
 
 
-def _words(arg: Arg, spec: Spec, negated: bool) -> Iterator[Hit]:
+def _words(arg: Arg, spec: Spec, negated: bool, newer: bool) -> Iterator[Hit]:
+    """Check the words behind a flag; one of several words may be new in a build that is no release (``newer``)."""
     shown = arg.written.partition(".")[0]
     values = [value for value in (arg.value, *arg.more) if value is not None]
     if not spec.takes_value or negated:
@@ -84,7 +86,8 @@ def _words(arg: Arg, spec: Spec, negated: bool) -> Iterator[Hit]:
         text = _text(value)
         wanted = None if text is None or "." in arg.name else refused_word(text, spec)
         if wanted is not None:
-            yield wrong(value, shown, wanted)
+            hit = wrong(value, shown, wanted)
+            yield replace(hit, severity="warning") if newer and spec.choices else hit
 
 
 def _text(value: Node) -> str | None:

@@ -27,6 +27,7 @@ from pd_launch.schemas.engine.budget import (
     parse_bytes,
     parse_ratio,
 )
+from pd_launch.schemas.engine.connector_keys import BUNDLED_SWITCHES
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.engine.offload import served
 from pd_launch.schemas.releases.additional_keys import BOOLEANS, STRICT_BOOLEANS, is_strict
@@ -177,13 +178,14 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for connector in served(node, target):
         for key in (PER_RANK, TOTAL):
             yield from _bytes(connector, key, deployment)
-        sharing = connector.option(PREFIX_CACHING)
-        if sharing is not None and sharing.known and not isinstance(sharing.value, bool):
-            yield _boolean(PREFIX_CACHING, sharing, node, deployment)
+        for key in BUNDLED_SWITCHES if connector.is_bundled_offload else (PREFIX_CACHING,):
+            switch = connector.option(key)
+            if switch is not None and switch.known and not isinstance(switch.value, bool):
+                yield _boolean(key, switch, node, deployment)
         ratio = connector.option(RATIO)
         if ratio is None or not ratio.known:
             continue
-        if connector.is_bundled_offload or RATIO_READ.holds(target):
+        if connector.bundled_in(target) or RATIO_READ.holds(target):
             yield from _refused(ratio, lambda value: parse_ratio(value))
         elif node.form == "profile":
             yield Hit(
@@ -197,9 +199,10 @@ def _bytes(connector: Connector, key: str, deployment: Deployment) -> Iterator[H
     value = connector.option(key)
     if value is None or not value.known:
         return
-    if value.value is None and connector.is_bundled_offload:
+    bundled = connector.bundled_in(deployment.target)
+    if value.value is None and bundled:
         return  # the same as absent
-    if isinstance(value.value, float) and connector.is_builtin_offload and value.value >= 1:
+    if isinstance(value.value, float) and not bundled and value.value >= 1:
         message = Msg(f"{key}: a fraction of a byte is cut off", f"{key}:小数部分会被截掉")
         yield Hit(value.origin, message, _integer_help(value), "warning", fix=_as_integer(value, deployment))
         return
@@ -211,7 +214,7 @@ def _refused(value: Node, parse: Callable[[object], object]) -> Iterator[Hit]:
     try:
         parse(value.plain())
     except BudgetError as error:
-        yield Hit(value.origin, Msg(str(error), error.zh), _NUMBER)
+        yield Hit(value.origin, error.said, _NUMBER)
 
 
 _NUMBER = Msg("write a plain number above 0", "请写一个大于 0 的数字")

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.switches import switch_of
 from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
 
@@ -51,10 +52,11 @@ def _swallowed(word: Text) -> Fault:
     return Fault(
         "shell",
         word.origin(),
-        f"{word.value} becomes an argument of the engine: the line before ends with a backslash",
-        f"{word.value} 成了引擎的参数:上一行以反斜杠结尾",
-        help="remove the backslash from the engine's last line",
-        help_zh="删掉引擎命令最后一行的反斜杠",
+        Msg(
+            f"{word.value} becomes an argument of the engine: the line before ends with a backslash",
+            f"{word.value} 成了引擎的参数:上一行以反斜杠结尾",
+        ),
+        help=Msg("remove the backslash from the engine's last line", "删掉引擎命令最后一行的反斜杠"),
     )
 
 
@@ -92,8 +94,8 @@ class _Words:
                 self.stray(word)
         if self.behind:
             self.node.partial = True
-            limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
-            self.faults.append(not_followed(self.behind[0].origin(), limit, limit_zh))
+            limit = Msg(f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词")
+            self.faults.append(not_followed(self.behind[0].origin(), limit))
         self.node.add(*self.args)
         self.merge_dotted()
         model = self.node.value("model")
@@ -109,10 +111,14 @@ class _Words:
             Fault(
                 "shell",
                 word.origin(),
-                f"the quotes are part of the argument {word.value}: it is quoted twice",
-                f"引号成了参数 {word.value} 的一部分:加了两次引号",
-                help=f"write {inner.value} with one pair of quotes, or with none",
-                help_zh=f"只用一对引号写 {inner.value},或者不加引号",
+                Msg(
+                    f"the quotes are part of the argument {word.value}: it is quoted twice",
+                    f"引号成了参数 {word.value} 的一部分:加了两次引号",
+                ),
+                help=Msg(
+                    f"write {inner.value} with one pair of quotes, or with none",
+                    f"只用一对引号写 {inner.value},或者不加引号",
+                ),
             )
         )
         return inner
@@ -120,7 +126,7 @@ class _Words:
     def stray(self, word: Text) -> None:
         if not word.value.strip():
             kind, en = "blank-word", "an argument of nothing but blanks is passed to the engine"
-            self.faults.append(Fault(kind, word.origin(), en, "向引擎传入了一个只含空白的参数"))
+            self.faults.append(Fault(kind, word.origin(), Msg(en, "向引擎传入了一个只含空白的参数")))
         elif HOLE in word.value:
             self.node.partial = True
         elif _is_swallowed(word):
@@ -184,8 +190,8 @@ class _Words:
                 if len(path) <= MAX_DOTS:
                     _put(tree, path, arg)
                 else:
-                    limit, limit_zh = f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层"
-                    self.faults.append(not_followed(arg.origin, limit, limit_zh, "it is not checked", "它没有检查"))
+                    limit = Msg(f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层")
+                    self.faults.append(not_followed(arg.origin, limit, Msg("it is not checked", "它没有检查")))
             self.node.add(Arg(base, first.written, first.origin, tree))
 
 

@@ -221,7 +221,7 @@ def _how(how: str) -> Literal["export", "inline"]:
     return "inline" if how == "inline" else "export"
 
 
-def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish) -> bool:
+def add_engine(words: Words, form: Form, label: str, origin: Origin, found: Found, finish: Finish = keep) -> bool:
     """Add the engine that ``words`` start, or the profile that they name, if they start one; return whether they do.
 
     This is the one way from words to an engine: they carry the syntax in which they were expanded.
@@ -393,7 +393,8 @@ def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:
         return words  # another program of the same project
     program = first.value.rpartition("/")[2] in SHELLS or first.value.endswith((".sh", ".py"))
     bare_model = serves and not program and engine_words(unwrap(words)[0]) is None and "/" in first.value
-    if not first.value.startswith("-") and not bare_model:
+    twice = first.value == "serve" and "vllm-openai" in name  # which the image says already: it is taken for a model
+    if not first.value.startswith("-") and not bare_model and not twice:
         return words
     made = ("python3", "-m", DYNAMO) if "dynamo" in name.lower() else ("vllm", "serve")
     return words.having([*(first.stand_in(word) for word in made), *words])

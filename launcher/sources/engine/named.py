@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
@@ -84,6 +85,9 @@ def _read(path: Path, name: str, most: int) -> Named:
             data = file.read(most + 1)
     except OSError:
         return Named(refused=_CLOSED)
+    held = unsaved.text_of(str(path))
+    if held is not None:
+        data = held.encode("utf-8", "replace")
     if len(data) > most:
         size = human_size(most)
         return Named(refused=Msg(f"it is larger than {size}", f"它大于 {size}"))
@@ -99,8 +103,9 @@ def unread(what: Msg, name: Text, reason: Msg) -> Fault:
     return Fault(
         "elsewhere" if reason is _OUTSIDE else "unread",
         name.origin(),
-        f"{what.en} {name.value} is not read: {reason.en}",
-        f"没有读取{what.zh} {name.value}:{reason.zh}",
-        help="give it in the same call, beside this file; without it, what it says is unknown",
-        help_zh="请在同一次调用里和这个文件一起给出;否则其中的内容未知",
+        Msg(f"{what.en} {name.value} is not read: {reason.en}", f"没有读取{what.zh} {name.value}:{reason.zh}"),
+        help=Msg(
+            "give it in the same call, beside this file; without it, what it says is unknown",
+            "请在同一次调用里和这个文件一起给出;否则其中的内容未知",
+        ),
     )

@@ -6,11 +6,12 @@ from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.text.interpolate import Words, split_words
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, Text
 
 _MOST = 2
 """Words of a command's beginning that may hold further ones."""
-_HELP = (
+_HELP = Msg(
     'write each word as an element of its own, or let a shell split them: ["bash", "-c", "…"]',
     '每个词单独写成一个元素,或者交给 shell 拆分:["bash", "-c", "…"]',
 )
@@ -40,10 +41,11 @@ def _one_word(word: Text) -> Fault:
     return Fault(
         "shell",
         word.origin(),
-        "this is one word, blanks and all: no shell splits it here, and no program has this name",
-        "这里连同空格是一个词:此处没有 shell 来拆分,也没有这个名字的程序",
-        help=_HELP[0],
-        help_zh=_HELP[1],
+        Msg(
+            "this is one word, blanks and all: no shell splits it here, and no program has this name",
+            "这里连同空格是一个词:此处没有 shell 来拆分,也没有这个名字的程序",
+        ),
+        help=_HELP,
     )
 
 
@@ -51,8 +53,6 @@ def _not_a_list(place: Origin) -> Fault:
     return Fault(
         "shell",
         place,
-        "Kubernetes wants a list here and refuses a text",
-        "Kubernetes 在这里需要列表,不接受字符串",
-        help=_HELP[0],
-        help_zh=_HELP[1],
+        Msg("Kubernetes wants a list here and refuses a text", "Kubernetes 在这里需要列表,不接受字符串"),
+        help=_HELP,
     )

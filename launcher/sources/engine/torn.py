@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin
 
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
@@ -68,8 +69,12 @@ def _fault(command: Command) -> Fault:
     return Fault(
         "shell",
         word.origin(),
-        f"{word.value[:40]} starts a new command: the line before it does not go on",
-        f"{word.value[:40]} 成了一条新命令:上一行没有续行",
-        help="end the line before with a backslash, and keep comments out of the middle of a command",
-        help_zh="在上一行末尾加反斜杠;命令中间不要插入注释行",
+        Msg(
+            f"{word.value[:40]} starts a new command: the line before it does not go on",
+            f"{word.value[:40]} 成了一条新命令:上一行没有续行",
+        ),
+        help=Msg(
+            "end the line before with a backslash, and keep comments out of the middle of a command",
+            "在上一行末尾加反斜杠;命令中间不要插入注释行",
+        ),
     )

@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.engine.written_files import is_edited_script
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 _CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
@@ -143,10 +144,10 @@ def unseen(place: Origin) -> Fault:
     """Return the fault of an engine that is started in a way that is not followed."""
     return not_followed(
         place,
-        "this engine is started in a way that is not followed",
-        "这个引擎的启动方式无法跟踪",
-        "it is not checked",
-        "它没有检查",
-        "start it by a plain command, or check what is run as a file of its own",
-        "用普通命令启动它,或把实际执行的内容单独写成文件来检查",
+        Msg("this engine is started in a way that is not followed", "这个引擎的启动方式无法跟踪"),
+        Msg("it is not checked", "它没有检查"),
+        Msg(
+            "start it by a plain command, or check what is run as a file of its own",
+            "用普通命令启动它,或把实际执行的内容单独写成文件来检查",
+        ),
     )

@@ -8,6 +8,7 @@ from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.engine.one_word import apart
 from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 HOOKS = ("post_start", "pre_stop")
@@ -98,7 +99,7 @@ def _words(node: Node | None, found: Found) -> Words:
         return expand((), COMPOSE)
     words, unclosed = expand_command(node.text, COMPOSE)
     if unclosed is not None:
-        found.faults.append(Fault("shell", unclosed, "this quote is never closed", "这个引号没有闭合"))
+        found.faults.append(Fault("shell", unclosed, Msg("this quote is never closed", "这个引号没有闭合")))
     return words
 
 

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.text.interpolate import E2E, Lookup, Words, expa
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, as_integer
 
 MAX_RANKS = 256
@@ -85,8 +86,8 @@ def _configs(tree: Node, index: int, found: Found) -> list[dict[str, str]]:
 
 def too_many_ranks(origin: Origin, most: int) -> Fault:
     """Return the fault of a node that starts more ranks than are followed."""
-    limit, limit_zh = f"more than {most} ranks on one node", f"一个节点上超过 {most} 个 rank"
-    return not_followed(origin, limit, limit_zh, "those from there on are not checked", "其余的 rank 没有检查")
+    limit = Msg(f"more than {most} ranks on one node", f"一个节点上超过 {most} 个 rank")
+    return not_followed(origin, limit, Msg("those from there on are not checked", "其余的 rank 没有检查"))
 
 
 def _addresses(tree: Node, index: int) -> dict[str, str]:
@@ -155,7 +156,7 @@ def _words(command: Node, lookup: Lookup, found: Found) -> Words:
         return expand((), E2E)
     words, unclosed = expand_command(command.text, E2E, lookup)
     if unclosed is not None:
-        found.faults.append(Fault("shell", unclosed, "this quote is never closed", "这个引号没有闭合"))
+        found.faults.append(Fault("shell", unclosed, Msg("this quote is never closed", "这个引号没有闭合")))
     return words.having(word for word in words if word.value.strip() or HOLE in word.value)
 
 

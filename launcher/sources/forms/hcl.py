@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.forms.hcl_tree import NotHCL, parse_hcl
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 _BLOCK = re.compile(
@@ -55,8 +56,10 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
         help_ = "give what it becomes: `terraform show -json`, the manifest or the script"
         help_zh = "请给出它最终生成的内容:`terraform show -json`、清单或脚本"
         place = source.origin(0, 0)
-        en, zh = "not read: this HCL has something that is not understood", "没有读取:这个 HCL 文件中有无法理解的内容"
-        fault = Fault("unreadable", place, en, zh, help=help_, help_zh=help_zh)
+        said = Msg(
+            "not read: this HCL has something that is not understood", "没有读取:这个 HCL 文件中有无法理解的内容"
+        )
+        fault = Fault("unreadable", place, said, help=Msg(help_, help_zh))
         found.add_faults([fault])
         return
     for kind, blocks in tree.items():

@@ -33,6 +33,9 @@ HOOKS = ("postStart", "preStop")
 KV_FLAG = "--kv-transfer-config"
 ADDED = "VLLM_ADDITIONAL_ARGS"
 """The variable by which KServe's LLMInferenceService is given further arguments of ``vllm serve``."""
+_KSERVE_SHM = "dshm"
+KSERVE_DECODE_PORT = 8001
+"""The port that KServe's own template gives the decode side, behind the router's sidecar."""
 ENGINE_NAMES = frozenset({*SWITCHES, *LISTS, *VALUED})
 TELLING = frozenset(
     {"kv-transfer-config", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size", "max-model-len"}
@@ -42,7 +45,10 @@ TELLING = frozenset(
 )
 """Options that no other program has: arguments with one of them are an engine's."""
 NO_MAPS: Mapping[str, Node] = {}
-LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX")
+_INDEX = "LWS_WORKER_INDEX"
+LWS_VARIABLES = ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", _INDEX)
+_MOST_WORKERS = 32
+"""Pods of one template that are read one by one."""
 
 
 def is_manifest(tree: Node) -> bool:
@@ -57,7 +63,8 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
     for pod, names, around in _pods(tree, [], _Around(), how == "manifest"):
         before = len(found.nodes)
         for container in [*_containers(pod), *(steps_of(pod) if how == "manifest" else ())]:
-            _container(pod, container, _Place(names, path, how, around.grouped), found)
+            for index in _indices(container, around):
+                _container(pod, container, _Place(names, path, how, around, index), found)
         for node in found.nodes[before:]:
             node.partial = node.partial or around.injected
     _platform_model(tree, found.nodes[first:])
@@ -126,6 +133,42 @@ class _Around(NamedTuple):
     """Whether the cluster completes the pod's command by itself."""
     grouped: bool = False
     """Whether it is one of several pods that are started together, as one engine may need."""
+    indices: range = range(0)
+    """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
+    replicas: int | None = None
+    annotations: Node | None = None
+
+    def at(self, node: Node) -> _Around:
+        """Return what is around what stands in a mapping."""
+        count, annotations = node.get("replicas"), node.get("podAnnotations") or node.get("annotations")
+        if node.get("spec") is not None and node.get("apiVersion") is None:  # a template of pods
+            annotations = node.get("metadata", "annotations") or annotations
+        return self._replace(
+            injected=self.injected or _is_injected(node),
+            grouped=self.grouped or _is_group(node),
+            replicas=self.replicas if count is None else count.integer(),
+            annotations=annotations or self.annotations,
+        )
+
+    def of(self, key: str, group: Node) -> _Around:
+        """Return what is around the template under ``key`` of a group's mapping, which has the others too."""
+        if group.get("workerTemplate") is None or key not in ("leaderTemplate", "workerTemplate"):
+            return self
+        count = group.get("size")
+        size = count.integer() if count is not None else None
+        if not size or size > _MOST_WORKERS:
+            return self
+        first = 0 if group.get("leaderTemplate") is None else 1
+        return self._replace(indices=range(first, size) if key == "workerTemplate" else range(1))
+
+
+def _indices(container: Node, around: _Around) -> Sequence[int | None]:
+    """Return which pods of a group a container is read for: each where it asks for its index, else one for all."""
+    if len(around.indices) < 2:
+        return list(around.indices) or [None]
+    lists = [container.get(key) for key in ("command", "args")]
+    texts = [part.text.value for listed in lists if listed for part in listed.elements() if part.text is not None]
+    return list(around.indices) if any(_INDEX in text for text in texts) else [None]
 
 
 def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterator[tuple[Node, list[str], _Around]]:
@@ -135,7 +178,7 @@ def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterato
     """
     if isinstance(node.value, dict):
         names = [*names, *_names(node)]
-        around = _Around(around.injected or _is_injected(node), around.grouped or _is_group(node))
+        around = around.at(node)
         node = completed(node)
         if _containers(node):
             yield node, names, around
@@ -145,7 +188,10 @@ def _pods(node: Node, names: list[str], around: _Around, steps: bool) -> Iterato
         beside = node.get("prefill", "template") is not None  # KServe: the other template is the decode side
         for key, child in node.items():
             yield from _pods(
-                child, [*names, "decode" if beside and key in ("template", "worker") else key], around, steps
+                child,
+                [*names, "decode" if beside and key in ("template", "worker") else key],
+                around.of(key, node),
+                steps,
             )
     for child in node.elements():
         yield from _pods(child, names, around, steps)
@@ -194,17 +240,20 @@ class _Place(NamedTuple):
     names: list[str]
     path: str
     how: Means
-    grouped: bool = False
+    around: _Around
+    number: int | None = None
+    """Which pod of its group it is, where that is known."""
 
 
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
-    names, path, how, grouped = place
+    names, path, how, around_pod, _ = place
     facts = _facts(pod, container)
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
+    injected = _injected(container, place)
 
     def lookup(name: str) -> str | None:
-        variable = env.get(name)
+        variable = env.get(name) or injected.get(name)
         return variable.value.string() if variable else None
 
     command = _words(container.get("command"), lookup)
@@ -216,7 +265,8 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
-    facts.grouped = grouped
+    facts.grouped, facts.replicas = around_pod.grouped, around_pod.replicas
+    _placement(pod, around_pod, facts)
     facts.spread = any(_RAY.search(word.value) for word in words)
     own = container.get("name")
     side = side_of(*reversed([*names, str(own.value) if own else ""]))
@@ -232,7 +282,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     around = Around(
         mounted_files(pod, container, found.maps),
         folder.value if folder is not None and isinstance(folder.value, str) else "/",
-        {**_injected(container), **env},
+        {**injected, **env},
     )
     if facts.image is None and not command and only_arguments(words):
         facts.partial = True  # a patch: the container itself stands elsewhere
@@ -283,9 +333,13 @@ def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
     return [place.stand_in(word) for word in (flag, str(size))]
 
 
-def _injected(container: Node) -> dict[str, EnvVar]:
+def _injected(container: Node, place: _Place) -> dict[str, EnvVar]:
     """Return the variables that a LeaderWorkerSet sets in each of its pods."""
-    return {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
+    env = {name: EnvVar(name, Node(Unknown(name), container.origin), "manifest") for name in LWS_VARIABLES}
+    at = (container.get("name") or container.get("image") or container).text
+    if place.number is not None and at is not None:
+        env[_INDEX] = EnvVar.of(_INDEX, at.stand_in(str(place.number)), "manifest")
+    return env
 
 
 def _entries(container: Node) -> list[Node]:
@@ -387,16 +441,31 @@ def _facts(pod: Node, container: Node) -> Container:
     return facts
 
 
+def _placement(pod: Node, around: _Around, facts: Container) -> None:
+    said = {
+        "node_selector": pod.get("nodeSelector"),
+        "tolerations": pod.get("tolerations"),
+        "annotations": around.annotations,
+    }
+    for name, node in said.items():
+        if node is not None and node.value and node.complete():
+            facts.placement[name] = node.plain()
+
+
 def _mounts(pod: Node, container: Node, facts: Container) -> None:
     volumes = named_volumes(pod)
     mounts = container.get("volumeMounts")
+    given = volumes.get(_KSERVE_SHM)
+    if given is not None and any(_is_named(entry, ADDED) for entry in _entries(container)):
+        facts.shm_size = given.get("emptyDir", "sizeLimit")  # KServe's own template mounts it
     for mount in mounts.elements() if mounts else ():
         target, name = mount.get("mountPath"), mount.get("name")
         volume = volumes.get(name.value) if name and isinstance(name.value, str) else None
         if target is None or not isinstance(target.value, str):
             continue
         source = volume.get("hostPath", "path") if volume else None
-        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}", target.origin))
+        mode = ":ro" if source is not None and _true(mount.get("readOnly")) else ""
+        facts.mounts.append(Node(f"{source.value if source else ''}:{target.value}{mode}", target.origin))
         if source is None:
             facts.volumes.append({"path": target.value, **_volume(volume), **_read_only(mount)})
         if target.value.rstrip("/") == "/dev/shm":

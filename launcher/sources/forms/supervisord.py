@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, spli
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
@@ -64,7 +65,7 @@ def _start(
     words, unclosed = split_words(_expanded(command, known))
     if unclosed >= 0:
         place = command.origin(unclosed, unclosed + 1)
-        found.add_faults([Fault("shell", place, "this quote is never closed", "这个引号没有闭合")])
+        found.add_faults([Fault("shell", place, Msg("this quote is never closed", "这个引号没有闭合"))])
     if not words:
         return
     env = {**shared, **own}

@@ -24,6 +24,7 @@ from pd_launch.launcher.sources.text.interpolate import SYSTEMD, Words
 from pd_launch.launcher.sources.text.templates import filled, is_gone
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import EnvVar, Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 
 _SECTION = re.compile(
@@ -200,7 +201,7 @@ def _span(words: Sequence[Text]) -> Origin:
 
 
 def _unclosed(value: Text, at: int) -> Fault:
-    return Fault("shell", value.origin(at, at + 1), "this quote is never closed", "这个引号没有闭合")
+    return Fault("shell", value.origin(at, at + 1), Msg("this quote is never closed", "这个引号没有闭合"))
 
 
 def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:

@@ -9,18 +9,11 @@ from typing import Any
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.release.release_words import comment_faults
-from pd_launch.launcher.sources.release.targets import NOTHING_GIVEN, Given, assumed, decided, in_profile
+from pd_launch.launcher.sources.release.targets import NOTHING_GIVEN, TARGET_FAMILY, Given, assumed, decided, in_profile
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
 from pd_launch.schemas.core.values import Node
-
-TARGET_FAMILY = "target-family"
-"""The kind of fault of a profile whose target is of another family than its hardware."""
-
-
-def is_profile(tree: Node) -> bool:
-    """Whether a document is a profile, by its structure."""
-    return isinstance(tree.value, dict) and "version" in tree.value and bool({"decode", "prefill"} & set(tree.value))
 
 
 def profile_deployment(
@@ -69,10 +62,11 @@ def _of_other_family(loaded: LoadedProfile) -> Iterator[Fault]:
     yield Fault(
         TARGET_FAMILY,
         place.origin,
-        f"{written} does not run on {kind}: this target does not count",
-        f"{written} 不能在 {kind} 上运行:这个 target 不起作用",
-        help=f"write {right}==X",
-        help_zh=f"请写 {right}==X",
+        Msg(
+            f"{written} does not run on {kind}: this target does not count",
+            f"{written} 不能在 {kind} 上运行:这个 target 不起作用",
+        ),
+        help=Msg(f"write {right}==X", f"请写 {right}==X"),
     )
 
 

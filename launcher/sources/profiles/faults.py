@@ -7,8 +7,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from pd_launch.launcher.sources.profiles.reasons import missing_help, reason
+from pd_launch.launcher.sources.profiles.reasons import missing_help, reason_of
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node, Origin
 from pd_launch.schemas.profile import Profile
@@ -35,7 +36,7 @@ def profile_faults(tree: Node, error: ValidationError) -> list[Fault]:
             fault = _wrong_value(node, path, problem)
         faults.append(fault)
     misspelt = {f"the key {'.'.join(path)} is missing" for path in meant}
-    return _without_union_noise([fault for fault in faults if fault.detail not in misspelt])
+    return _without_union_noise([fault for fault in faults if fault.detail.en not in misspelt])
 
 
 def _without_union_noise(faults: list[Fault]) -> list[Fault]:
@@ -76,15 +77,13 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
         return Fault(
             "profile",
             place,
-            en,
-            zh,
+            Msg(en, zh),
             fix=(node.key_text.edit(0, len(node.key_text.value), near) or ()) if node.key_text is not None else (),
             fix_is_safe=False,
-            help=f"did you mean {near}?",
-            help_zh=f"是不是想写 {near}?",
+            help=Msg(f"did you mean {near}?", f"是不是想写 {near}?"),
         )
     listed = ", ".join(known)
-    return Fault("profile", place, en, zh, help=f"known keys here: {listed}", help_zh=f"这里可用的键:{listed}")
+    return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed}", f"这里可用的键:{listed}"))
 
 
 def _missing_key(node: Node, path: list[str], name: str) -> Fault:
@@ -92,8 +91,7 @@ def _missing_key(node: Node, path: list[str], name: str) -> Fault:
     start = node.key or Origin(
         node.origin.file, node.origin.line, node.origin.column, node.origin.line, node.origin.column + 1
     )
-    help, help_zh = missing_help(name)
-    return Fault("profile", start, f"the key {where} is missing", f"缺少键 {where}", help=help, help_zh=help_zh)
+    return Fault("profile", start, Msg(f"the key {where} is missing", f"缺少键 {where}"), help=missing_help(name))
 
 
 def _wrong_value(node: Node, path: list[str], problem: Any) -> Fault:
@@ -103,16 +101,10 @@ def _wrong_value(node: Node, path: list[str], problem: Any) -> Fault:
     key = problem["loc"][-1:] == ("[key]",) or inner is not None
     node = inner or node
     place = node.key if key and node.key else node.origin
-    said = reason(problem, path, _fields_at(path))
+    reason = reason_of(problem, path, _fields_at(path))
     where = ".".join(path)
-    return Fault(
-        "profile",
-        place,
-        f"{where}: {said.en}" if where else said.en,
-        f"{where}:{said.zh}" if where else said.zh,
-        help=said.help,
-        help_zh=said.help_zh,
-    )
+    said = Msg(f"{where}: {reason.said.en}", f"{where}:{reason.said.zh}") if where else reason.said
+    return Fault("profile", place, said, help=reason.help)
 
 
 def _fields_at(path: list[str]) -> list[str]:

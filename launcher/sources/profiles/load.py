@@ -5,30 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pydantic import ValidationError
 
+from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.profiles.faults import profile_faults
 from pd_launch.launcher.sources.profiles.reasons import missing_help
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
-from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import TargetError
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 from pd_launch.schemas.profile import Profile
 
-COMMAND_LINE = "<command line>"
-SHIPPED = Path(__file__).resolve().parents[3] / "profiles"
-
-
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
-_SKELETON = f"write version, hardware, model and a side; `{_START}` is a start"
-_SKELETON_ZH = f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始"
-
-
-class ProfileNotFound(Exception):
-    """No such file and no shipped profile of that name; the message names the nearest."""
+_SKELETON = Msg(
+    f"write version, hardware, model and a side; `{_START}` is a start",
+    f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始",
+)
 
 
 class SettingError(Exception):
@@ -45,42 +39,6 @@ class LoadedProfile:
     faults: list[Fault] = field(default_factory=list)
 
 
-def shipped_names() -> list[str]:
-    """Return the names of the profiles that come with pd-launch."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
-
-
-def find_profile(name: str) -> Path:
-    """Return the path of a profile: an existing file, else the shipped one of that name with or without ``.yaml``.
-
-    Raises:
-        ProfileNotFound: there is neither.
-    """
-    path = Path(name)
-    if path.exists() and not path.is_dir():
-        return path
-    shipped = _shipped(name)
-    if shipped is not None:
-        return shipped
-    if name and path.is_dir():
-        return path  # reading it says that it is a folder
-    near = nearest(name.removesuffix(".yaml"), shipped_names(), 0.4)
-    hint = f"; did you mean the shipped profile {near}?" if near else f"; shipped: {', '.join(shipped_names())}"
-    raise ProfileNotFound(f"no profile {name}: there is no such file{hint}")
-
-
-def _shipped(name: str) -> Path | None:
-    """Return the path of the shipped profile of that name; nothing that leads to another place is one."""
-    stem = name.removesuffix(".yaml")
-    return SHIPPED / f"{stem}.yaml" if stem in shipped_names() else None
-
-
-def shipped_profile(name: str) -> SourceFile | None:
-    """Return the shipped profile of that name, with or without ``.yaml``, or None."""
-    path = _shipped(name)
-    return None if path is None else SourceFile(str(path), path.read_text(encoding="utf-8"))
-
-
 def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProfile:
     """Read a profile's text, apply ``--set`` values, and validate it.
 
@@ -95,18 +53,16 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
                 Fault(
                     "profile",
                     empty.origin,
-                    "the profile is empty",
-                    "配置文件是空的",
+                    Msg("the profile is empty", "配置文件是空的"),
                     help=_SKELETON,
-                    help_zh=_SKELETON_ZH,
                 )
             ]
         return LoadedProfile(source, empty, None, faults)
     faults = [*faults, *_whole(source, documents)]
     tree = documents[0]
     if not isinstance(tree.value, dict):
-        en, zh = "a profile is a mapping of keys", "配置文件应当是一个映射"
-        fault = Fault("profile", tree.origin, en, zh, help=_SKELETON, help_zh=_SKELETON_ZH)
+        said = Msg("a profile is a mapping of keys", "配置文件应当是一个映射")
+        fault = Fault("profile", tree.origin, said, help=_SKELETON)
         return LoadedProfile(source, tree, None, [*faults, fault])
     for setting in settings:
         _apply(tree, setting)
@@ -118,9 +74,10 @@ def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
     faults = beside_profile(documents)
     at = -1 if source.exact else source.text.find("\ufffd")
     if at >= 0:
-        en, zh = "here the file is not valid UTF-8", "文件此处不是有效的 UTF-8"
-        help, help_zh = "save it as UTF-8", "请用 UTF-8 保存"
-        faults.append(Fault("profile", source.origin(at, at + 1), en, zh, help=help, help_zh=help_zh))
+        said = Msg("here the file is not valid UTF-8", "文件此处不是有效的 UTF-8")
+        faults.append(
+            Fault("profile", source.origin(at, at + 1), said, help=Msg("save it as UTF-8", "请用 UTF-8 保存"))
+        )
     return faults
 
 
@@ -129,12 +86,11 @@ def beside_profile(documents: Sequence[Node]) -> list[Fault]:
     written = [tree for tree in documents if tree.value is not None]
     if len(written) < 2:
         return []
-    en, zh = (
-        "a profile is the only YAML document of its file; this is another",
-        "配置文件只能有一个 YAML 文档,这里是另一个",
+    said = Msg(
+        "a profile is the only YAML document of its file; this is another", "配置文件只能有一个 YAML 文档,这里是另一个"
     )
-    help, help_zh = "put it into a file of its own", "把它放到另一个文件里"
-    return [Fault("profile", written[1].origin, en, zh, help=help, help_zh=help_zh)]
+    help = Msg("put it into a file of its own", "把它放到另一个文件里")
+    return [Fault("profile", written[1].origin, said, help=help)]
 
 
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
@@ -152,8 +108,7 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
         loaded.profile = None
         place = tree.get("target")
         spot = place.origin if place else tree.origin
-        help, help_zh = missing_help("target")
-        loaded.faults.append(Fault("profile", spot, str(error), error.zh, help=help, help_zh=help_zh))
+        loaded.faults.append(Fault("profile", spot, error.said, help=missing_help("target")))
     return loaded
 
 
@@ -169,10 +124,11 @@ def _no_text(tree: Node) -> list[Fault]:
         Fault(
             "profile",
             node.origin,
-            "a NUL character or half of a surrogate pair, which no argument or variable can hold",
-            "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
-            help="remove it",
-            help_zh="请删掉它",
+            Msg(
+                "a NUL character or half of a surrogate pair, which no argument or variable can hold",
+                "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+            ),
+            help=Msg("remove it", "请删掉它"),
         )
         for node in (found | named).values()
     ]
@@ -186,7 +142,7 @@ def _apply(tree: Node, setting: str) -> None:
     line = SourceFile(COMMAND_LINE, setting)
     documents, faults = parse_yaml(SourceFile(COMMAND_LINE, text))
     if faults or len(documents) > 1:
-        detail = faults[0].detail if faults else "more than one document"
+        detail = faults[0].detail.en if faults else "more than one document"
         raise SettingError(f"--set {key}: the value is {detail}")
     start = len(key) + 1
     value = documents[0] if documents else Node(None, line.origin(start, len(setting)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pd_launch.schemas.core.errors import ValueFault, written
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Unknown
 from pd_launch.schemas.engine.budget import BudgetError
@@ -57,13 +58,13 @@ _ELEMENTS = {
     "mounts": "/data:/data",
 }
 """What to write for an element of a list, by the list's name."""
-_KINDS: dict[type, tuple[str, str]] = {
-    int: ("a number", "数字"),
-    float: ("a number with a fraction", "小数"),
-    str: ("a text", "文本"),
-    list: ("a list", "列表"),
-    dict: ("a mapping", "映射"),
-    Unknown: ("a placeholder", "占位符"),
+_KINDS: dict[type, Msg] = {
+    int: Msg("a number", "数字"),
+    float: Msg("a number with a fraction", "小数"),
+    str: Msg("a text", "文本"),
+    list: Msg("a list", "列表"),
+    dict: Msg("a mapping", "映射"),
+    Unknown: Msg("a placeholder", "占位符"),
 }
 _COMPARISONS = {
     "greater_than_equal": ("ge", "{} or more", "不小于 {}"),
@@ -75,20 +76,18 @@ _COMPARISONS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a value is refused (``en``, ``zh``) and what to write instead."""
+    """Why a value is refused (``said``) and what to write instead."""
 
-    en: str
-    zh: str
-    help: str
-    help_zh: str
+    said: Msg
+    help: Msg
 
 
-def missing_help(name: str) -> tuple[str, str]:
-    """Return what to write where the key ``name`` is missing, in both languages."""
+def missing_help(name: str) -> Msg:
+    """Return what to write where the key ``name`` is missing."""
     return _example(["", name])
 
 
-def reason(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason:
+def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason:
     """Return the reason of one of pydantic's problems.
 
     ``path`` are the keys that lead to it, ``known`` those of the section that is wanted there.
@@ -102,42 +101,43 @@ def reason(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason:
     if kind in _COMPARISONS:
         return _bound(problem, path, *_COMPARISONS[kind])
     if kind == "string_too_short":
-        return Reason("must not be empty", "不能为空", *_example(path))
+        return Reason(Msg("must not be empty", "不能为空"), _example(path))
     if kind.startswith(("int_", "finite")):
-        return _wanted("a whole number", "整数", problem, "write a number, without quotes", "写数字,不加引号")
+        return _wanted(Msg("a whole number", "整数"), problem, Msg("write a number, without quotes", "写数字,不加引号"))
     if kind.startswith("bool_"):
-        return _wanted("true or false", " true 或 false", problem, "write true or false", "写 true 或 false")
+        return _wanted(Msg("true or false", " true 或 false"), problem, Msg("write true or false", "写 true 或 false"))
     if kind.startswith("list_"):
-        return _wanted("a list", "列表", problem, *_example(path))
+        return _wanted(Msg("a list", "列表"), problem, _example(path))
     if kind.startswith(("dict_", "model_")):
         listed = ", ".join(known)
-        en, zh = _example(path)
-        more = (f"{en}; known keys here: {listed}", f"{zh};这里可用的键:{listed}") if known else (en, zh)
-        return _wanted("a mapping of keys", "映射", problem, *more)
+        help = _example(path)
+        if known:
+            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh};这里可用的键:{listed}")
+        return _wanted(Msg("a mapping of keys", "映射"), problem, help)
     if kind.startswith("string_"):
         return _text(problem, path)
-    return Reason("this value cannot be used here", "此处不能用这个值", *_example(path))
+    return Reason(Msg("this value cannot be used here", "此处不能用这个值"), _example(path))
 
 
 def _own(error: ValueFault, path: Sequence[str]) -> Reason:
     if isinstance(error, BudgetError):
-        return Reason(error.reason, error.reason_zh, *_example(path))
-    if error.help:
-        return Reason(str(error), error.zh, error.help, error.help_zh)
-    return Reason(str(error), error.zh, *_example(path))
+        return Reason(error.reason, _example(path))
+    return Reason(error.said, error.help or _example(path))
 
 
 def _choice(problem: Any) -> Reason:
     expected, given = str(problem["ctx"]["expected"]), problem["input"]
     choices = re.findall(r"'([^']*)'", expected)
     near = nearest(given, choices, 0.6) if isinstance(given, str) else None
-    shown, shown_zh = (written(given),) * 2 if isinstance(given, (str, int, float)) else _kind(given)
+    scalar = isinstance(given, (str, int, float))
+    shown = Msg(written(given), written(given)) if scalar else _kind(given)
     listed, listed_zh = expected.replace("'", ""), expected.replace(", ", "、").replace(" or ", " 或 ")
     return Reason(
-        f"must be {expected}, not {shown}",
-        f"应当是 {listed_zh},而不是 {shown_zh}",
-        f"did you mean {near}?" if near else f"write {listed}",
-        f"是不是想写 {near}?" if near else f"写 {listed_zh}".replace("'", ""),
+        Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh},而不是 {shown.zh}"),
+        Msg(
+            f"did you mean {near}?" if near else f"write {listed}",
+            f"是不是想写 {near}?" if near else f"写 {listed_zh}".replace("'", ""),
+        ),
     )
 
 
@@ -145,42 +145,40 @@ def _bound(problem: Any, path: Sequence[str], key: str, en: str, zh: str) -> Rea
     limit, given = problem["ctx"][key], written(problem["input"])
     must, must_zh = en.format(limit), zh.format(limit)
     if path[-1].endswith("port"):
-        example = ("write a port from 1 to 65535", "写 1 到 65535 之间的端口")
+        example = Msg("write a port from 1 to 65535", "写 1 到 65535 之间的端口")
     elif path[-1] in _EXAMPLES:
         example = _example(path)
     else:
-        example = (f"write a number that is {must}", f"写{must_zh} 的数")
-    return Reason(f"must be {must}, not {given}", f"应当{must_zh},而不是 {given}", *example)
+        example = Msg(f"write a number that is {must}", f"写{must_zh} 的数")
+    return Reason(Msg(f"must be {must}, not {given}", f"应当{must_zh},而不是 {given}"), example)
 
 
 def _text(problem: Any, path: Sequence[str]) -> Reason:
     if path[-1] in ("prepend", "append"):
-        return _wanted(
-            "a text", "文本", problem, "write for example prepend: /usr/local/lib", "例如写 prepend: /usr/local/lib"
-        )
-    if "env" in path[:-1]:
-        en, zh = "write a text or a number, or null to leave it unset", "写文本或数字,不设置则写 null"
-        return _wanted("a text or a number", "文本或数字", problem, en, zh)
-    if isinstance(problem["input"], (list, dict)) or problem["input"] is None:
-        en, zh = _example(path)
+        help = Msg("write for example prepend: /usr/local/lib", "例如写 prepend: /usr/local/lib")
+    elif "env" in path[:-1]:
+        help = Msg("write a text or a number, or null to leave it unset", "写文本或数字,不设置则写 null")
+        return _wanted(Msg("a text or a number", "文本或数字"), problem, help)
+    elif isinstance(problem["input"], (list, dict)) or problem["input"] is None:
+        help = _example(path)
     else:
-        en, zh = "write it in quotes", "加上引号"
-    return _wanted("a text", "文本", problem, en, zh)
+        help = Msg("write it in quotes", "加上引号")
+    return _wanted(Msg("a text", "文本"), problem, help)
 
 
-def _wanted(what: str, what_zh: str, problem: Any, help: str, help_zh: str) -> Reason:
+def _wanted(what: Msg, problem: Any, help: Msg) -> Reason:
     """Say which kind of value is wanted and which is there; not the value, which may be long or a secret."""
-    given, given_zh = _kind(problem["input"])
-    return Reason(f"must be {what}, not {given}", f"应当是{what_zh},而不是{given_zh}", help, help_zh)
+    given = _kind(problem["input"])
+    return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh},而不是{given.zh}"), help)
 
 
-def _kind(value: object) -> tuple[str, str]:
+def _kind(value: object) -> Msg:
     if value is None or isinstance(value, bool):
-        return written(value), f" {written(value)}"
-    return _KINDS.get(type(value), ("this", "这个值"))
+        return Msg(written(value), f" {written(value)}")
+    return _KINDS.get(type(value), Msg("this", "这个值"))
 
 
-def _example(path: Sequence[str]) -> tuple[str, str]:
+def _example(path: Sequence[str]) -> Msg:
     """Return what to write at a path, by its last key that has an example; for an element of a list, the element."""
     if len(path) > 1 and path[-1].isdigit() and path[-2] in _ELEMENTS:
         text = _ELEMENTS[path[-2]]
@@ -189,4 +187,4 @@ def _example(path: Sequence[str]) -> tuple[str, str]:
     else:
         name = next((key for key in reversed(path) if key in _EXAMPLES), "version")
         text = f"{name}: {_EXAMPLES[name]}"
-    return f"write for example {text}", f"例如写 {text}"
+    return Msg(f"write for example {text}", f"例如写 {text}")

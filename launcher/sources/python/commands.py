@@ -24,6 +24,7 @@ from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import PYTHON, expand, split_words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 
 RUNNERS = frozenset(
@@ -230,8 +231,8 @@ class Commands:
         self.unknown |= all(word.value.strip(HOLE) == "" for word in words[:1])
         if words:
             if len(words) > MAX_WORDS:
-                limit, limit_zh = f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词"
-                self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit, limit_zh)])
+                limit = Msg(f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词")
+                self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit)])
             given = expand(words[:MAX_WORDS], PYTHON)
             command = Command(given, {}, origin, body)
             finish = with_variables(env, origin)

@@ -22,6 +22,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
@@ -34,7 +35,7 @@ _TESTERS = ("unittest", "pytest", "mock")
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
-_LEFT = "the engines that it starts from here on are not checked", "其余引擎没有检查"
+_LEFT = Msg("the engines that it starts from here on are not checked", "其余引擎没有检查")
 
 
 def read_python(source: SourceFile, found: Found) -> None:
@@ -49,14 +50,16 @@ def read_python(source: SourceFile, found: Found) -> None:
         line = min(line, len(source.starts))
         origin = Origin(source.path, line, column, line, column + 1)
         message = getattr(error, "msg", None) or str(error)
-        found.faults.append(Fault("unreadable", origin, f"not valid Python: {message}", f"不是有效的 Python:{message}"))
+        found.faults.append(
+            Fault("unreadable", origin, Msg(f"not valid Python: {message}", f"不是有效的 Python:{message}"))
+        )
         return
     nodes, nested = len(found.nodes), len(found.nested)
     cuts: list[tuple[Fault, Sequence[ast.AST]]] = []
 
-    def cut(node: Any, inside: Sequence[ast.AST], limit: str, limit_zh: str) -> None:
+    def cut(node: Any, inside: Sequence[ast.AST], limit: Msg) -> None:
         place = Origin(source.path, node.lineno, 1, node.lineno, 2)
-        cuts.append((not_followed(place, limit, limit_zh, *_LEFT), inside))
+        cuts.append((not_followed(place, limit, _LEFT), inside))
 
     try:
         starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
@@ -65,7 +68,7 @@ def read_python(source: SourceFile, found: Found) -> None:
         lines += [item.text.origin().line for item in found.nested[nested:] if word_matters(item.text.value)]
         found.add_faults([fault for fault, inside in cuts if _holds(inside, lines)])
     except RecursionError:
-        found.add_faults([not_followed(source.origin(0, 0), "nested too deep", "嵌套过深")])
+        found.add_faults([not_followed(source.origin(0, 0), Msg("nested too deep", "嵌套过深"))])
 
 
 def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:

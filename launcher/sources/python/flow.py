@@ -10,6 +10,8 @@ import ast
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from pd_launch.schemas.core.msg import Msg
+
 MAX_COPIES = 64
 """Bodies of loops and functions that are written out."""
 _MAX_NODES = 20_000
@@ -19,7 +21,7 @@ _STARTERS = ("Process", "Thread", "submit", "apply_async", "run_in_executor")
 """What calls the function that it is given."""
 
 Bindings = Mapping[str, ast.expr]
-Cut = Callable[[ast.AST, Sequence[ast.AST], str, str], None]
+Cut = Callable[[ast.AST, Sequence[ast.AST], Msg], None]
 """Is told where following stops, what is not followed there, and at which limit, in English and Chinese."""
 
 
@@ -95,7 +97,7 @@ class _Flow:
     def loop(self, loop: ast.For, depth: int) -> list[ast.stmt]:
         elements = self.elements(loop.iter)
         if self.counted > _MAX_RANGE:
-            self.left(loop, f"more than {_MAX_RANGE} rounds of a loop", f"循环超过 {_MAX_RANGE} 轮")
+            self.left(loop, Msg(f"more than {_MAX_RANGE} rounds of a loop", f"循环超过 {_MAX_RANGE} 轮"))
             self.counted = 0
         bound = [_bound(loop.target, element) for element in elements]
         if bound and None not in bound and self.too_deep(loop, depth):
@@ -108,20 +110,21 @@ class _Flow:
             made += self.copied(loop.body, bindings or {}, depth, loop)
         return made
 
-    def left(self, node: ast.AST, limit: str, limit_zh: str) -> None:
+    def left(self, node: ast.AST, limit: Msg) -> None:
         """Tell that a loop or a call is followed no further, with the functions that it calls."""
         inside, met = [node], set[str]()
         for part in inside:
             names = {name for call in _calls_in(part) if (name := self.used(call)) and name not in met}
             met |= names
             inside += [self.functions[name] for name in sorted(names)]
-        self.cut(node, inside, limit, limit_zh)
+        self.cut(node, inside, limit)
 
     def too_deep(self, node: ast.AST, depth: int) -> bool:
         """Whether loops and calls stand inside each other too deep to be followed."""
         if depth >= _MAX_DEPTH:
             self.left(
-                node, f"more than {_MAX_DEPTH} loops and calls inside each other", f"循环和调用嵌套超过 {_MAX_DEPTH} 层"
+                node,
+                Msg(f"more than {_MAX_DEPTH} loops and calls inside each other", f"循环和调用嵌套超过 {_MAX_DEPTH} 层"),
             )
         return depth >= _MAX_DEPTH
 
@@ -150,11 +153,13 @@ class _Flow:
 
     def copied(self, body: list[ast.stmt], bindings: Bindings, depth: int, place: ast.AST) -> list[ast.stmt]:
         if self.copies >= MAX_COPIES:
-            self.left(place, f"more than {MAX_COPIES} rounds of loops and calls", f"循环和调用超过 {MAX_COPIES} 次")
+            self.left(
+                place, Msg(f"more than {MAX_COPIES} rounds of loops and calls", f"循环和调用超过 {MAX_COPIES} 次")
+            )
             return []
         self.nodes += sum(1 for statement in body for _ in ast.walk(statement))
         if self.nodes > _MAX_NODES:
-            self.left(place, "loops and calls that are too long to be written out", "循环和调用太长,无法展开")
+            self.left(place, Msg("loops and calls that are too long to be written out", "循环和调用太长,无法展开"))
             return []
         self.copies += 1
         local = {

@@ -7,7 +7,7 @@ stands above. Of a YAML file that is asked of the engine's own document first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeVar
@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.text.per_file import Place, per_file, places
 from pd_launch.launcher.sources.text.remarks import is_remark, is_shown
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.target import Target, TargetError, ascend_target, parse_target, vllm_target
 from pd_launch.schemas.core.values import Origin, SourceFile
@@ -66,11 +67,6 @@ def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mentio
     return [mention for mention in found if mention is not None]
 
 
-def first_target(found: Iterable[Mention]) -> Target | None:
-    """Return the release that the first word with one names."""
-    return next((mention.target for mention in found if mention.target is not None), None)
-
-
 def target_comment(target: Target) -> str:
     """Return the comment that names a release, without its line end: what a rendered form carries."""
     name = "vllm-ascend" if target.is_ascend else "vllm"
@@ -113,7 +109,7 @@ def _comment(source: SourceFile, match: re.Match[str]) -> _Comment | None:
     word, rest = match["word"], match["rest"].strip()
     if ":" not in match["colon"]:
         named = _named(rest) if word == "target" else None
-        fault = _fault(origin, "a colon is missing in this comment", "这条注释缺少冒号") if named else None
+        fault = _fault(origin, Msg("a colon is missing in this comment", "这条注释缺少冒号")) if named else None
         return _Comment(origin.line, None, fault) if fault else None
     if word == "target":
         return _target(origin, rest)
@@ -122,18 +118,18 @@ def _comment(source: SourceFile, match: re.Match[str]) -> _Comment | None:
         return None  # an ignore comment, or words of the user's own
     en, zh = f"pd-launch knows no comment {word!r}: this says nothing", f"pd-launch 没有 {word!r} 这种注释,它没有作用"
     example = _EXAMPLE if near == "target" else "# pd-launch: ignore[PD406]"
-    return _Comment(origin.line, None, _fault(origin, en, zh, example, near))
+    return _Comment(origin.line, None, _fault(origin, Msg(en, zh), example, near))
 
 
 def _target(origin: Origin, rest: str) -> _Comment:
     match = _TARGET.match(rest)
     try:
         if match is None:
-            raise TargetError("no release is named", "没有写版本")
+            raise TargetError(Msg("no release is named", "没有写版本"))
         target = parse_target(match["target"], "comment")
     except ValueFault as fault:
-        en, zh = f"this comment names no target: {fault}", f"这条注释没有写出目标版本:{fault.zh}"
-        return _Comment(origin.line, None, _fault(origin, en, zh))
+        said = Msg(f"this comment names no target: {fault}", f"这条注释没有写出目标版本:{fault.said.zh}")
+        return _Comment(origin.line, None, _fault(origin, said))
     return _Comment(origin.line, Mention(target, "comment", origin, match["target"], target.is_ascend))
 
 
@@ -142,9 +138,9 @@ def _named(text: str) -> bool:
     return match is not None and re.match(r"vllm(?:[-_]ascend)?[ \t]*==", match["target"], re.IGNORECASE) is not None
 
 
-def _fault(origin: Origin, en: str, zh: str, example: str = _EXAMPLE, near: str = "") -> Fault:
-    hint = (f"did you mean {near}? ", f"是不是 {near}?") if near else ("", "")
-    return Fault(FAULT, origin, en, zh, help=f"{hint[0]}write {example}", help_zh=f"{hint[1]}请写 {example}")
+def _fault(origin: Origin, said: Msg, example: str = _EXAMPLE, near: str = "") -> Fault:
+    hint = Msg(f"did you mean {near}? ", f"是不是 {near}?") if near else NOTHING
+    return Fault(FAULT, origin, said, help=Msg(f"{hint.en}write {example}", f"{hint.zh}请写 {example}"))
 
 
 Placed = TypeVar("Placed")

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pd_launch.schemas.profile import Profile
 
 
+TARGET_FAMILY = "target-family"
+"""The kind of fault of a profile whose target is of another family than its hardware."""
+
+
 @dataclass(frozen=True)
 class Given:
     """What decides beside the input itself: ``--target``, the configuration file, and what this host has installed."""

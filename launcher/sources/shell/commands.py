@@ -23,6 +23,7 @@ from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.shell.variables import LINES
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import SHELL, Words
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
 NOTHING = Environment()
@@ -149,7 +150,7 @@ class Commands(Loops):
         self.counted += 1
         self.started.add(tuple(word.value for word in command.words))
         if self.full:
-            self.cut(node, f"more than {MAX_COMMANDS} commands", f"超过 {MAX_COMMANDS} 条命令")
+            self.cut(node, Msg(f"more than {MAX_COMMANDS} commands", f"超过 {MAX_COMMANDS} 条命令"))
 
     def _behind(self, node: Any) -> str:
         """Return what stands between a command and the end of its line: a here-document may be a script."""
@@ -174,11 +175,8 @@ class Commands(Loops):
             self.cut_repeats(node)
             return
         if len(self.calls) >= MAX_CALLS:
-            limit, limit_zh = (
-                f"functions that call each other more than {MAX_CALLS} deep",
-                f"函数调用超过 {MAX_CALLS} 层",
-            )
-            self.cut(node, limit, limit_zh, *INSIDE)
+            limit = Msg(f"functions that call each other more than {MAX_CALLS} deep", f"函数调用超过 {MAX_CALLS} 层")
+            self.cut(node, limit, INSIDE)
             return
         positional = scope.positional
         scope.positional = dict(enumerate(words))

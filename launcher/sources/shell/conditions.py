@@ -6,7 +6,7 @@ A script that asks the same twice takes the same branch twice, as long as nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 _EQUAL = re.compile(
@@ -15,6 +15,8 @@ _EQUAL = re.compile(
 )
 _NAMES = re.compile(r"\$\{?(\w{1,80})")
 _LONGEST = 400
+_GIVEN = "LWS_WORKER_INDEX"
+"""A variable by which one script is several: the pods of a LeaderWorkerSet take the branch of their number."""
 Key = tuple[str, str]
 """What is compared, and with what; of a test that compares nothing, its text, and nothing."""
 Lookup = Callable[[str], object]
@@ -70,7 +72,8 @@ class Known:
         if test is None:
             return True
         state = test.state(lookup)
-        answers = [self._of(key, state) for key in test.keys]
+        given = _given(test, lookup)
+        answers = [self._of(key, state) if given is None else key[1] == given for key in test.keys]
         answer = True if True in answers else None if None in answers else False
         return answer if answer is None else answer is not test.negated
 
@@ -90,6 +93,19 @@ class Known:
             if holds:
                 return possible, True
         return possible, False
+
+
+def _given(test: Test, lookup: Lookup) -> str | None:
+    """Return the value that a test asks for, of a variable by which one script is several."""
+    if {key[0] for key in test.keys} != {f"${_GIVEN}"} or not all(key[1] for key in test.keys):
+        return None
+    value = getattr(lookup(_GIVEN), "value", None)
+    return value if isinstance(value, str) and value.isdecimal() else None
+
+
+def asks_given(tests: Sequence[Test | None], lookup: Lookup) -> bool:
+    """Whether a condition asks for a variable by which one script is several, whose value is known."""
+    return any(test is not None and _given(test, lookup) is not None for test in tests)
 
 
 def _is_one_value(test: Test) -> bool:

@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
 from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text, as_integer
 
 _WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
@@ -57,7 +58,7 @@ class Expansions(Spelling):
         """Count what is put together to a word; return whether it may be."""
         sizes = [len(piece.text.value) for piece in pieces if piece.text.value]
         if len(sizes) > 1 and sum(sizes) > MAX_TEXT:
-            self.cut(node, f"a value of more than {MAX_TEXT} characters", f"值超过 {MAX_TEXT} 个字符")
+            self.cut(node, Msg(f"a value of more than {MAX_TEXT} characters", f"值超过 {MAX_TEXT} 个字符"))
         words = sum(1 + len(word.value) for piece in pieces for word in piece.words or ())
         return self.affords(times * (sum(sizes) + words))
 
@@ -67,7 +68,9 @@ class Expansions(Spelling):
         try:
             words, whole = expanded([sign for sign, *_ in parts], MAX_ITEMS)
         except TooMuch:
-            self.cut(node, f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
+            self.cut(
+                node, Msg(f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
+            )
             return [[Piece(self.spread(HOLE * 2, *self.span(node)), True)]]
         if words == [((0, len(parts), None),)]:
             return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.shell.conditions import Known, Test, tests_of
+from pd_launch.launcher.sources.shell.conditions import Known, Test, asks_given, tests_of
 from pd_launch.launcher.sources.shell.model import (
     INSIDE,
     MAX_COMMANDS,
@@ -27,6 +27,7 @@ from pd_launch.launcher.sources.shell.weight import Places, Weights
 from pd_launch.launcher.sources.shell.words import Words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
 _SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
@@ -64,7 +65,7 @@ class Flow:
         """The condition for each of whose branches the rest is being followed."""
         self.place: Any = None
         """Where following is, for what ends it from far below."""
-        self.cut_at: set[str] = set()
+        self.cut_at: set[Msg] = set()
         self.held_at: set[int] = set()
         self.asides: list[Command] = []
         """What is started inside of words and redirections: ``$(…)``, ``<(…)``."""
@@ -79,17 +80,17 @@ class Flow:
         """Whether loops and functions were followed often enough; from then on each statement is followed once."""
         return self.effort.repeats >= MAX_STEPS
 
-    def cut(self, node: Any, limit: str, limit_zh: str, *left: str) -> None:
+    def cut(self, node: Any, limit: Msg, *left: Msg) -> None:
         """Say, once for each limit, that following stopped here."""
         if limit not in self.cut_at:
             self.cut_at.add(limit)
             start = self.words.span(node)[0]
-            self.script.faults.append(not_followed(self.base.origin(start, start + 1), limit, limit_zh, *left))
+            self.script.faults.append(not_followed(self.base.origin(start, start + 1), limit, *left))
 
     def cut_repeats(self, node: Any) -> None:
         """Say that a loop or a function is not followed again."""
-        limit, limit_zh = f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步"
-        self.cut(node, limit, limit_zh, "they are not followed again from here on", "从这里起不再重复跟踪")
+        limit = Msg(f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步")
+        self.cut(node, limit, Msg("they are not followed again from here on", "从这里起不再重复跟踪"))
 
     def _hold(self, start: int, end: int) -> None:
         """Take in a value that speaks of an engine."""
@@ -108,7 +109,7 @@ class Flow:
         budget.step()
         if self.depth > MAX_DEPTH:
             if self.matters(node):
-                self.cut(node, f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层", *INSIDE)
+                self.cut(node, Msg(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层"), INSIDE)
             return
         if node.id in self.seen:
             self.effort.repeats += 1
@@ -217,7 +218,7 @@ class Flow:
         if groups is None:
             groups = self._groups(node)
             every, sure = list(range(len(groups))), self._takes_all(node)
-            if self.known:
+            if self.known or asks_given(self._tests(node), scope.lookup):
                 self.effort.repeats += len(groups) // _TESTS_OF_A_STEP
                 every, sure = self.known.branches(self._tests(node), scope.lookup)
         outer = self.inside

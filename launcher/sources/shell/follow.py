@@ -22,6 +22,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.templates import BRANCH, MAX_VARIANTS, variants, without_gone, woven
 from pd_launch.launcher.sources.text.weave import without_asides, without_returns
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
 __all__ = ["MAX_COMMANDS", "MAX_EXPORTED", "MAX_STEPS", "Command", "Script", "ShellUnavailable", "read_shell"]
@@ -78,7 +79,7 @@ def _read(text: Text, scope: Scope, effort: Effort) -> Script:
     """Follow a script in which nothing is filled in."""
     if text.value.count("<<") > MAX_HEREDOCS:
         limit, limit_zh = f"more than {MAX_HEREDOCS} here-documents", f"here-document 超过 {MAX_HEREDOCS} 个"
-        return Script(faults=[not_followed(text.origin(0, 0), limit, limit_zh)])
+        return Script(faults=[not_followed(text.origin(0, 0), Msg(limit, limit_zh))])
     text = without_asides(text)
     tree = parser_of_scripts().parse(masked(text.value).encode("utf-8", "surrogatepass"))
     script = Script(faults=scan(text))
@@ -87,9 +88,9 @@ def _read(text: Text, scope: Scope, effort: Effort) -> Script:
         runner.statement(tree.root_node, scope)
         runner.follow_uncalled(scope)
     except RecursionError:
-        runner.cut(runner.place, "nested too deep", "嵌套过深")
+        runner.cut(runner.place, Msg("nested too deep", "嵌套过深"))
     except budget.Spent as spent:
-        runner.cut(runner.place or tree.root_node, spent.limit, spent.limit_zh)
+        runner.cut(runner.place or tree.root_node, spent.limit)
     script.commands += runner.asides
     script.faults += runner.words.cuts
     if tree.root_node.has_error:
@@ -105,10 +106,12 @@ def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
     return Fault(
         "shell",
         runner.base.origin(start, start + 1),
-        f"what begins here is never closed by {word}: the shell refuses the whole script, and no engine of it starts",
-        f"从这里开始的结构没有用 {word} 结束:shell 会拒绝整个脚本,其中的引擎都不会启动",
-        help=f"write {word} where it ends",
-        help_zh=f"在它结束的地方写 {word}",
+        Msg(
+            f"what begins here is never closed by {word}: the shell refuses the whole script,"
+            " and no engine of it starts",
+            f"从这里开始的结构没有用 {word} 结束:shell 会拒绝整个脚本,其中的引擎都不会启动",
+        ),
+        help=Msg(f"write {word} where it ends", f"在它结束的地方写 {word}"),
     )
 
 
@@ -123,7 +126,7 @@ class Runner(Sourcing):
             if any(
                 start <= at < end and not (is_held(self.base.spots[at]) or self._is_told(at)) for at in self.engines.at
             ):
-                self.cut(node, "the script cannot be read here", "脚本从这里起无法读取")
+                self.cut(node, Msg("the script cannot be read here", "脚本从这里起无法读取"))
                 return
 
     def _is_told(self, at: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from pd_launch.launcher.sources.shell.model import PLAIN_STEPS, Loop, is_unknown
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.shell.variables import Variables
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 from pd_launch.schemas.core.whole import whole
 
@@ -100,9 +101,9 @@ class Loops(Variables):
             if not self._step(step, name, scope):
                 return
         else:
-            limit, limit_zh = f"more than {MAX_ITEMS} rounds of a loop", f"循环超过 {MAX_ITEMS} 轮"
+            limit = Msg(f"more than {MAX_ITEMS} rounds of a loop", f"循环超过 {MAX_ITEMS} 轮")
             if loop.matters and not loop.settled:
-                self.cut(loop.body, limit, limit_zh, "its further rounds are not followed", "其余各轮没有跟踪")
+                self.cut(loop.body, limit, Msg("its further rounds are not followed", "其余各轮没有跟踪"))
         scope.variables[name] = self._hole(condition)
 
     def _step(self, node: Any, name: str, scope: Scope) -> bool:

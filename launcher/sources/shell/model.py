@@ -8,6 +8,7 @@ from typing import Any
 
 from pd_launch.launcher.sources.text.interpolate import Words
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 MAX_COMMANDS = 2000
@@ -19,7 +20,7 @@ PLAIN_STEPS = 500
 """After so many, what cannot matter is not followed again: nothing is missed."""
 MAX_DEPTH = 200
 MAX_EXPORTED = 2000
-INSIDE = "what is inside is not checked", "里面的内容没有检查"
+INSIDE = Msg("what is inside is not checked", "里面的内容没有检查")
 Value = Text | list[Text]
 WORDS = (
     *("word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "expansion"),

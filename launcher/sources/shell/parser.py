@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.shell.flat import FlatParser
-from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
@@ -130,6 +130,12 @@ def masked(text: str) -> str:
     text = _without_equals(text)
     text = _BLANK_FIRST.sub("::", _STUCK.sub("::", _without_false_ends(text)))
     return _TORN.sub(lambda match: match[1] + "__", text)
+
+
+def has_errors(text: Text) -> bool:
+    """Whether the parser meets something in a script that it cannot read."""
+    tree = parser_of_scripts().parse(masked(text.value).encode("utf-8", "surrogatepass"))
+    return bool(tree.root_node.has_error)
 
 
 def unclosed(root: Any) -> Iterator[tuple[Any, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
 _HEREDOC = re.compile(
@@ -30,11 +31,32 @@ def scan(base: Text) -> list[Fault]:
     return scanner.faults
 
 
+def left_open(base: Text) -> bool:
+    """Whether a quote or a here-document goes on to the end of the text: what it swallows is not what it looks like."""
+    scanner = _Scanner(base)
+    scanner.run()
+    return scanner.open
+
+
+_COMMENT = Msg(
+    "a comment behind the backslash: the line does not go on, and the comment becomes arguments",
+    "反斜杠后面有注释:这一行没有续行,注释成了参数",
+)
+_MOVE_COMMENT = Msg("move the comment to a line before the command", "把注释移到命令之前的一行")
+_BEFORE_BLANK = Msg(
+    "this backslash stands before a blank: it continues nothing, and the blank becomes an argument",
+    "这个反斜杠后面是空白:它没有续行,空白成了参数的一部分",
+)
+_NO_BACKSLASH = Msg("remove the backslash", "删掉这个反斜杠")
+
+
 class _Scanner:
     def __init__(self, base: Text) -> None:
         self.base = base
         self.text = base.value
         self.faults: list[Fault] = []
+        self.open = False
+        """Whether something that was opened has no end."""
         self.pending: list[tuple[str, bool]] = []
 
     def run(self) -> None:
@@ -87,13 +109,12 @@ class _Scanner:
             if character == quote:
                 return at + 1
             at += 2 if character == "\\" and (quote == '"' or escapes) else 1
+        self.open = True
         self.fault(
             start,
             start + 1,
-            f"this quote ({quote}) {OPEN}",
-            f"这个引号({quote})没有闭合",
-            "close it where the value ends",
-            "在值的结尾加上配对的引号",
+            Msg(f"this quote ({quote}) {OPEN}", f"这个引号({quote})没有闭合"),
+            Msg("close it where the value ends", "在值的结尾加上配对的引号"),
         )
         return len(self.text)
 
@@ -106,12 +127,13 @@ class _Scanner:
             Fault(
                 "shell",
                 self.base.origin(at, match.end()),
-                "blanks behind the backslash: the line does not go on, and a blank argument is passed",
-                "反斜杠后面有空白:这一行没有续行,而且会传入一个空白参数",
+                Msg(
+                    "blanks behind the backslash: the line does not go on, and a blank argument is passed",
+                    "反斜杠后面有空白:这一行没有续行,而且会传入一个空白参数",
+                ),
                 fix=fix or (),
                 fix_is_safe=bool(fix),
-                help="end the line with the backslash itself",
-                help_zh="让反斜杠成为行尾的最后一个字符",
+                help=Msg("end the line with the backslash itself", "让反斜杠成为行尾的最后一个字符"),
             )
         )
         return match.end()
@@ -123,12 +145,13 @@ class _Scanner:
                 Fault(
                     "shell",
                     self.base.origin(at, twice.end()),
-                    "two backslashes at the line's end: the line does not go on, and a backslash is passed",
-                    "行尾有两个反斜杠:这一行没有续行,而且会传入一个反斜杠",
+                    Msg(
+                        "two backslashes at the line's end: the line does not go on, and a backslash is passed",
+                        "行尾有两个反斜杠:这一行没有续行,而且会传入一个反斜杠",
+                    ),
                     fix=self.base.edit(at + 1, twice.end(), "") or (),
                     fix_is_safe=True,
-                    help="end the line with one backslash",
-                    help_zh="行尾只写一个反斜杠",
+                    help=Msg("end the line with one backslash", "行尾只写一个反斜杠"),
                 )
             )
             return twice.end()
@@ -140,16 +163,10 @@ class _Scanner:
             Fault(
                 "shell",
                 self.base.origin(at, match.end()),
-                "a comment behind the backslash: the line does not go on, and the comment becomes arguments"
-                if comment
-                else "this backslash stands before a blank: it continues nothing, and the blank becomes an argument",
-                "反斜杠后面有注释:这一行没有续行,注释成了参数"
-                if comment
-                else "这个反斜杠后面是空白:它没有续行,空白成了参数的一部分",
+                _COMMENT if comment else _BEFORE_BLANK,
                 fix=() if comment else self.base.edit(at, match.end(), "") or (),
                 fix_is_safe=not comment,
-                help="move the comment to a line before the command" if comment else "remove the backslash",
-                help_zh="把注释移到命令之前的一行" if comment else "删掉这个反斜杠",
+                help=_MOVE_COMMENT if comment else _NO_BACKSLASH,
             )
         )
         return match.end()
@@ -164,6 +181,8 @@ class _Scanner:
                 at = min(end + 1, len(self.text))
                 if (line.lstrip("\t") if tabs else line) == word:
                     break
+            else:
+                self.open = True
         self.pending = []
         return at
 
@@ -173,11 +192,12 @@ class _Scanner:
         self.fault(
             at,
             at + 1,
-            f"the typographic sign {sign} is no quote or dash to the shell",
-            f"排版符号 {sign} 对 shell 来说不是引号或横线",
-            f"write {right}",
-            f"应写 {right}",
+            Msg(
+                f"the typographic sign {sign} is no quote or dash to the shell",
+                f"排版符号 {sign} 对 shell 来说不是引号或横线",
+            ),
+            Msg(f"write {right}", f"应写 {right}"),
         )
 
-    def fault(self, start: int, end: int, en: str, zh: str, help_en: str, help_zh: str) -> None:
-        self.faults.append(Fault("shell", self.base.origin(start, end), en, zh, help=help_en, help_zh=help_zh))
+    def fault(self, start: int, end: int, said: Msg, help: Msg) -> None:
+        self.faults.append(Fault("shell", self.base.origin(start, end), said, help=help))

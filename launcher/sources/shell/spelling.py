@@ -9,6 +9,7 @@ from pd_launch.launcher.sources.shell.state import MAX_ITEMS, MAX_MADE, Effort
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
@@ -31,11 +32,11 @@ class Spelling:
         self.cuts: list[Fault] = []
         """Where a value was longer than is followed."""
 
-    def cut(self, node: Any, limit: str, limit_zh: str) -> None:
+    def cut(self, node: Any, limit: Msg) -> None:
         """Say that what a syntax node stands for is not known to its end."""
         origin = self.base.origin(*self.span(node))
-        left, left_zh = "what this stands for is not checked", "这里的值没有检查"
-        self.cuts.append(not_followed(origin, limit, limit_zh, left, left_zh))
+        left = Msg("what this stands for is not checked", "这里的值没有检查")
+        self.cuts.append(not_followed(origin, limit, left))
 
     def char(self, byte: int) -> int:
         """Return the character offset of a byte offset."""
@@ -78,12 +79,12 @@ class Spelling:
         return not self.full
 
     def _lost(self, node: Any) -> Text:
-        self.cut(node, f"values of more than {MAX_MADE} characters", f"值超过 {MAX_MADE} 个字符")
+        self.cut(node, Msg(f"values of more than {MAX_MADE} characters", f"值超过 {MAX_MADE} 个字符"))
         return self.spread(HOLE, *self.span(node))
 
     def too_many(self, node: Any) -> None:
         """Say that not all elements of a syntax node are known."""
-        self.cut(node, f"more than {MAX_ITEMS} elements", f"超过 {MAX_ITEMS} 个元素")
+        self.cut(node, Msg(f"more than {MAX_ITEMS} elements", f"超过 {MAX_ITEMS} 个元素"))
 
     def _unescape(self, start: int, end: int, escape: re.Pattern[str], stretch: Stretch) -> Text:
         if "\\" not in self.base.value[start:end]:

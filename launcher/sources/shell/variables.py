@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.shell.flow import Flow
 from pd_launch.launcher.sources.shell.model import MAX_EXPORTED
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
 _CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
@@ -46,8 +47,8 @@ class Variables(Flow):
         if name in scope.exported:
             return
         if len(scope.exported) >= MAX_EXPORTED:
-            limit, limit_zh = f"more than {MAX_EXPORTED} exported variables", f"导出的变量超过 {MAX_EXPORTED} 个"
-            self.cut(node, limit, limit_zh, "those from here on are not checked", "从这里起的变量没有检查")
+            limit = Msg(f"more than {MAX_EXPORTED} exported variables", f"导出的变量超过 {MAX_EXPORTED} 个")
+            self.cut(node, limit, Msg("those from here on are not checked", "从这里起的变量没有检查"))
         else:
             scope.exported[name] = True
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Unknown
 
 TEMPLATE = "template"
@@ -106,12 +107,15 @@ def unread_branches(origin: Origin, most: int) -> Fault:
     """Say that not all branches of a template are read."""
     return not_followed(
         origin,
-        f"more than {most} ways to choose between the branches of this template",
-        f"这个模板的分支有超过 {most} 种选法",
-        "the rest of them are not checked",
-        "其余的没有检查",
-        "check what it is filled in to: `helm template . | pd-launch check -`",
-        "请检查渲染后的结果:`helm template . | pd-launch check -`",
+        Msg(
+            f"more than {most} ways to choose between the branches of this template",
+            f"这个模板的分支有超过 {most} 种选法",
+        ),
+        Msg("the rest of them are not checked", "其余的没有检查"),
+        Msg(
+            "check what it is filled in to: `helm template . | pd-launch check -`",
+            "请检查渲染后的结果:`helm template . | pd-launch check -`",
+        ),
     )
 
 
@@ -133,8 +137,12 @@ def not_filled(fault: Fault) -> Fault:
     return Fault(
         TEMPLATE,
         fault.origin,
-        "this template is no YAML before it is filled in, and is not checked",
-        "这个模板在渲染之前不是有效的 YAML,没有检查",
-        help="fill it in first: `helm template . | pd-launch check -`",
-        help_zh="请先渲染再检查:`helm template . | pd-launch check -`",
+        Msg(
+            "this template is no YAML before it is filled in, and is not checked",
+            "这个模板在渲染之前不是有效的 YAML,没有检查",
+        ),
+        help=Msg(
+            "fill it in first: `helm template . | pd-launch check -`",
+            "请先渲染再检查:`helm template . | pd-launch check -`",
+        ),
     )

@@ -6,14 +6,15 @@ Only what can matter counts against a limit: what starts engines, what sets vari
 from __future__ import annotations
 
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 
 MAX_SIZE = 2 * 1024 * 1024
 """Bytes of a file: no configuration is larger."""
 NOT_FOLLOWED = "not-followed"
 """The kind of these faults; PD014 turns them into findings."""
-_BEHIND, _BEHIND_ZH = "nothing behind this place is checked", "此处之后的内容没有检查"
-_SPLIT, _SPLIT_ZH = (
+_BEHIND = Msg("nothing behind this place is checked", "此处之后的内容没有检查")
+_SPLIT = Msg(
     "check the rest in a file of its own, or write it shorter",
     "把其余部分放进单独的文件检查,或者写短一些",
 )
@@ -21,22 +22,16 @@ _SPLIT, _SPLIT_ZH = (
 
 def not_followed(
     origin: Origin,
-    limit: str,
-    limit_zh: str,
-    left: str = _BEHIND,
-    left_zh: str = _BEHIND_ZH,
-    help_: str = _SPLIT,
-    help_zh: str = _SPLIT_ZH,
+    limit: Msg,
+    left: Msg = _BEHIND,
+    help_: Msg = _SPLIT,
 ) -> Fault:
     """Return the fault of a limit that was met at ``origin``.
 
     Args:
         origin: where reading stopped.
         limit: which limit it is, with its number.
-        limit_zh: the same in Chinese.
         left: what is not checked, where it is not all that lies behind.
-        left_zh: the same in Chinese.
         help_: what to do.
-        help_zh: the same in Chinese.
     """
-    return Fault(NOT_FOLLOWED, origin, f"{limit}: {left}", f"{limit_zh}:{left_zh}", help=help_, help_zh=help_zh)
+    return Fault(NOT_FOLLOWED, origin, Msg(f"{limit.en}: {left.en}", f"{limit.zh}:{left.zh}"), help=help_)

@@ -15,6 +15,7 @@ from typing import Any
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
@@ -66,13 +67,13 @@ class _Reader:
         return self.text.value
 
     def fault(
-        self, start: int, end: int, en: str, zh: str, fix: list[tuple[int, int, str]] | None = None, safe: bool = True
+        self, start: int, end: int, said: Msg, fix: list[tuple[int, int, str]] | None = None, safe: bool = True
     ) -> None:
         if len(self.faults) >= MAX_FAULTS:
-            raise _TooMuch(f"more than {MAX_FAULTS} faults in one value", f"一个值里超过 {MAX_FAULTS} 处错误")
+            raise _TooMuch(Msg(f"more than {MAX_FAULTS} faults in one value", f"一个值里超过 {MAX_FAULTS} 处错误"))
         edits = edits_of(self.text, fix or ())
         origin = self.text.origin(start, end)
-        self.faults.append(Fault("json", origin, en, zh, fix=edits, fix_is_safe=safe and bool(edits)))
+        self.faults.append(Fault("json", origin, said, fix=edits, fix_is_safe=safe and bool(edits)))
 
     def peek(self) -> str:
         """Return the next token's first character, behind blanks; a full-width sign counts as the one it is for."""
@@ -87,8 +88,10 @@ class _Reader:
             self.fault(
                 self.at,
                 self.at + 1,
-                f"the full-width sign {character}: JSON needs {right}",
-                f"全角符号 {character}:JSON 需要半角 {right}",
+                Msg(
+                    f"the full-width sign {character}: JSON needs {right}",
+                    f"全角符号 {character}:JSON 需要半角 {right}",
+                ),
                 [(self.at, self.at + 1, right)],
             )
         return right
@@ -101,20 +104,22 @@ class _Reader:
                 self.fault(
                     self.at,
                     self.at + 1,
-                    "a backslash between JSON tokens: inside single quotes the shell keeps it as part of the value",
-                    "JSON 记号之间有反斜杠:单引号里 shell 会原样保留它,于是它成了值的一部分",
+                    Msg(
+                        "a backslash between JSON tokens: inside single quotes the shell keeps it as part of the value",
+                        "JSON 记号之间有反斜杠:单引号里 shell 会原样保留它,于是它成了值的一部分",
+                    ),
                     [(self.at, self.at + 1, "")],
                 )
                 self.at += 1
             elif character == "`":
                 self.fault(
-                    self.at, self.at + 1, "a backtick is no JSON", "反引号不是 JSON", [(self.at, self.at + 1, "")]
+                    self.at, self.at + 1, Msg("a backtick is no JSON", "反引号不是 JSON"), [(self.at, self.at + 1, "")]
                 )
                 self.at += 1
             elif character == "#" or self.value.startswith("//", self.at):
                 end = self.value.find("\n", self.at)
                 end = len(self.value) if end < 0 else end
-                self.fault(self.at, end, "JSON has no comments", "JSON 不支持注释", [(self.at, end, "")])
+                self.fault(self.at, end, Msg("JSON has no comments", "JSON 不支持注释"), [(self.at, end, "")])
                 self.at = end
             else:
                 return
@@ -152,7 +157,7 @@ class _Reader:
         start = self.at
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层")
+            raise _TooMuch(Msg(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层"))
         self.at += 1
         value = content(start, closing)
         self.depth -= 1
@@ -169,8 +174,7 @@ class _Reader:
                     self.fault(
                         last_comma,
                         last_comma + 1,
-                        f"trailing comma before {closing!r}",
-                        f"{closing!r} 前有多余的逗号",
+                        Msg(f"trailing comma before {closing!r}", f"{closing!r} 前有多余的逗号"),
                         [(last_comma, last_comma + 1, "")],
                     )
                 self.at += 1
@@ -181,8 +185,10 @@ class _Reader:
                 self.fault(
                     max(end - 1, 0),
                     end,
-                    f"the {what} opened on line {opened.line} is never closed: {closing!r} is missing",
-                    f"第 {opened.line} 行开始的{'对象' if closing == '}' else '数组'}没有结束:缺少 {closing!r}",
+                    Msg(
+                        f"the {what} opened on line {opened.line} is never closed: {closing!r} is missing",
+                        f"第 {opened.line} 行开始的{'对象' if closing == '}' else '数组'}没有结束:缺少 {closing!r}",
+                    ),
                     [(end, end, closing)],
                     safe=False,
                 )
@@ -194,8 +200,7 @@ class _Reader:
                     self.fault(
                         self.at,
                         self.at + 1,
-                        "a comma with nothing before it",
-                        "逗号前面没有内容",
+                        Msg("a comma with nothing before it", "逗号前面没有内容"),
                         [(self.at, self.at + 1, "")],
                     )
                 self.at += 1
@@ -209,8 +214,7 @@ class _Reader:
                 self.fault(
                     self.at,
                     self.at + 1,
-                    "a comma is missing before this",
-                    "这里前面缺少逗号",
+                    Msg("a comma is missing before this", "这里前面缺少逗号"),
                     [(behind, behind, ",")] if behind < self.at or self.value[behind - 1] in "}]" else None,
                     safe=False,
                 )
@@ -257,8 +261,7 @@ class _Reader:
             self.fault(
                 start,
                 end,
-                f"the key {match.group()} has no quotes",
-                f"键 {match.group()} 没有加引号",
+                Msg(f"the key {match.group()} has no quotes", f"键 {match.group()} 没有加引号"),
                 [(start, end, f'"{match.group()}"')] if self.stands_alone(end) else None,
             )
         return match.group(), self.text.origin(start, end)
@@ -286,8 +289,10 @@ class _Reader:
             self.fault(
                 start,
                 self.at,
-                "typographic quotes: JSON needs straight double quotes",
-                "使用了中文或排版引号:JSON 需要英文直双引号",
+                Msg(
+                    "typographic quotes: JSON needs straight double quotes",
+                    "使用了中文或排版引号:JSON 需要英文直双引号",
+                ),
                 [(start, start + 1, '"'), (end, end + 1, '"')],
             )
             return self.value[start + 1 : end], self.text.origin(start, self.at)
@@ -299,8 +304,10 @@ class _Reader:
         self.fault(
             start,
             self.at,
-            "single quotes, as in a Python dict: JSON strings need double quotes",
-            "用了单引号(像 Python 字典):JSON 字符串需要双引号",
+            Msg(
+                "single quotes, as in a Python dict: JSON strings need double quotes",
+                "用了单引号(像 Python 字典):JSON 字符串需要双引号",
+            ),
             [(start, start + 1, '"'), (self.at - 1, self.at, '"')]
             if '"' not in inner and "\\" not in inner and self.stands_alone(self.at)
             else None,
@@ -317,8 +324,10 @@ class _Reader:
         self.fault(
             start,
             self.at,
-            "the quotes are escaped once too often: the backslashes are part of the value",
-            "引号多转义了一层:反斜杠成了值的一部分",
+            Msg(
+                "the quotes are escaped once too often: the backslashes are part of the value",
+                "引号多转义了一层:反斜杠成了值的一部分",
+            ),
             [(start, start + 1, ""), (end, end + 1, "")],
         )
         return self.value[start + 2 : end], self.text.origin(start, self.at)
@@ -328,7 +337,7 @@ class _Reader:
             text = json.loads(raw, strict=True)
         except ValueError as error:
             place = start + getattr(error, "pos", 0)
-            self.fault(place, place + 1, *_string_fault(str(error)))
+            self.fault(place, place + 1, _string_fault(str(error)))
             return raw[1:-1]
         return Unknown(raw[1:-1].replace(HOLE, "…")) if HOLE in text else text
 
@@ -356,8 +365,7 @@ class _Reader:
             self.fault(
                 start,
                 end,
-                f"{word} is Python; JSON writes {right}",
-                f"{word} 是 Python 写法,JSON 应写 {right}",
+                Msg(f"{word} is Python; JSON writes {right}", f"{word} 是 Python 写法,JSON 应写 {right}"),
                 [(start, end, right)],
             )
             return Node(_WORDS[right], origin)
@@ -367,8 +375,7 @@ class _Reader:
         self.fault(
             start,
             end,
-            f"{word!r} is no JSON value: a text needs double quotes",
-            f"{word!r} 不是 JSON 值:文本要加双引号",
+            Msg(f"{word!r} is no JSON value: a text needs double quotes", f"{word!r} 不是 JSON 值:文本要加双引号"),
             [(start, end, json.dumps(word))] if self.stands_alone(end) else None,
             safe=False,
         )
@@ -383,10 +390,10 @@ def _number(word: str) -> Any:
     return float("inf") if is_boundless(value) else value
 
 
-def _string_fault(error: str) -> tuple[str, str]:
+def _string_fault(error: str) -> Msg:
     if "control character" in error:
-        return "a line break or tab inside a JSON string", "JSON 字符串里有换行或制表符"
-    return "a wrong escape in a JSON string", "JSON 字符串里的转义不正确"
+        return Msg("a line break or tab inside a JSON string", "JSON 字符串里有换行或制表符")
+    return Msg("a wrong escape in a JSON string", "JSON 字符串里的转义不正确")
 
 
 class _Unsure(Exception):
@@ -416,15 +423,14 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
         if HOLE in body.value[: reader.at + 1]:
             return Node(Unknown(text.value.replace(HOLE, "…")), whole), []
         at = min(reader.at, max(len(body.value) - 1, 0))
-        en, zh = _lost(str(lost))
-        reader.faults.append(Fault("json", body.origin(at, at + 1), en, zh))
+        reader.faults.append(Fault("json", body.origin(at, at + 1), _lost(str(lost))))
         node = Node(Unknown("unreadable"), whole)
     except _TooMuch as limit:
         at = min(reader.at, max(len(body.value) - 1, 0))
         reader.faults.append(not_followed(body.origin(at, at + 1), *limit.args))
         node = Node(Unknown("unreadable"), whole)
     except RecursionError:
-        return Node(Unknown("unreadable"), whole), [not_followed(whole, "nested too deep", "嵌套过深")]
+        return Node(Unknown("unreadable"), whole), [not_followed(whole, Msg("nested too deep", "嵌套过深"))]
     faults = wrapped + reader.faults
     if not faults and HOLE not in text.value and not reader.sized:
         faults = _strict(text)
@@ -447,8 +453,8 @@ _LOST_ZH = {
 }
 
 
-def _lost(message: str) -> tuple[str, str]:
-    return message, _LOST_ZH.get(message, f"无法读懂:{message}")
+def _lost(message: str) -> Msg:
+    return Msg(message, _LOST_ZH.get(message, f"无法读懂:{message}"))
 
 
 def _rest(reader: _Reader) -> None:
@@ -458,8 +464,7 @@ def _rest(reader: _Reader) -> None:
     reader.fault(
         reader.at,
         end,
-        "there is text after the end of the JSON value",
-        "JSON 值结束之后还有内容",
+        Msg("there is text after the end of the JSON value", "JSON 值结束之后还有内容"),
         [(len(whole), end, "")] if whole.endswith(("}", "]")) else None,
         safe=False,
     )
@@ -477,8 +482,10 @@ def _unwrap(text: Text) -> tuple[Text, list[Fault]]:
         fault = Fault(
             "json",
             first,
-            f"the quotes ({value[0]}) are part of the value: the shell does not take them off here",
-            f"引号({value[0]})成了值的一部分:shell 在这里不会去掉它",
+            Msg(
+                f"the quotes ({value[0]}) are part of the value: the shell does not take them off here",
+                f"引号({value[0]})成了值的一部分:shell 在这里不会去掉它",
+            ),
             fix=fix,
         )
         return text.part(start + 1, end), [fault]
@@ -489,11 +496,11 @@ def _strict(text: Text) -> list[Fault]:
     try:
         json.loads(text.value)
     except RecursionError:
-        return [not_followed(text.origin(), "nested too deep", "嵌套过深")]
+        return [not_followed(text.origin(), Msg("nested too deep", "嵌套过深"))]
     except ValueError as error:
         at = min(getattr(error, "pos", 0), max(len(text.value) - 1, 0))
         message = getattr(error, "msg", None) or "not JSON"
-        return [Fault("json", text.origin(at, at + 1), f"not JSON: {message}", f"不是 JSON:{message}")]
+        return [Fault("json", text.origin(at, at + 1), Msg(f"not JSON: {message}", f"不是 JSON:{message}"))]
     return []
 
 

@@ -19,6 +19,7 @@ from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, FilledFile, 
 from pd_launch.launcher.sources.text.weave import with_holes
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
@@ -113,9 +114,9 @@ class _Builder:
         self.total += more
         self.copied += more - 1
         if self.total > MAX_NODES or self.copied > MAX_NODES:
-            raise _TooMuch(f"more than {MAX_NODES} values", f"超过 {MAX_NODES} 个值", self.origin(event))
+            raise _TooMuch(Msg(f"more than {MAX_NODES} values", f"超过 {MAX_NODES} 个值"), self.origin(event))
         if len(self.stack) + height > MAX_DEPTH:
-            raise _TooMuch(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层", self.origin(event))
+            raise _TooMuch(Msg(f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层"), self.origin(event))
 
     def origin(self, event: Any) -> Origin:
         # By offset: a mark's own line also counts YAML's other line breaks, which an editor does not.
@@ -210,9 +211,9 @@ class _Builder:
 class _TooMuch(Exception):
     """A document goes on behind a limit."""
 
-    def __init__(self, limit: str, limit_zh: str, origin: Origin) -> None:
-        super().__init__(limit)
-        self.fault = not_followed(origin, limit, limit_zh)
+    def __init__(self, limit: Msg, origin: Origin) -> None:
+        super().__init__(limit.en)
+        self.fault = not_followed(origin, limit)
 
 
 class _NoAnchor(Exception):
@@ -238,10 +239,11 @@ def _twice(name: str, earlier: Node, place: Origin) -> Fault:
     return Fault(
         "yaml",
         place,
-        f"the key {name!r} stands twice in this mapping (first on line {first})",
-        f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
-        help="keep one of them",
-        help_zh="只保留其中一个",
+        Msg(
+            f"the key {name!r} stands twice in this mapping (first on line {first})",
+            f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+        ),
+        help=Msg("keep one of them", "只保留其中一个"),
     )
 
 
@@ -281,7 +283,7 @@ def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
         return builder.documents, [*_repeated(builder), error.fault]
     except budget.Spent as spent:
         place = builder.stack[-1].node.origin if builder.stack else source.origin(0, 0)
-        return builder.documents, [*_repeated(builder), not_followed(place, spent.limit, spent.limit_zh)]
+        return builder.documents, [*_repeated(builder), not_followed(place, spent.limit)]
     except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
@@ -308,7 +310,7 @@ def _spot(source: SourceFile, at: int) -> Origin:
 
 
 def _fault(origin: Origin, message: str) -> Fault:
-    return Fault("yaml", origin, f"not valid YAML: {message}", f"不是有效的 YAML:{message}")
+    return Fault("yaml", origin, Msg(f"not valid YAML: {message}", f"不是有效的 YAML:{message}"))
 
 
 def _content(source: SourceFile, start: int) -> int:

@@ -1,0 +1,106 @@
+"""``pd-launch decode`` and ``pd-launch prefill``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import click
+
+from pd_launch.launcher.commands.options import (
+    PLANS,
+    argument,
+    command,
+    form_option,
+    lang_option,
+    option,
+    profile_option,
+    settings_option,
+    target_option,
+)
+
+
+@dataclass(frozen=True)
+class SideOptions:
+    """What ``decode`` and ``prefill`` was given."""
+
+    side: ClassVar[Literal["decode", "prefill"]]
+    profile: str = profile_option("Profile file, or the name of a shipped one.", required=True)
+    settings: tuple[str, ...] = settings_option()
+    dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and start nothing.")
+    form: str = form_option(
+        *PLANS,
+        help="Form of the plan. compose, k8s, kserve, llm-d and ssh hold all nodes of both sides, slurm those of one.",
+    )
+    node_rank: int | None = option(
+        "--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."
+    )
+    dp_rank: int | None = option(
+        "--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."
+    )
+    grace: float | None = option(
+        "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
+    )
+    ready_timeout: float | None = option(
+        "--ready-timeout",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="Stop everything where not all engines are ready by then.",
+    )
+    health: float | None = option(
+        "--health",
+        type=click.FloatRange(0),
+        metavar="SECONDS",
+        help="How often engines that were ready are asked again; 0: never.  [default: 10, in a pod 0]",
+    )
+    restart: int | None = option(
+        "--restart", type=click.IntRange(0), metavar="N", help="Start all anew after a failure, N times."
+    )
+    log_dir: str | None = option("--log-dir", metavar="FOLDER", help="Write a log file for each rank as well.")
+    log_size: str | None = option("--log-size", metavar="SIZE", help="Begin the next log file there.  [default: 64MiB]")
+    log_files: int | None = option(
+        "--log-files", type=click.IntRange(1), metavar="N", help="Log files of a rank.  [default: 5]"
+    )
+    notify: bool = option("--notify", is_flag=True, help="Tell systemd when all are ready, and that they are well.")
+    show_origin: bool = option("--show-origin", is_flag=True, help="Say where each argument and variable came from.")
+    host: bool | None = option("--host/--no-host", default=None, help="Whether to check against this machine.")
+    host_facts: str | None = option(
+        "--host-facts", metavar="FILE", help="With --dry-run: check against the machine that this file describes."
+    )
+    force: tuple[str, ...] = option(
+        "--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."
+    )
+    target: str | None = target_option()
+    lang: str | None = lang_option()
+    extra: tuple[str, ...] = argument(nargs=-1, metavar="[-- EXTRA VLLM ARGS]", type=click.UNPROCESSED)
+
+
+@dataclass(frozen=True)
+class DecodeOptions(SideOptions):
+    """Check, render and start this node's decode engine.
+
+    \b
+    Examples:
+      pd-launch decode --profile a3-dp2tp8 --dry-run
+      pd-launch decode --profile my.yaml --set decode.port=8300 -- --seed 1
+    """
+
+    side: ClassVar[Literal["decode", "prefill"]] = "decode"
+
+
+@dataclass(frozen=True)
+class PrefillOptions(SideOptions):
+    """Check, render and start this node's prefill engine.
+
+    \b
+    Example:
+      pd-launch prefill --profile a3-dp2tp8 --dry-run
+    """
+
+    side: ClassVar[Literal["decode", "prefill"]] = "prefill"
+
+
+COMMANDS = {
+    "decode": command(DecodeOptions, "launch:launch_command", plugins=True),
+    "prefill": command(PrefillOptions, "launch:launch_command", plugins=True),
+}

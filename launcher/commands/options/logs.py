@@ -1,0 +1,45 @@
+"""``pd-launch logs``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from pd_launch.launcher.commands.options import (
+    argument,
+    color_option,
+    command,
+    form_option,
+    lang_option,
+    option,
+    output_option,
+)
+
+
+@dataclass(frozen=True)
+class LogsOptions:
+    """Say from engines' logs whether preemption offload is active and what became of preempted requests.
+
+    Exits 0 where it is active and healthy or idle, 1 where it is inactive, fell back or failed, 2 for another log.
+
+    \b
+    Examples:
+      pd-launch logs decode.log
+      kubectl logs decode-0 | pd-launch logs -
+    """
+
+    files: tuple[str, ...] = argument(nargs=-1, metavar="FILE|-...", type=click.UNPROCESSED)
+    follow: bool = option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
+    timeline: bool = option(
+        "--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line."
+    )
+    request: str | None = option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
+    form: str = form_option()
+    output: str | None = output_option()
+    progress: bool | None = option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
+    color: str = color_option()
+    lang: str | None = lang_option()
+
+
+COMMANDS = {"logs": command(LogsOptions, "logs:logs_command")}

@@ -1,0 +1,28 @@
+"""``pd-launch lsp``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pd_launch.launcher.commands.options import command, lang_option, option, target_option
+
+
+@dataclass(frozen=True)
+class LspOptions:
+    """Serve an editor that speaks the Language Server Protocol, on standard input and output.
+
+    It needs pygls: the extra lsp. docs/guide/editors.md shows how editors start it.
+
+    \b
+    Example:
+      pd-launch lsp --target vllm==0.32.0
+    """
+
+    target: str | None = target_option()
+    pages: str | None = option(
+        "--pages", metavar="ADDRESS", help="Where the rules' pages are (default: beside this program, if there)."
+    )
+    lang: str | None = lang_option()
+
+
+COMMANDS = {"lsp": command(LspOptions, "lsp:lsp_command")}

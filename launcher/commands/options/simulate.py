@@ -1,0 +1,116 @@
+"""``pd-launch simulate``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from pd_launch.launcher.commands.options import (
+    argument,
+    command,
+    form_option,
+    lang_option,
+    option,
+    profile_option,
+    target_option,
+)
+
+
+@dataclass(frozen=True)
+class SimulateOptions:
+    """Play vLLM's scheduler for a workload: will it preempt, what does that cost, which budget ends it.
+
+    \b
+    Examples:
+      pd-launch simulate --log decode.log --workload result.json --budget 8GiB
+      pd-launch simulate --blocks 999 --workload requests=99,prompt=900,output=99
+    """
+
+    files: tuple[str, ...] = argument(nargs=-1, metavar="[FILE]...")
+    workload: str = option(
+        "--workload",
+        required=True,
+        metavar="FILE|KEY=VALUE,…",
+        help="Trace, benchmark result, /metrics page, record of status, or text.",
+    )
+    profile: str | None = profile_option("Profile whose decode side is played.")
+    log: str | None = option(
+        "--log", metavar="FILE", help="The engine's log: its size, its options, the time of its steps."
+    )
+    blocks: int | None = option("--blocks", type=click.IntRange(2), metavar="N", help="The engine's num_gpu_blocks.")
+    memory: str | None = option(
+        "--memory", metavar="SIZE", help="KV cache of one rank, in place of --blocks, such as 20GiB."
+    )
+    block_size: int | None = option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
+    bytes_per_block: str | None = option(
+        "--bytes-per-block", metavar="SIZE", help="Of one rank, for a model that is not known here."
+    )
+    max_num_seqs: int | None = option(
+        "--max-num-seqs", type=click.IntRange(1), metavar="N", help="Requests that run at once."
+    )
+    max_num_batched_tokens: int | None = option(
+        "--max-num-batched-tokens", type=click.IntRange(1), metavar="N", help="Tokens of a step."
+    )
+    max_model_len: int | None = option("--max-model-len", type=click.IntRange(2), metavar="N", help="Longest request.")
+    watermark: float | None = option(
+        "--watermark", type=click.FloatRange(0, 1, max_open=True), metavar="X", help="Share kept free at admissions."
+    )
+    scheduling_policy: str | None = option(
+        "--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted."
+    )
+    prefix_caching: bool | None = option(
+        "--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content."
+    )
+    async_scheduling: bool | None = option(
+        "--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead."
+    )
+    draft_tokens: int | None = option(
+        "--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens of a request and step."
+    )
+    acceptance: float | None = option(
+        "--acceptance", type=click.FloatRange(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6."
+    )
+    arrival_steps: int | None = option(
+        "--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV."
+    )
+    budget: str | None = option(
+        "--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks."
+    )
+    concurrency: int | None = option(
+        "--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer."
+    )
+    rate: float | None = option(
+        "--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times."
+    )
+    requests: int | None = option(
+        "--requests", type=click.IntRange(1), metavar="N", help="Play the first N, or draw N from a /metrics page."
+    )
+    step_time: str | None = option(
+        "--step-time", metavar="BASE[,PER_TOKEN]", help="Seconds of a step, and of each token in it."
+    )
+    dp: int | None = option("--dp", type=click.IntRange(1, 1024), metavar="N", help="Engines that share the requests.")
+    router: str = option(
+        "--router",
+        type=click.Choice(["vllm", "round-robin", "least-requests"]),
+        default="vllm",
+        show_default=True,
+        help="Whom a request goes to, with --dp.",
+    )
+    over: str | None = option(
+        "--over", metavar="NAME=V,V,…", help="Table over choices, such as max-num-seqs=64,128,256."
+    )
+    plot: bool = option("--plot", is_flag=True, help="Show that table as bars.")
+    png: str | None = option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+    seed: int = option(
+        "--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same."
+    )
+    progress: bool | None = option(
+        "--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal)."
+    )
+    form: str = form_option()
+    lang: str | None = lang_option()
+    target: str | None = target_option()
+
+
+COMMANDS = {"simulate": command(SimulateOptions, "simulate:simulate_command")}

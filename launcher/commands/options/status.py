@@ -1,0 +1,82 @@
+"""``pd-launch status``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from pd_launch.launcher.commands.options import (
+    argument,
+    color_option,
+    command,
+    form_option,
+    lang_option,
+    option,
+    output_option,
+    profile_option,
+    settings_option,
+)
+
+
+@dataclass(frozen=True)
+class StatusOptions:
+    """Say what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
+
+    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
+    where an engine does not answer.
+
+    \b
+    Examples:
+      pd-launch status http://127.0.0.1:8100 http://127.0.0.1:8200
+      pd-launch status --profile cpu-tiny --watch
+    """
+
+    urls: tuple[str, ...] = argument(nargs=-1, metavar="[URL]...", type=click.UNPROCESSED)
+    profile: str | None = profile_option("Name and compare the engines by this.")
+    settings: tuple[str, ...] = settings_option()
+    watch: float | None = option(
+        "--watch",
+        metavar="[SECONDS]",
+        is_flag=False,
+        flag_value=5.0,
+        type=click.FloatRange(0.2, 86400),
+        help="Look again and again: in place on a terminal, else a JSON line each (default: every 5 s).",
+    )
+    count: int | None = option("--count", metavar="N", type=click.IntRange(1), help="End --watch after so many looks.")
+    record: str | None = option(
+        "--record", metavar="FILE", help="Write every look there, for --replay and for simulate."
+    )
+    replay: str | None = option("--replay", metavar="FILE", help="Show the looks that --record wrote.")
+    timeout: float = option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0.1, 300),
+        default=5.0,
+        show_default=True,
+        help="How long an engine may take to answer.",
+    )
+    form: str = form_option()
+    output: str | None = output_option("Write the last look there.")
+    color: str = color_option()
+    lang: str | None = lang_option()
+
+
+class _Watching(click.Command):
+    """A command whose --watch takes the next word for its seconds only where that is a number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        for place, word in enumerate(words):
+            if word == "--":
+                break
+            if word == "--watch" and not _is_number("".join(words[place + 1 : place + 2])):
+                words[place] = "--watch=5"
+        return super().parse_args(ctx, words)
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal()
+
+
+COMMANDS = {"status": command(StatusOptions, "status:status_command", cls=_Watching)}

@@ -1,0 +1,49 @@
+"""``pd-launch upgrade``: options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from pd_launch.launcher.commands.options import (
+    SIDES,
+    argument,
+    color_option,
+    command,
+    form_option,
+    lang_option,
+    option,
+    output_option,
+)
+
+
+@dataclass(frozen=True)
+class UpgradeOptions:
+    """Say what changes for files between two releases, in either direction, and write it.
+
+    Exits 1 while something is left to change.
+
+    \b
+    Examples:
+      pd-launch upgrade decode.sh --from 0.23.0 --to 0.30.0rc2
+      pd-launch upgrade *.sh --to vllm==0.33.0 --write
+    """
+
+    files: tuple[str, ...] = argument(nargs=-1, metavar="FILE|FOLDER...", type=click.UNPROCESSED)
+    a: str | None = option(
+        "--from", metavar="RELEASE", help="Release that the files are for (default: the one that they name)."
+    )
+    b: str = option("--to", metavar="RELEASE|PATH", required=True, help="Release, or build, that they are to be for.")
+    diff: bool = option("--diff", is_flag=True, help="Show what writing would change, and change nothing.")
+    write: bool = option("--write", is_flag=True, help="Write the changes that are certain into the files.")
+    unsafe: bool = option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
+    only: str | None = option("--only", type=click.Choice(SIDES), help="Upgrade this side; the other stays as it is.")
+    separate: bool = option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+    form: str = form_option()
+    output: str | None = output_option()
+    color: str = color_option()
+    lang: str | None = lang_option()
+
+
+COMMANDS = {"upgrade": command(UpgradeOptions, "upgrade:upgrade_command")}

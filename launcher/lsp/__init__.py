@@ -1,0 +1,1 @@
+"""The language server: ``server`` speaks the protocol, ``desk`` decides what is checked when, ``worker`` checks."""
