@@ -4,8 +4,11 @@ const asked = await new Promise((resolve) => {
   self.onmessage = (event) => resolve(event.data);
 });
 const {parts, tree, program} = asked;
-const url = (name, type) => URL.createObjectURL(new Blob([parts[name]], {type}));
-const script = (name) => import(url(name, "text/javascript"));
+const HERE = "https://parts.invalid/";
+// A script of a blob has no place that others could be looked for beside.
+const script = (text) => import(URL.createObjectURL(
+  new Blob([text.replaceAll("import.meta.url", JSON.stringify(HERE))], {type: "text/javascript"})));
+const text = (name) => new TextDecoder().decode(parts[name]);
 const TYPES = {wasm: "application/wasm", zip: "application/zip", json: "application/json"};
 
 // What Pyodide would fetch is here already.
@@ -16,14 +19,13 @@ self.fetch = async (place) => {
 };
 
 const [{loadPyodide}, {default: createPyodideModule}, {Parser, Language}, {flat}] = await Promise.all([
-  script("pyodide.mjs"), script("pyodide.asm.mjs"), script("web-tree-sitter.js"),
-  import(URL.createObjectURL(new Blob([tree], {type: "text/javascript"}))),
+  script(text("pyodide.mjs")), script(text("pyodide.asm.mjs")), script(text("web-tree-sitter.js")), script(tree),
 ]);
 const python = await loadPyodide({
   createPyodideModule,
-  indexURL: "https://parts.invalid/",
-  stdLibURL: "https://parts.invalid/python_stdlib.zip",
-  lockFileContents: new TextDecoder().decode(parts["pyodide-lock.json"]),
+  indexURL: HERE,
+  stdLibURL: `${HERE}python_stdlib.zip`,
+  lockFileContents: text("pyodide-lock.json"),
 });
 python.unpackArchive(new Uint8Array(parts["modules.zip"]), "zip", {extractDir: "/modules"});
 await Parser.init({wasmBinary: new Uint8Array(parts["web-tree-sitter.wasm"])});

@@ -24,7 +24,7 @@ from typing import TypedDict
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "playground"
-PAGE = ("index.html", "page.js", "worker.js", "texts.js", "tree.js", "run.py", "style.css", "offline.js")
+PAGE = ("index.html", "page.js", "worker.js", "texts.js", "tree.js", "run.py", "style.css", "icon.svg", "offline.js")
 OWN = ("__init__.py", "__main__.py", "launcher", "schemas", "profiles")
 """What the checker needs of the package: everything but the connector, which runs inside vLLM."""
 _INSTALLER = re.compile(r"\.dist-info/(?!METADATA$)")
