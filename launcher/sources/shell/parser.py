@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from pd_launch.launcher.sources.shell.flat import FlatParser
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
 _PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
@@ -33,12 +34,22 @@ class ShellUnavailable(Exception):
     """The parser for shell scripts is not installed; the message says how to get it."""
 
 
+_others: list[FlatParser] = []
+
+
+def use_parser(parser: FlatParser) -> None:
+    """Read shell scripts with another parser from now on, where tree-sitter itself cannot be had."""
+    _others[:] = [parser]
+
+
 def parser_of_scripts() -> Any:
     """Return the parser of shell scripts.
 
     Raises:
         ShellUnavailable: it is not installed.
     """
+    if _others:
+        return _others[0]
     try:
         import tree_sitter
         import tree_sitter_bash

@@ -1,0 +1,35 @@
+// Loads the built playground's parts in Node and answers one request a line: the same parts, without a browser.
+//   node ask.mjs FOLDER < requests > answers
+
+import {readFile} from "node:fs/promises";
+import {createInterface} from "node:readline";
+import {pathToFileURL} from "node:url";
+import {resolve} from "node:path";
+
+process.on("uncaughtException", (error) => {  // not Node's own report, which shows a line of a megabyte
+  process.stderr.write(`${error.stack ?? error}\n`.split("\n").map((line) => line.slice(0, 200)).join("\n"));
+  process.exit(1);
+});
+const folder = resolve(process.argv[2]);
+const part = (name) => resolve(folder, "parts", name);
+const load = (path) => import(pathToFileURL(path).href);
+
+const {loadPyodide} = await load(part("pyodide.mjs"));
+const {Parser, Language} = await load(part("web-tree-sitter.js"));
+const {flat} = await load(resolve(folder, "tree.js"));
+
+const python = await loadPyodide({indexURL: resolve(folder, "parts") + "/"});
+python.unpackArchive(new Uint8Array(await readFile(part("modules.zip"))), "zip", {extractDir: "/modules"});
+await Parser.init({locateFile: () => part("web-tree-sitter.wasm")});
+const parser = new Parser();
+parser.setLanguage(await Language.load(new Uint8Array(await readFile(part("tree-sitter-bash.wasm")))));
+python.runPython("import sys; sys.path.insert(0, '/modules')");
+python.FS.writeFile("/modules/run.py", await readFile(resolve(folder, "run.py")));
+const run = python.pyimport("run");
+process.stderr.write(run.start((text) => {
+  const tree = parser.parse(text);
+  const found = flat(tree);
+  tree.delete();
+  return found;
+}) + "\n");
+for await (const line of createInterface({input: process.stdin})) process.stdout.write(run.run(line) + "\n");
