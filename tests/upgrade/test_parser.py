@@ -56,7 +56,7 @@ def words_of(node: NodeLaunch) -> list[str] | None:
     """Return the words behind ``vllm`` of an engine; None where one is unknown or belongs to another program."""
     if node.program != "serve" or node.partial:
         return None
-    found = ["serve", "m"]
+    found = ["serve", *([] if any(arg.name == "model" for arg in node.args) else ["m"])]
     for arg in node.args:
         values = [arg.value, *arg.more] if arg.value is not None else []
         glued = arg.written.startswith("-O")
