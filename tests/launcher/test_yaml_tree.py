@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.launcher.sources.trees import yaml_tree
+from pd_launch.launcher.sources.trees import yaml_loader
 from pd_launch.launcher.sources.trees.yaml_tree import MAX_DEPTH, MAX_NODES, parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.values import Node, SourceFile
@@ -30,10 +30,10 @@ def fault(text: str) -> Fault:
     return faults[0]
 
 
-@pytest.fixture(params=["CSafeLoader", "SafeLoader"])
+@pytest.fixture(params=["CSafeLoader", "TabLoader"])
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both of PyYAML's readers; a build without libyaml has only the second."""
-    monkeypatch.setattr(yaml_tree, "_Loader", getattr(yaml, request.param))
+    monkeypatch.setattr(yaml_loader, "_Loader", getattr(yaml_loader, request.param, getattr(yaml, request.param, None)))
 
 
 SCALARS = (

@@ -1,10 +1,11 @@
 // Loads the built playground's parts in Node and answers one request a line: the same parts, without a browser.
 //   node ask.mjs FOLDER < requests > answers
 
-import {readFile} from "node:fs/promises";
+import {copyFile, mkdtemp, readFile, rm} from "node:fs/promises";
 import {createInterface} from "node:readline";
+import {tmpdir} from "node:os";
 import {pathToFileURL} from "node:url";
-import {resolve} from "node:path";
+import {basename, resolve} from "node:path";
 
 process.on("uncaughtException", (error) => {  // not Node's own report, which shows a line of a megabyte
   process.stderr.write(`${error.stack ?? error}\n`.split("\n").map((line) => line.slice(0, 200)).join("\n"));
@@ -13,10 +14,19 @@ process.on("uncaughtException", (error) => {  // not Node's own report, which sh
 const folder = resolve(process.argv[2]);
 const part = (name) => resolve(folder, "parts", name);
 const load = (path) => import(pathToFileURL(path).href);
+const copies = await mkdtemp(resolve(tmpdir(), "playground-"));
+
+/** Import a module that is named .js: whether Node takes it for one depends on the folders above it. */
+async function module(path) {
+  const copy = resolve(copies, basename(path).replace(/js$/, "mjs"));
+  await copyFile(path, copy);
+  return load(copy);
+}
 
 const {loadPyodide} = await load(part("pyodide.mjs"));
-const {Parser, Language} = await load(part("web-tree-sitter.js"));
-const {flat} = await load(resolve(folder, "tree.js"));
+const {Parser, Language} = await module(part("web-tree-sitter.js"));
+const {flat} = await module(resolve(folder, "tree.js"));
+await rm(copies, {recursive: true});
 
 const python = await loadPyodide({indexURL: resolve(folder, "parts") + "/"});
 python.unpackArchive(new Uint8Array(await readFile(part("modules.zip"))), "zip", {extractDir: "/modules"});

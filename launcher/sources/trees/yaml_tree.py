@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
-from yaml.reader import Reader as _Reader
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.text.chart import unread_branches
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.templates import MAX_VARIANTS, FilledFile, files_of
 from pd_launch.launcher.sources.text.weave import with_holes
+from pd_launch.launcher.sources.trees.yaml_loader import events, unprintable, wrong_at
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
@@ -28,9 +28,6 @@ MAX_DEPTH = 100
 MAX_NODES = 50_000
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
 _LONGEST_NUMBER = 400
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
 _PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
 
 
@@ -72,7 +69,7 @@ class _Builder:
         self.whole = Text.verbatim(self.source, 0, len(self.source.text))
 
     def read(self) -> None:
-        for event in yaml.parse(self.source.text[self.mark :], Loader=_Loader):
+        for event in events(self.source.text[self.mark :]):
             budget.step()
             self.event(event)
 
@@ -287,14 +284,11 @@ def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     except _NoAnchor as error:
         return [], [_fault(error.origin, str(error))]
     except yaml.MarkedYAMLError as error:
-        mark: Any = error.problem_mark or error.context_mark
-        at = min(mark.index + builder.mark, len(source.text)) if mark else 0
-        message = " ".join(filter(None, (error.context, error.problem)))
-        return [], [_fault(_spot(source, at), message)]
+        at, message = wrong_at(source.text[builder.mark :], error)
+        return [], [_fault(_spot(source, min(at + builder.mark, len(source.text))), message)]
     except (yaml.YAMLError, ValueError) as error:
-        wrong = _Reader.NON_PRINTABLE.search(source.text)
-        reason = getattr(error, "reason", None) or "characters that YAML does not allow"
-        return [], [_fault(_spot(source, wrong.start() if wrong else 0), reason)]
+        at, message = unprintable(source.text, error)
+        return [], [_fault(_spot(source, at), message)]
     return builder.documents, _repeated(builder)
 
 
