@@ -67,7 +67,7 @@ def write_atomically(path: Path, text: str, owner: tuple[int, int] | None = None
             os.fsync(file.fileno())
         if mode is None:
             mode = 0o666 & ~_umask()
-        if owner is not None and owner != (os.geteuid(), os.getegid()):
+        if owner is not None and hasattr(os, "geteuid") and owner != (os.geteuid(), os.getegid()):
             os.chown(name, *owner)
         Path(name).chmod(mode)
         Path(name).replace(real)

@@ -1,11 +1,13 @@
 // The page: files, findings in place, explanations, fixes, links. The checker itself runs in worker.js.
 
 import {TEXTS, EXAMPLE} from "./texts.js";
+import {edited, free, guessed, pack, places, unpack, usable} from "./files.js";
 
-const WAIT = 300, LONGEST = 90_000;
+const WAIT = 300, SLOW = 600, LONGEST = 60_000;
+const FIRST = "decode.sh", CACHE = "pd-launch-playground", LONG_LINK = 8000;
 const $ = (id) => document.getElementById(id);
-const state = {files: {}, name: "", lang: "en", target: "", findings: [], undo: []};
-let checker = null, timer = 0, round = 0;
+const state = {files: {[FIRST]: ""}, name: FIRST, lang: "en", target: "", report: {findings: []}, undo: []};
+let checker = null, timer = 0, running = false, again = false;
 
 /** The checker in its worker: `run` answers with what the command prints. A worker that hangs is replaced. */
 class Checker {
@@ -47,25 +49,56 @@ class Checker {
   }
 }
 
+/** One part, kept by the browser under its hash: a second visit loads none, and a new part is never taken for an old one. */
+async function part(name, hash, came) {
+  const kept = await globalThis.caches?.open(CACHE).catch(() => undefined);
+  const place = new URL(`parts/${name}?${hash.slice(0, 16)}`, location.href).href;
+  const found = await kept?.match(place);
+  if (found) {
+    const bytes = await found.arrayBuffer();
+    came(bytes.byteLength);
+    return bytes;
+  }
+  const answer = await fetch(place);
+  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+  const chunks = [], reader = answer.body.getReader();
+  for (let read; !(read = await reader.read()).done;) {
+    chunks.push(read.value);
+    came(read.value.length);
+  }
+  const bytes = await new Blob(chunks).arrayBuffer();
+  if (globalThis.crypto?.subtle) {
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    if (Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") !== hash) throw new Error(`${name}: ${TEXTS[state.lang].damaged}`);
+  }
+  await kept?.put(place, new Response(bytes)).catch(() => undefined);  // a full disk only costs the second visit
+  return bytes;
+}
+
 async function load() {
-  const listed = await (await fetch("parts.json")).json();
+  const text = async (name) => {
+    const answer = await fetch(name);
+    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+    return answer.text();
+  };
+  const listed = JSON.parse(await text("parts.json"));
   const whole = Object.values(listed).reduce((sum, [size]) => sum + size, 0);
   let loaded = 0;
-  const part = async (name) => {
-    const answer = await fetch(`parts/${name}`);
-    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-    const chunks = [], reader = answer.body.getReader();
-    for (let read; !(read = await reader.read()).done;) {
-      chunks.push(read.value);
-      loaded += read.value.length;
-      $("progress").value = loaded / whole;
-      $("loaded").textContent = `${Math.round(loaded / 1e6)} / ${Math.round(whole / 1e6)} MB`;
-    }
-    return [name, await new Blob(chunks).arrayBuffer()];
+  const came = (bytes) => {
+    loaded += bytes;
+    $("progress").value = loaded / whole;
+    $("loaded").textContent = `${Math.round(loaded / 1e6)} / ${Math.round(whole / 1e6)} MB`;
   };
-  const text = async (name) => (await fetch(name)).text();
-  const [worker, tree, program, ...parts] = await Promise.all(
-    [text("worker.js"), text("tree.js"), text("run.py"), ...Object.keys(listed).map(part)]);
+  const [worker, tree, program, ...parts] = await Promise.all([
+    text("worker.js"), text("tree.js"), text("run.py"),
+    ...Object.entries(listed).map(async ([name, [, hash]]) => [name, await part(name, hash, came)]),
+  ]);
+  const hashes = new Set(Object.values(listed).map(([, hash]) => `?${hash.slice(0, 16)}`));
+  const kept = await globalThis.caches?.open(CACHE).catch(() => undefined);
+  for (const request of (await kept?.keys()) ?? []) {
+    const place = new URL(request.url);
+    if (place.pathname.includes("/parts/") && !hashes.has(place.search)) await kept.delete(request);
+  }
   return {worker, tree, program, parts: Object.fromEntries(parts)};
 }
 
@@ -73,7 +106,7 @@ async function load() {
 function close() {
   const policy = document.createElement("meta");
   policy.httpEquiv = "Content-Security-Policy";
-  policy.content = "connect-src 'none'; img-src 'none'; font-src 'none'; frame-src 'none'; media-src 'none'";
+  policy.content = "default-src 'none'; script-src blob: 'wasm-unsafe-eval'; worker-src blob:; style-src 'self'";
   document.head.append(policy);
 }
 
@@ -81,12 +114,25 @@ const words = (...args) => [...args, "--lang", state.lang];
 const release = () => (state.target ? ["--target", state.target] : []);
 const names = () => Object.keys(state.files);
 
+/** Check what is there now. While a check runs no other is started: one follows, of what is there by then. */
 async function check() {
-  const mine = ++round;
-  if (!checker || !names().some((name) => state.files[name].trim())) return show({findings: [], summary: null}, "");
-  const {status, out, err} = await checker.run(words("check", ...names(), "--format", "json", ...release()), state.files);
-  if (mine !== round) return undefined;
-  return out.startsWith("{") ? show(JSON.parse(out), out, status) : show({findings: [], summary: null, err}, "", status);
+  clearTimeout(timer);
+  if (running) {
+    again = true;
+    return;
+  }
+  if (!checker || !names().some((name) => state.files[name].trim())) return show({findings: []}, "");
+  running = true;
+  const slow = setTimeout(() => { $("summary").textContent = TEXTS[state.lang].checking; }, SLOW);
+  const args = words("check", "--format", "json", ...release(), "--", ...names());
+  const {out, err} = await checker.run(args, {...state.files});
+  clearTimeout(slow);
+  running = false;
+  if (again) {
+    again = false;
+    return check();
+  }
+  return out.startsWith("{") ? show(JSON.parse(out), out) : show({findings: [], err: err.trim()}, "");
 }
 
 function soon() {
@@ -95,18 +141,18 @@ function soon() {
 }
 
 function show(report, raw) {
-  const t = TEXTS[state.lang];
-  state.findings = report.findings;
+  const t = TEXTS[state.lang], {findings, summary, targets, err} = report;
+  state.report = report;
   $("json").textContent = raw;
-  $("findings").replaceChildren(...report.findings.map(item));
-  const counts = report.summary;
-  const seen = report.targets?.flatMap((one) => one.looked_at) ?? [];
-  $("summary").textContent = report.err ?? (counts
-    ? `${t.counts(counts.error, counts.warning, counts.info)}${seen.length ? ` ${t.checkedFor([...new Set(seen)].join(", "))}` : ""}` : "");
-  const fixes = report.findings.map((one) => one.fix).filter(Boolean);
+  $("raw").hidden = !raw;
+  $("findings").replaceChildren(...findings.map(item));
+  const seen = [...new Set(targets?.flatMap((one) => one.looked_at) ?? [])];
+  const counts = summary && (findings.length ? t.counts(summary.error, summary.warning, summary.info) : t.nothing);
+  $("summary").textContent = err ?? [counts, seen.length ? t.checkedFor(seen.join(t.comma)) : ""].filter(Boolean).join(t.space);
+  const fixes = findings.map((one) => one.fix).filter(Boolean);
   $("fix").disabled = !fixes.some((fix) => fix.safe);
   $("fix-all").disabled = !fixes.length;
-  document.body.dataset.round = String(round);
+  document.body.dataset.round = String(Number(document.body.dataset.round ?? 0) + 1);
   paint();
 }
 
@@ -125,12 +171,16 @@ function item(finding) {
   if (finding.fix) {
     const button = add(li, "button", `${t.fixThis} ${finding.fix.message}`);
     button.type = "button";
-    button.addEventListener("click", () => fix(["--unsafe-fixes", "--select", finding.code]));
+    button.className = "one-fix";
+    button.addEventListener("click", () => change(edited(state.files, finding.fix.edits)));
   }
   const more = add(li, "details");
   add(more, "summary", t.explain);
   more.addEventListener("toggle", async () => {
-    if (more.open && more.children.length === 1) add(more, "pre", (await checker.run(words("explain", finding.code), {})).out).tabIndex = 0;
+    if (!more.open || more.children.length > 1) return;
+    const page = add(more, "pre");
+    page.tabIndex = 0;
+    page.textContent = (await checker.run(words("explain", finding.code), {})).out;
   });
   return li;
 }
@@ -142,51 +192,51 @@ function add(parent, kind, text = "") {
   return made;
 }
 
-async function fix(more) {
+/** Write what the command would write. */
+async function fix(...more) {
   const before = {...state.files};
-  const {files} = await checker.run(words("check", ...names(), "--fix", ...more, ...release()), state.files);
-  if (names().some((name) => files[name] !== before[name])) state.undo.push(before);
-  state.files = files;
-  $("undo").disabled = !state.undo.length;
-  fill();
-  await check();
+  const {files} = await checker.run(words("check", "--fix", ...more, ...release(), "--", ...names()), before);
+  const typed = names().some((name) => state.files[name] !== before[name]);  // while it was written: what was typed stays
+  return typed ? check() : change(files);
 }
 
-// Lines and columns count characters; the textarea counts units of UTF-16.
-function offset(text, line, column) {
-  const rows = text.split("\n");
-  const before = rows.slice(0, line - 1).reduce((sum, row) => sum + row.length + 1, 0);
-  return before + [...(rows[line - 1] ?? "")].slice(0, column - 1).join("").length;
+async function change(files) {
+  if (names().some((name) => files[name] !== state.files[name])) state.undo.push(state.files);
+  state.files = files;
+  fill();
+  ($("undo").disabled ? $("text") : $("undo")).focus();
+  await check();
 }
 
 function go(finding) {
   if (finding.file in state.files) choose(finding.file);
-  const text = $("text"), start = offset(text.value, finding.line, finding.column);
+  const text = $("text"), at = places(text.value), start = at(finding.line, finding.column);
   text.focus();
-  text.setSelectionRange(start, Math.max(start, offset(text.value, finding.end_line, finding.end_column)));
-  text.scrollTop = Math.max(0, (finding.line - 4) * 20);
+  text.setSelectionRange(start, Math.max(start, at(finding.end_line, finding.end_column)));
+  text.scrollTop = Math.max(0, (finding.line - 4) * parseFloat(getComputedStyle(text).lineHeight));
+  text.scrollIntoView({block: "nearest"});
 }
 
 function paint() {
-  const value = $("text").value, spans = [];
-  for (const one of state.findings) {
+  const value = $("text").value, at = places(value), spans = [];
+  for (const one of state.report.findings) {
     if (one.file !== state.name) continue;
-    const start = offset(value, one.line, one.column), end = offset(value, one.end_line, one.end_column);
+    const start = at(one.line, one.column), end = at(one.end_line, one.end_column);
     spans.push([start, Math.max(end, start + 1), one.severity]);
   }
   spans.sort((a, b) => a[0] - b[0]);
   const parts = [];
-  let at = 0;
+  let done = 0;
   for (const [start, end, severity] of spans) {
-    if (start < at) continue;
-    parts.push(value.slice(at, start));
+    if (start < done) continue;
+    parts.push(value.slice(done, start));
     const mark = document.createElement("mark");
     mark.className = severity;
     mark.textContent = value.slice(start, end);
     parts.push(mark);
-    at = end;
+    done = end;
   }
-  $("marks").replaceChildren(...parts, `${value.slice(at)}\n`);
+  $("marks").replaceChildren(...parts, `${value.slice(done)}\n`);
   $("numbers").textContent = value.split("\n").map((_, index) => index + 1).join("\n");
   follow();
 }
@@ -198,18 +248,25 @@ function follow() {
 }
 
 function fill() {
-  if (!(state.name in state.files)) state.name = names()[0] ?? "";
+  if (!Object.hasOwn(state.files, state.name)) state.name = names()[0] ?? FIRST;
   $("text").value = state.files[state.name] ?? "";
+  $("undo").disabled = !state.undo.length;
+  $("close").disabled = names().length < 2 && !$("text").value;
+  tabs();
+  paint();
+}
+
+function tabs() {
+  const inside = $("tabs").contains(document.activeElement);
   $("tabs").replaceChildren(...names().map((name) => {
     const tab = document.createElement("button");
     tab.type = "button";
-    tab.role = "tab";
-    tab.ariaSelected = String(name === state.name);
+    tab.ariaPressed = String(name === state.name);
     tab.textContent = name;
     tab.addEventListener("click", () => choose(name));
     return tab;
   }));
-  paint();
+  if (inside) $("tabs").querySelector("[aria-pressed=true]")?.focus();
 }
 
 function choose(name) {
@@ -217,14 +274,28 @@ function choose(name) {
   fill();
 }
 
-async function take(list) {
-  const files = {};
-  for (const file of list) files[file.webkitRelativePath || file.name] = await file.text();
-  if (!Object.keys(files).length) return;
+function replace(files, name = "") {
   state.files = files;
+  state.name = name;
   state.undo = [];
   fill();
-  await check();
+  return check();
+}
+
+/** Add files to those that are there; none takes the place of another, and the example goes. */
+async function take(list) {
+  const shown = {...state.files};
+  const ours = Object.entries(EXAMPLE).every(([name, text]) => shown[name] === text) && names().length === Object.keys(EXAMPLE).length;
+  const files = ours || !names().some((name) => shown[name].trim()) ? {} : shown;
+  let last = "";
+  for (const file of list) {
+    const text = await file.text();
+    const name = usable(file.webkitRelativePath || file.name);
+    if (files[name] === text) continue;
+    last = free(name, files);
+    files[last] = text;
+  }
+  if (last) await replace(files, last);
 }
 
 function translate() {
@@ -234,31 +305,33 @@ function translate() {
   for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", t[one.dataset.label]);
   $("language").textContent = state.lang === "zh" ? "English" : "中文";
   $("language").lang = state.lang === "zh" ? "en" : "zh";
+  $("docs").href = state.lang === "zh" ? "../zh/guide/playground/" : "../guide/playground/";
+  document.title = t.title;
 }
 
-// A link holds everything behind its #, which no browser sends to a server.
-async function pack(value) {
-  const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
-}
-
+/** What a link holds; false where it holds nothing that can be read. */
 async function restore() {
   try {
     const {files, target, lang} = await unpack(location.hash.slice(1));
-    const texts = Object.entries(files).filter(([name, text]) => typeof text === "string" && !/(^\/)|(^|\/)\.\.(\/|$)/.test(name));
-    state.files = Object.fromEntries(texts);
+    const kept = {};
+    for (const [name, text] of Object.entries(files)) if (typeof text === "string") kept[free(usable(name), kept)] = text;
+    if (!Object.keys(kept).length) return false;
+    state.files = kept;
     state.target = typeof target === "string" ? target : "";
-    if (lang in TEXTS) state.lang = lang;
+    if (Object.hasOwn(TEXTS, lang)) state.lang = lang;
+    return true;
   } catch {
-    state.files = {"decode.sh": ""};
+    return false;
   }
+}
+
+/** Put the files into the address, behind its #, which no browser sends to a server. */
+async function share() {
+  const t = TEXTS[state.lang];
+  history.replaceState(null, "", `#${await pack({files: state.files, target: state.target, lang: state.lang})}`);
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+  const said = [copied ? t.copied : t.shared, location.href.length > LONG_LINK ? t.long : ""];
+  $("summary").textContent = said.filter(Boolean).join(t.space);
 }
 
 async function releases() {
@@ -267,59 +340,77 @@ async function releases() {
     for (const {release: number} of known[family].toReversed()) $("target").add(new Option(`${prefix} ${number}`, `${prefix}==${number}`));
   }
   $("target").value = state.target;
+  if (!$("target").value) $("target").value = state.target = "";  // a link may name what this version does not know
 }
 
 $("text").addEventListener("input", () => {
-  state.files[state.name || (state.name = "decode.sh")] = $("text").value;
-  state.findings = [];
+  const before = state.files[state.name] ?? "", typed = $("text").value;
+  if (!before && state.name === FIRST && names().length < 2) {
+    state.name = guessed(typed, FIRST);
+    state.files = {};
+  }
+  state.files = {...state.files, [state.name]: before.includes("\r\n") ? typed.replaceAll("\n", "\r\n") : typed};
+  state.undo = [];  // what is typed from here on belongs to no fix
+  state.report = {findings: []};
+  $("undo").disabled = true;
+  $("close").disabled = false;
+  tabs();
   paint();
   soon();
 });
 $("text").addEventListener("scroll", follow);
 $("target").addEventListener("change", () => { state.target = $("target").value; check(); });
-$("example").addEventListener("click", () => { state.files = {...EXAMPLE}; state.name = ""; state.undo = []; fill(); check(); });
+$("example").addEventListener("click", () => replace({...EXAMPLE}));
 $("open").addEventListener("click", () => $("chosen").click());
-$("chosen").addEventListener("change", () => take($("chosen").files));
-$("fix").addEventListener("click", () => fix([]));
-$("fix-all").addEventListener("click", () => fix(["--unsafe-fixes"]));
+$("chosen").addEventListener("change", async () => { await take([...$("chosen").files]); $("chosen").value = ""; });
+$("close").addEventListener("click", () => {
+  const left = Object.fromEntries(Object.entries(state.files).filter(([name]) => name !== state.name));
+  replace(Object.keys(left).length ? left : {[FIRST]: ""});
+  $("text").focus();
+});
+$("fix").addEventListener("click", () => fix());
+$("fix-all").addEventListener("click", () => fix("--unsafe-fixes"));
 $("undo").addEventListener("click", () => {
   state.files = state.undo.pop() ?? state.files;
-  $("undo").disabled = !state.undo.length;
   fill();
+  if ($("undo").disabled) $("text").focus();
   check();
 });
-$("share").addEventListener("click", async () => {
-  location.hash = await pack({files: state.files, target: state.target, lang: state.lang});
-  await navigator.clipboard?.writeText(location.href).catch(() => undefined);
-  $("summary").textContent = TEXTS[state.lang].shared;
-});
+$("share").addEventListener("click", share);
 $("language").addEventListener("click", () => { state.lang = state.lang === "zh" ? "en" : "zh"; translate(); check(); });
 for (const kind of ["dragover", "dragleave", "drop"]) {
   $("editor").addEventListener(kind, (event) => {
     event.preventDefault();
     $("editor").classList.toggle("over", kind === "dragover");
-    if (kind === "drop") take(event.dataTransfer.files);
+    if (kind === "drop") take([...event.dataTransfer.files]);
   });
 }
-addEventListener("hashchange", async () => { if (location.hash) { await restore(); translate(); fill(); await check(); } });
+addEventListener("hashchange", async () => {
+  if (location.hash.length < 2) return;
+  const restored = await restore();
+  translate();
+  if (!restored) $("summary").textContent = TEXTS[state.lang].broken;
+  else await replace(state.files);
+});
 
 async function begin() {
   state.lang = navigator.language?.startsWith("zh") ? "zh" : "en";
-  await restore();
+  const broken = !(await restore()) && location.hash.length > 1;
   translate();
   fill();
   try {
-    const offline = await navigator.serviceWorker?.register("offline.js").catch(() => undefined);
+    navigator.serviceWorker?.register("offline.js").catch(() => undefined);
     const loaded = await load();
-    offline?.active?.postMessage("new parts");
     close();
     checker = new Checker(loaded);
     document.body.dataset.version = await checker.ready;
     await releases();
     $("loading").hidden = true;
     await check();
+    if (broken) $("summary").textContent = TEXTS[state.lang].broken;
   } catch (error) {
-    $("loading").textContent = `${TEXTS[state.lang].failed} ${error.message}`;
+    $("loading").hidden = true;
+    $("failed").textContent = `${TEXTS[state.lang].failed} ${error.message}`;
   }
 }
 

@@ -28,18 +28,34 @@ const {Parser, Language} = await module(part("web-tree-sitter.js"));
 const {flat} = await module(resolve(folder, "tree.js"));
 await rm(copies, {recursive: true});
 
-const python = await loadPyodide({indexURL: resolve(folder, "parts") + "/"});
-python.unpackArchive(new Uint8Array(await readFile(part("modules.zip"))), "zip", {extractDir: "/modules"});
 await Parser.init({locateFile: () => part("web-tree-sitter.wasm")});
 const parser = new Parser();
 parser.setLanguage(await Language.load(new Uint8Array(await readFile(part("tree-sitter-bash.wasm")))));
-python.runPython("import sys; sys.path.insert(0, '/modules')");
-python.FS.writeFile("/modules/run.py", await readFile(resolve(folder, "run.py")));
-const run = python.pyimport("run");
-process.stderr.write(run.start((text) => {
-  const tree = parser.parse(text);
-  const found = flat(tree);
-  tree.delete();
-  return found;
-}) + "\n");
-for await (const line of createInterface({input: process.stdin})) process.stdout.write(run.run(line) + "\n");
+const modules = new Uint8Array(await readFile(part("modules.zip"))), program = await readFile(resolve(folder, "run.py"));
+
+async function start() {
+  const python = await loadPyodide({indexURL: resolve(folder, "parts") + "/"});
+  python.unpackArchive(modules, "zip", {extractDir: "/modules"});
+  python.runPython("import sys; sys.path.insert(0, '/modules')");
+  python.FS.writeFile("/modules/run.py", program);
+  const run = python.pyimport("run");
+  const version = run.start((text) => {
+    const tree = parser.parse(text), found = flat(tree);
+    tree.delete();
+    return found;
+  });
+  return [run, version];
+}
+
+let [run, version] = await start();
+process.stderr.write(`${version}\n`);
+for await (const line of createInterface({input: process.stdin})) {
+  let answer;
+  try {
+    answer = run.run(line);
+  } catch (error) {  // as the page does: what fell over is started anew
+    answer = JSON.stringify({status: 70, out: "", err: String(error.message ?? error).slice(0, 500), files: JSON.parse(line).files});
+    [run] = await start();
+  }
+  process.stdout.write(`${answer}\n`);
+}

@@ -37,7 +37,7 @@ def answers(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
     command = [str(NODE), str(HERE / "ask.mjs"), SITE]
     done = subprocess.run(command, input=given, capture_output=True, text=True, encoding="utf-8", timeout=3600)
     assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 def printed(args: list[str], files: dict[str, str], folder: Path) -> tuple[int, str, dict[str, str]]:

@@ -23,7 +23,11 @@ Starts and ends count units of UTF-16, as JavaScript does.
 
 @dataclass(eq=False, slots=True)
 class FlatNode:
-    """What is read of a node of a syntax tree, under tree-sitter's names; starts and ends are bytes of UTF-8."""
+    """What is read of a node of a syntax tree, under tree-sitter's names; starts and ends are bytes of UTF-8.
+
+    Nodes know each other by number only: a chain of thousands that hold one another would be freed by recursion, for
+    which a browser has too little stack.
+    """
 
     id: int
     type: str
@@ -32,9 +36,32 @@ class FlatNode:
     has_error: bool
     start_byte: int
     end_byte: int
-    parent: FlatNode | None = None
-    next_sibling: FlatNode | None = None
-    children: list[FlatNode] = field(default_factory=list)
+    _nodes: list[FlatNode]
+    _parent: int | None = None
+    _next: int | None = None
+    _children: list[int] = field(default_factory=list)
+
+    @property
+    def parent(self) -> FlatNode | None:
+        """The node around this one."""
+        return None if self._parent is None else self._nodes[self._parent]
+
+    @property
+    def next_sibling(self) -> FlatNode | None:
+        """The node behind this one, below the same parent."""
+        return None if self._next is None else self._nodes[self._next]
+
+    @property
+    def children(self) -> list[FlatNode]:
+        """The nodes directly below this one."""
+        return [self._nodes[number] for number in self._children]
+
+    def add(self, child: FlatNode) -> None:
+        """Put a node behind the last child."""
+        child._parent = self.id
+        if self._children:
+            self._nodes[self._children[-1]]._next = child.id
+        self._children.append(child.id)
 
 
 @dataclass(frozen=True)
@@ -60,26 +87,21 @@ def tree_of(flat: Flat, text: str) -> FlatTree:
     """Return the tree that a flat list of a text stands for."""
     kinds, numbers = flat
     at = _bytes_of(text)
-    root = _node(kinds, numbers, 0, at)
-    open_nodes = [(root, numbers[NUMBERS - 1])]
-    for index in range(NUMBERS, len(numbers), NUMBERS):
-        while not open_nodes[-1][1]:
+    nodes: list[FlatNode] = []
+    open_nodes: list[tuple[FlatNode, int]] = []
+    for index in range(0, len(numbers), NUMBERS):
+        kind, flags, start, end, count = numbers[index : index + NUMBERS]
+        named, missing, wrong = bool(flags & NAMED), bool(flags & MISSING), bool(flags & HAS_ERROR)
+        node = FlatNode(len(nodes), kinds[kind], named, missing, wrong, at(start), at(end), nodes)
+        nodes.append(node)
+        while open_nodes and not open_nodes[-1][1]:
             open_nodes.pop()
-        parent, left = open_nodes.pop()
-        open_nodes.append((parent, left - 1))
-        node = _node(kinds, numbers, index, at)
-        node.parent = parent
-        if parent.children:
-            parent.children[-1].next_sibling = node
-        parent.children.append(node)
-        open_nodes.append((node, numbers[index + NUMBERS - 1]))
-    return FlatTree(root)
-
-
-def _node(kinds: Sequence[str], numbers: Sequence[int], index: int, at: Callable[[int], int]) -> FlatNode:
-    kind, flags, start, end, _ = numbers[index : index + NUMBERS]
-    named, missing, wrong = bool(flags & NAMED), bool(flags & MISSING), bool(flags & HAS_ERROR)
-    return FlatNode(index, kinds[kind], named, missing, wrong, at(start), at(end))
+        if open_nodes:
+            parent, left = open_nodes.pop()
+            open_nodes.append((parent, left - 1))
+            parent.add(node)
+        open_nodes.append((node, count))
+    return FlatTree(nodes[0])
 
 
 def _bytes_of(text: str) -> Callable[[int], int]:
