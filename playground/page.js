@@ -1,106 +1,14 @@
 // The page: files, findings in place, explanations, fixes, links. The checker itself runs in worker.js.
 
 import {TEXTS, EXAMPLE} from "./texts.js";
+import {Checker, load} from "./checker.js";
 import {edited, free, guessed, pack, places, unpack, usable} from "./files.js";
 
-const WAIT = 300, SLOW = 600, LONGEST = 60_000;
-const FIRST = "decode.sh", CACHE = "pd-launch-playground", LONG_LINK = 8000;
+const WAIT = 300, SLOW = 600;
+const FIRST = "decode.sh", LONG_LINK = 8000;
 const $ = (id) => document.getElementById(id);
 const state = {files: {[FIRST]: ""}, name: FIRST, lang: "en", target: "", report: {findings: []}, undo: []};
 let checker = null, timer = 0, running = false, again = false;
-
-/** The checker in its worker: `run` answers with what the command prints. A worker that hangs is replaced. */
-class Checker {
-  constructor(loaded) {
-    this.loaded = loaded;
-    this.waiting = new Map();
-    this.next = 0;
-    this.start();
-  }
-
-  start() {
-    const code = URL.createObjectURL(new Blob([this.loaded.worker], {type: "text/javascript"}));
-    this.worker = new Worker(code, {type: "module"});
-    this.ready = new Promise((resolve, reject) => {
-      this.worker.onerror = (event) => reject(new Error(event.message ?? "the worker did not start"));
-      this.worker.onmessage = ({data}) => {
-        if (data.ready) resolve(data.ready);
-        else this.waiting.get(data.id)?.(data);
-        this.waiting.delete(data.id);
-      };
-    });
-    const {parts, tree, program} = this.loaded;
-    this.worker.postMessage({parts, tree, program});
-  }
-
-  async run(args, files) {
-    await this.ready;
-    const id = ++this.next;
-    return new Promise((resolve) => {
-      const late = setTimeout(() => {
-        this.worker.terminate();
-        for (const answer of this.waiting.values()) answer({status: 70, out: "", err: TEXTS[state.lang].late, files});
-        this.waiting.clear();
-        this.start();
-      }, LONGEST);
-      this.waiting.set(id, (answer) => { clearTimeout(late); resolve(answer); });
-      this.worker.postMessage({id, args, files});
-    });
-  }
-}
-
-/** One part, kept by the browser under its hash: a second visit loads none, and a new part is never taken for an old one. */
-async function part(name, hash, came) {
-  const kept = await globalThis.caches?.open(CACHE).catch(() => undefined);
-  const place = new URL(`parts/${name}?${hash.slice(0, 16)}`, location.href).href;
-  const found = await kept?.match(place);
-  if (found) {
-    const bytes = await found.arrayBuffer();
-    came(bytes.byteLength);
-    return bytes;
-  }
-  const answer = await fetch(place);
-  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-  const chunks = [], reader = answer.body.getReader();
-  for (let read; !(read = await reader.read()).done;) {
-    chunks.push(read.value);
-    came(read.value.length);
-  }
-  const bytes = await new Blob(chunks).arrayBuffer();
-  if (globalThis.crypto?.subtle) {
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-    if (Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") !== hash) throw new Error(`${name}: ${TEXTS[state.lang].damaged}`);
-  }
-  await kept?.put(place, new Response(bytes)).catch(() => undefined);  // a full disk only costs the second visit
-  return bytes;
-}
-
-async function load() {
-  const text = async (name) => {
-    const answer = await fetch(name);
-    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-    return answer.text();
-  };
-  const listed = JSON.parse(await text("parts.json"));
-  const whole = Object.values(listed).reduce((sum, [size]) => sum + size, 0);
-  let loaded = 0;
-  const came = (bytes) => {
-    loaded += bytes;
-    $("progress").value = loaded / whole;
-    $("loaded").textContent = `${Math.round(loaded / 1e6)} / ${Math.round(whole / 1e6)} MB`;
-  };
-  const [worker, tree, program, ...parts] = await Promise.all([
-    text("worker.js"), text("tree.js"), text("run.py"),
-    ...Object.entries(listed).map(async ([name, [, hash]]) => [name, await part(name, hash, came)]),
-  ]);
-  const hashes = new Set(Object.values(listed).map(([, hash]) => `?${hash.slice(0, 16)}`));
-  const kept = await globalThis.caches?.open(CACHE).catch(() => undefined);
-  for (const request of (await kept?.keys()) ?? []) {
-    const place = new URL(request.url);
-    if (place.pathname.includes("/parts/") && !hashes.has(place.search)) await kept.delete(request);
-  }
-  return {worker, tree, program, parts: Object.fromEntries(parts)};
-}
 
 /** From here on the page can ask no server for anything: a second policy can only take away. */
 function close() {
@@ -125,14 +33,14 @@ async function check() {
   running = true;
   const slow = setTimeout(() => { $("summary").textContent = TEXTS[state.lang].checking; }, SLOW);
   const args = words("check", "--format", "json", ...release(), "--", ...names());
-  const {out, err} = await checker.run(args, {...state.files});
+  const {out, err, stopped} = await checker.run(args, {...state.files});
   clearTimeout(slow);
   running = false;
   if (again) {
     again = false;
     return check();
   }
-  return out.startsWith("{") ? show(JSON.parse(out), out) : show({findings: [], err: err.trim()}, "");
+  return out.startsWith("{") ? show(JSON.parse(out), out) : show({findings: [], err: TEXTS[state.lang][stopped] ?? err.trim()}, "");
 }
 
 function soon() {
@@ -400,7 +308,10 @@ async function begin() {
   fill();
   try {
     navigator.serviceWorker?.register("offline.js").catch(() => undefined);
-    const loaded = await load();
+    const loaded = await load((have, whole) => {
+      $("progress").value = have / whole;
+      $("loaded").textContent = `${Math.round(have / 1e6)} / ${Math.round(whole / 1e6)} MB`;
+    });
     close();
     checker = new Checker(loaded);
     document.body.dataset.version = await checker.ready;
@@ -410,7 +321,7 @@ async function begin() {
     if (broken) $("summary").textContent = TEXTS[state.lang].broken;
   } catch (error) {
     $("loading").hidden = true;
-    $("failed").textContent = `${TEXTS[state.lang].failed} ${error.message}`;
+    $("failed").textContent = `${TEXTS[state.lang].failed} ${TEXTS[state.lang][error.cause] ?? ""} ${error.message}`;
   }
 }
 

@@ -42,12 +42,10 @@ const version = run.start((text) => {
 
 self.onmessage = ({data}) => {
   const {id, ...request} = data;
-  let answer;
   try {
-    answer = JSON.parse(run.run(JSON.stringify(request)));
-  } catch (error) {
-    answer = {status: 70, out: "", err: String(error.message ?? error), files: request.files};
+    self.postMessage({id, ...JSON.parse(run.run(JSON.stringify(request)))});
+  } catch (error) {  // Python itself fell over: what is left of it answers nothing any more
+    self.postMessage({broken: String(error.message ?? error)});
   }
-  self.postMessage({id, ...answer});
 };
 self.postMessage({ready: version});

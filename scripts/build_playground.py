@@ -4,12 +4,14 @@ Every part comes from the package index or from npm, is compared with its hash i
 by the site itself: the page asks no other server for anything.
 
     python scripts/build_playground.py [--into build/site/playground] [--cache DIR]
+    python scripts/build_playground.py --update NAME=VERSION …      pins another version of a part
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import html
 import io
 import json
 import re
@@ -24,10 +26,24 @@ from typing import TypedDict
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "playground"
-PAGE = ("index.html", "page.js", "worker.js", "texts.js", "tree.js", "run.py", "style.css", "icon.svg", "offline.js")
+PAGE = (
+    "index.html",
+    "page.js",
+    "checker.js",
+    "files.js",
+    "texts.js",
+    "worker.js",
+    "tree.js",
+    "run.py",
+    "style.css",
+    "icon.svg",
+    "offline.js",
+)
 OWN = ("__init__.py", "__main__.py", "launcher", "schemas", "profiles")
 """What the checker needs of the package: everything but the connector, which runs inside vLLM."""
-_INSTALLER = re.compile(r"\.dist-info/(?!METADATA$)")
+INDEXES = {"npm": "https://registry.npmjs.org/{name}/{version}", "pypi": "https://pypi.org/simple/{name}/"}
+_LICENCE = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[^/]{0,40}$", re.IGNORECASE)
+_EMSCRIPTEN = "-pyemscripten_"
 EPOCH = (2020, 1, 1, 0, 0, 0)
 TIMEOUT = 120
 
@@ -37,6 +53,9 @@ class Part(TypedDict, total=False):
 
     name: str
     version: str
+    licence: str
+    source: str
+    """Where its source is, for its readers."""
     url: str
     sha256: str
     take: list[str]
@@ -75,6 +94,12 @@ def members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 yield PurePosixPath(*PurePosixPath(member.name).parts[1:]).as_posix(), content.read()
 
 
+def pinned() -> list[Part]:
+    """Return the parts that playground/parts.json names."""
+    found: list[Part] = json.loads((SOURCES / "parts.json").read_text("utf-8"))["parts"]
+    return found
+
+
 def own() -> Iterator[tuple[str, bytes]]:
     """Yield the files of pd-launch that the checker needs."""
     package = ROOT / "pd_launch"
@@ -91,8 +116,11 @@ def build(into: Path, cache: Path) -> dict[str, int]:
     parts = into / "parts"
     parts.mkdir(parents=True)
     modules = dict(own())
-    for part in json.loads((SOURCES / "parts.json").read_text("utf-8"))["parts"]:
+    licences: list[tuple[Part, str]] = []
+    for part in pinned():
         content = dict(members(fetched(part, cache)))
+        texts = [data.decode("utf-8", "replace") for name, data in content.items() if _LICENCE.search(name)]
+        licences.append((part, "\n\n".join(texts)))
         served = [name for name in part.get("take", []) if name in content]
         for name in served:
             (parts / PurePosixPath(name).name).write_bytes(content[name])
@@ -111,6 +139,7 @@ def build(into: Path, cache: Path) -> dict[str, int]:
     _write_modules(modules, parts / "modules.zip")
     for name in PAGE:
         shutil.copy(SOURCES / name, into / name)
+    (into / "licences.html").write_text(licences_page(licences), "utf-8")
     sizes = {path.name: path.stat().st_size for path in sorted(parts.iterdir())}
     listed = {
         path.name: [path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()]
@@ -127,12 +156,67 @@ def _write_modules(modules: dict[str, bytes], into: Path) -> None:
             archive.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_DEFLATED)
 
 
+def licences_page(licences: list[tuple[Part, str]]) -> str:
+    """Return the page of the parts, with their versions and their licences' own texts."""
+    page = (SOURCES / "licences.html").read_text("utf-8")
+    rows, texts = [], []
+    for part, text in licences:
+        name, version = html.escape(part["name"]), html.escape(part["version"])
+        link = f'<a href="{html.escape(part["source"])}">{name}</a>'
+        rows.append(f"<tr><td>{link}</td><td>{version}</td><td>{html.escape(part['licence'])}</td></tr>")
+        if text:
+            shown = f'<pre tabindex="0">{html.escape(text)}</pre>'
+            texts.append(f"<details><summary>{name}</summary>{shown}</details>")
+    own_text = html.escape((ROOT / "LICENSE").read_text("utf-8"))
+    texts.append(f'<details><summary>pd-launch</summary><pre tabindex="0">{own_text}</pre></details>')
+    return page.replace("<!-- rows -->", "\n".join(rows)).replace("<!-- texts -->", "\n".join(texts))
+
+
+def update(part: Part, version: str) -> Part:
+    """Return a part at another version, with the archive's address and hash as its index has them now.
+
+    Raises:
+        SystemExit: that version has no archive of the same kind.
+    """
+    index = INDEXES["npm" if "npmjs" in part["url"] else "pypi"].format(name=part["name"], version=version)
+    request = urllib.request.Request(index, headers={"Accept": "application/vnd.pypi.simple.v1+json, application/json"})
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        said = json.loads(answer.read())
+    if "dist" in said:
+        url = said["dist"]["tarball"]
+    else:
+        kind = next(kind for kind in (_EMSCRIPTEN, "-none-any.whl", ".tar.gz") if kind in part["url"])
+        files = [one for one in said["files"] if one["filename"].removesuffix(".tar.gz").split("-")[1] == version]
+        url = next((one["url"] for one in files if kind in one["filename"]), "")
+    if not url:
+        sys.exit(f"{part['name']} {version} has no archive like {part['url'].rpartition('/')[2]}")
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        digest = hashlib.sha256(answer.read()).hexdigest()
+    source = part["source"].replace(part["version"], version)
+    return {**part, "version": version, "source": source, "url": url, "sha256": digest}
+
+
+def update_all(wanted: list[str]) -> None:
+    """Write other versions of parts into playground/parts.json."""
+    versions = dict(one.partition("=")[::2] for one in wanted)
+    parts = pinned()
+    unknown = set(versions) - {part["name"] for part in parts}
+    if unknown or not all(versions.values()):
+        sys.exit(f"--update takes NAME=VERSION of: {', '.join(part['name'] for part in parts)}")
+    new = [update(part, versions[part["name"]]) if part["name"] in versions else part for part in parts]
+    (SOURCES / "parts.json").write_text(json.dumps({"parts": new}, indent=2) + "\n", "utf-8")
+
+
 def main() -> None:
     """Build the playground and say how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--into", type=Path, default=ROOT / "build" / "site" / "playground")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "pd-launch" / "playground")
+    parser.add_argument("--update", nargs="+", metavar="NAME=VERSION", help="pin other versions, and build nothing")
     args = parser.parse_args()
+    if args.update:
+        update_all(args.update)
+        return
     sizes = build(args.into, args.cache)
     print(*(f"{size:>10,}  {name}" for name, size in sizes.items()), sep="\n")
     print(f"{sum(sizes.values()):>10,}  bytes in {args.into}")
