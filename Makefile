@@ -7,6 +7,8 @@
 #   make lint          ruff and mypy
 #   make setup         only the environment
 #   make docs          the documentation as a site in build/site, with nothing dead in it
+#   make playground    the checker as a page in build/site/playground (after make docs, which empties build/site)
+#   make playground-test  what that page says, in Node and in Chromium, against the command
 #   make man           the man page and all other generated pages
 #
 # Tests run in two ways. Those without an engine are spread over JOBS processes (pytest-xdist; JOBS=0: none but pytest's
@@ -22,7 +24,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python
 SPREAD := -n $(JOBS) --dist worksteal
 
-.PHONY: setup python test test-fast test-all lint demo demo-control docs man
+.PHONY: setup python test test-fast test-all lint demo demo-control docs man playground playground-test
 
 setup: python
 	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
@@ -68,3 +70,12 @@ man:
 	@[ -x .venv-docs/bin/python ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/pip install -q '.[docs]'; }
 	@.venv-docs/bin/python scripts/build_docs.py
 	@echo docs/man/pd-launch.1
+
+# Parts are fetched once, by their hashes (playground/parts.json).
+playground:
+	@$(PYTHON) scripts/build_playground.py
+
+# Needs node; Chromium as chromium on PATH or in PD_CHROMIUM.
+playground-test: setup playground
+	cd tests/playground && npm install --no-audit --no-fund
+	PD_PLAYGROUND=$(CURDIR)/build/site/playground $(RUN) -m pytest tests/playground

@@ -4,7 +4,7 @@
 export function usable(name) {
   const steps = String(name).split(/[/\\]/).map((step) => step.replace(/[\u0000-\u001f\u007f\ud800-\udfff]/gu, "_").slice(0, 100));
   const kept = steps.filter((step) => step && step !== "." && step !== "..").slice(-8).join("/");
-  return kept === "" || kept === "-" ? "text" : kept;
+  return kept.replace(/^-/, "_") || "text";  // a name that begins with - would be an option
 }
 
 /** The name itself where it is free, else the same below a folder with a number: no text takes another's place. */

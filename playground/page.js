@@ -32,7 +32,7 @@ async function check() {
   if (!checker || !names().some((name) => state.files[name].trim())) return show({findings: []}, "");
   running = true;
   const slow = setTimeout(() => { $("summary").textContent = TEXTS[state.lang].checking; }, SLOW);
-  const args = words("check", "--format", "json", ...release(), "--", ...names());
+  const args = words("check", ...names(), "--format", "json", ...release());
   const {out, err, stopped} = await checker.run(args, {...state.files});
   clearTimeout(slow);
   running = false;
@@ -103,7 +103,7 @@ function add(parent, kind, text = "") {
 /** Write what the command would write. */
 async function fix(...more) {
   const before = {...state.files};
-  const {files} = await checker.run(words("check", "--fix", ...more, ...release(), "--", ...names()), before);
+  const {files} = await checker.run(words("check", ...names(), "--fix", ...more, ...release()), before);
   const typed = names().some((name) => state.files[name] !== before[name]);  // while it was written: what was typed stays
   return typed ? check() : change(files);
 }
