@@ -70,6 +70,7 @@ class OffloadWorker:
         self._pool: HostPool | None = None
         self._copies: CopyBackend | None = None
         self._seen = 0  # the last step whose saves were issued
+        self._begun: Step | None = None  # the last step whose loads were issued
         self._under_way: list[_UnderWay] = []
         self._loaded: set[str] = set()  # requests whose asynchronous load is over, for the next report
         self._failed: set[int] = set()  # host blocks that hold nothing because their save failed
@@ -155,9 +156,15 @@ class OffloadWorker:
         self._failed.update(transfer.host)
 
     def load(self, step: Step) -> None:
-        """Issue the loads of a step, after its saves and before the forward pass that reads what they write."""
+        """Issue the loads of a step, after its saves and before the forward pass that reads what they write.
+
+        A second call for a step does nothing: vLLM would be told twice that an asynchronous load is over.
+        """
+        if step is self._begun:
+            return
         for transfer in step.loads:
             self._load(step.number, transfer)
+        self._begun = step
 
     def _load(self, number: int, transfer: Transfer) -> None:
         begin = time.perf_counter()

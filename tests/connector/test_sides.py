@@ -476,6 +476,19 @@ def test_a_worker_saves_before_it_loads_and_reports_when_asked() -> None:
     assert made.report(Step(2)) is None
 
 
+def test_a_step_is_loaded_once_however_often_it_is_asked_for() -> None:
+    made, _ = worker()
+    made.save(Step(1, saves=[Transfer("a", [3], [0])]))
+    step = Step(2, loads=[Transfer("a", [5], [0], asynchronous=True)])
+    made.load(step)
+    made.load(step)
+    made.settle()
+    assert made.take_loaded() == {"a"}
+    made.load(step)
+    made.settle()
+    assert made.take_loaded() == set(), "vLLM would be told twice, and stops"
+
+
 def test_a_worker_side_with_a_new_cache_has_nothing_of_before() -> None:
     made, cache = worker()
     made.save(Step(1, saves=[Transfer("a", [3], [0])]))

@@ -69,3 +69,10 @@ FURTHER = {
     "LoRA adapter": Mode(lora=True, **SINGLE),
     "structured output": Mode(digits=True, **SINGLE),
 }
+# What vLLM's own CPU build of a release cannot serve, with its reason.
+NOT_SERVED = {
+    "0.27.1": {
+        "MLA, bfloat16": "MLA is not supported on CPU",
+        "GPT-OSS: sinks, windows, experts": "attention with sinks on CPU takes no two types",
+    },
+}

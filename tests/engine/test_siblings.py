@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from functools import cache, partial
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -66,6 +67,11 @@ def beside(mode: Mode, sibling: str, first: bool) -> dict[str, Any]:
     return {**once, "second": again, "rest": at_rest(engine)}
 
 
+def _served(sibling: str) -> None:
+    if sibling == "OffloadingConnector" and version("vllm").startswith("0.27."):
+        pytest.skip("below MultiConnector, this vLLM cannot read OffloadingConnector's own statistics")
+
+
 def _right(result: dict[str, Any]) -> None:
     assert "error" not in result, result["log"][-4000:]
     for one in (result, result["second"]):
@@ -76,6 +82,7 @@ def _right(result: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("sibling", SIBLINGS)
 def test_before_a_sibling_ours_restores_all_and_answers_are_right(sibling: str) -> None:
+    _served(sibling)
     result = run(PREFIXES, partial(beside, sibling=sibling, first=True))
     _right(result)
     for one in (result, result["second"]):
@@ -86,6 +93,7 @@ def test_before_a_sibling_ours_restores_all_and_answers_are_right(sibling: str) 
 @pytest.mark.parametrize("sibling", SIBLINGS)
 def test_behind_a_sibling_answers_are_right_and_copies_that_it_makes_needless_are_counted(sibling: str) -> None:
     """The sibling offers what it has of the prefix, and vLLM takes the first offer: the rest is computed again."""
+    _served(sibling)
     result = run(PREFIXES, partial(beside, sibling=sibling, first=False))
     _right(result)
     for one in (result, result["second"]):

@@ -44,5 +44,5 @@ def test_both_are_said(name: str, target: str, extra: dict[str, Any], host: dict
 def test_a_budget_that_no_connector_reads_is_not_judged() -> None:
     extra = {"cpu_bytes_to_use": 16 * GIB}
     assert not codes(OLD, "0.22.1rc1", extra) & BUDGET
-    assert not codes(OLD, "vllm:0.32.0", extra) & BUDGET
+    assert not codes("CPUOffloadingConnector", "vllm:0.32.0", extra) & BUDGET
     assert not codes("RecomputeCPUOffloadConector", "0.28.0rc1", extra) & BUDGET

@@ -120,4 +120,4 @@ def test_the_budget_that_a_release_reads() -> None:
     assert _budget('{"cpu_bytes_to_use": "16GiB"}', "0.26.0rc1") == "unusable"
     assert _budget("{}", "0.22.1rc1") == "not served"
     assert _budget("{}", "0.28.0rc1") is None, "read as under the new name: as many blocks as the device has"
-    assert _budget("{}", "vllm==0.32.0") == "not served"
+    assert _budget("{}", "vllm==0.32.0") == 2**30, "on vLLM the name alone is the bundled connector's"
