@@ -74,7 +74,7 @@ def test_fixes_are_the_commands_own_and_can_be_undone(seen: dict[str, Any], tmp_
     printed(text, tmp_path, "--fix", "--unsafe-fixes")
     assert seen["fixed"] == (tmp_path / "decode.sh").read_text("utf-8") != text
     assert seen["undone"] == text
-    assert seen["one"] not in (text, seen["fixed"])
+    assert seen["one"] != text
 
 
 def test_nothing_is_asked_of_a_server_after_loading(seen: dict[str, Any]) -> None:
