@@ -12,8 +12,9 @@ from tests.supervise.harness import Bench
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> None:
-    """A background job of a script ignores INT, and hands that down to whatever it starts."""
+    """A background job of a script ignores INT and QUIT, and hands that down to whatever it starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture
