@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import unwrap
 from types import FunctionType
 from typing import Any
 
@@ -89,6 +90,7 @@ def has(found: Any, name: str) -> bool:
         init = vars(base).get("__init__")
         if hasattr(base, "__dataclass_fields__") or not isinstance(init, FunctionType):
             continue  # those name their fields
-        if init.__module__ != base.__module__ or name in init.__code__.co_names:
+        own = unwrap(init)  # what wraps it takes over the name of its module, but not its code
+        if own.__globals__.get("__name__") != base.__module__ or name in own.__code__.co_names:
             return True
     return False
