@@ -20,7 +20,7 @@ from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.folders.configs import Configs
 from pd_launch.launcher.folders.names import MAY_BE_LARGE, can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
-from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.rules.registry import all_rules, unknown_codes
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.severity import Severity
@@ -222,8 +222,5 @@ def _look_at(config: Config) -> None:
 
 def known_codes(where: str, words: Iterable[str]) -> None:
     """Refuse codes that no rule has: with only such ones nothing is checked, which would look like a clean result."""
-    rules = all_rules().values()
-    for word in words:
-        code = word.upper() if word.upper().startswith("PD") else "-"
-        if not any(rule.code.startswith(code) or rule.name == word for rule in rules):
-            raise click.UsageError(f"{clean(f'{where} {word}')}: no rule has this code; pd-launch rules lists them")
+    for word in unknown_codes(words):
+        raise click.UsageError(f"{clean(f'{where} {word}')}: no rule has this code; pd-launch rules lists them")

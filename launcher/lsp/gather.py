@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from pd_launch.launcher.folders.names import can_name_an_engine, is_of_a_form, m
 from pd_launch.launcher.folders.walk import Walk
 from pd_launch.launcher.inputs import MAX_FILE
 from pd_launch.launcher.lsp.model import Job, Settings
-from pd_launch.launcher.rules.registry import all_rules
+from pd_launch.launcher.rules.registry import all_rules, unknown_codes
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.target import TargetError, parse_target
@@ -157,20 +156,8 @@ def _look_at(config: Config) -> None:
     """Refuse a configuration that names what no rule has, as ``check`` does."""
     rules = all_rules()
     for name, words in config.codes():
-        for word in _unknown(words):
+        for word in unknown_codes(words):
             raise Refused(f"{config.path}: {name}: {word}: no rule has this code; pd-launch rules lists them")
     for code in config.severity:
         if code not in rules:
             raise Refused(f"{config.path}: severity.{code}: no rule has this code")
-
-
-def _unknown(words: Iterable[str]) -> list[str]:
-    rules = all_rules().values()
-    return [
-        word
-        for word in words
-        if not any(
-            (word.upper().startswith("PD") and rule.code.startswith(word.upper())) or rule.name == word
-            for rule in rules
-        )
-    ]

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -159,6 +159,17 @@ def all_rules() -> dict[str, Rule]:
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_RULES.items()))
+
+
+def unknown_codes(words: Iterable[str]) -> list[str]:
+    """Return the words that select no rule: neither the beginning of a code nor a rule's name."""
+    rules = all_rules().values()
+    found = []
+    for word in words:
+        code = word.upper() if word.upper().startswith("PD") else "-"
+        if not any(rule.code.startswith(code) or rule.name == word for rule in rules):
+            found.append(word)
+    return found
 
 
 def _stated(text: str, lang: str) -> str:
