@@ -15,7 +15,7 @@ from pd_launch.launcher.init.surroundings import container_section, device_numbe
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
-from pd_launch.launcher.sources.forms.manifest import ADDED, KSERVE_DECODE_PORT
+from pd_launch.launcher.sources.forms.chart_words import ADDED, KSERVE_DECODE_PORT
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT
 from pd_launch.launcher.sources.release.targets import assumed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
