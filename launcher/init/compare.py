@@ -11,7 +11,7 @@ from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.init.surroundings import device_numbers
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
-from pd_launch.launcher.sources.forms.manifest import ADDED
+from pd_launch.launcher.sources.forms.chart_words import ADDED
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide

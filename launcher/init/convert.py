@@ -15,9 +15,10 @@ from pd_launch.launcher.init.surroundings import container_section, device_numbe
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
-from pd_launch.launcher.sources.forms.manifest import ADDED, KSERVE_DECODE_PORT
+from pd_launch.launcher.sources.forms.chart_words import ADDED, KSERVE_DECODE_PORT
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT
 from pd_launch.launcher.sources.release.targets import assumed
+from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -74,7 +75,12 @@ class _Conversion:
     def run(self) -> Converted:
         models = [str(n.model.value) for n in self.engines if n.model and isinstance(n.model.value, str)]
         if not models:
-            raise ValueError("no engine with a known model was found: nothing to make a profile of")
+            raise ValueFault(
+                Msg(
+                    "no engine with a known model was found: nothing to make a profile of",
+                    "没有找到模型已知的引擎：无法生成配置文件",
+                )
+            )
         profile = self.profile(models[0])
         self.notes += [self.masked(note) for note in told(self.engines, self.faults, self.layouts)]
         whole: set[str] = set()
