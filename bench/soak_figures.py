@@ -144,6 +144,7 @@ class Memory:
         """Write growth and slope down. Nothing may be under way any more: connections are file descriptors."""
         if not self._samples:
             return
+        print("resident, MiB:", *(size >> 20 for _, size in self._samples[::5]), flush=True)
         figures.memory_growth = resident(self._processes) - self._samples[0][1]
         figures.memory_slope = slope(self._samples) * 60 / 1024
         figures.descriptor_growth = descriptors(self._processes) - self._files

@@ -143,15 +143,23 @@ class Servers:
             event = draw.choice(events)
             try:
                 if event in ("pause", "sleep"):
-                    self._post("pause?mode=keep" if event == "pause" else "sleep?level=0&mode=keep")
-                    time.sleep(draw.uniform(0.1, 1.5))
-                    self._post("resume" if event == "pause" else "wake_up?tags=scheduling")
-                    self.figures.pauses += 1
+                    self._pause(event, draw.uniform(0.1, 1.5))
                 else:
                     self._reset("reset_prefix_cache?reset_running_requests=true" if event == "reset" else event)
             except (OSError, ValueError) as error:
                 self._fault(f"{event}: {type(error).__name__}: {error}")
                 return
+
+    def _pause(self, event: str, seconds: float) -> None:
+        """Let the engine stand still. A pause clears the cache, which fails as a reset does: not beside loads."""
+        clear = "async_restore_bytes" not in self.mode.extra
+        pause = f"pause?mode=keep&clear_cache={str(clear).lower()}"
+        try:
+            self._post(pause if event == "pause" else "sleep?level=0&mode=keep")
+            time.sleep(seconds)
+            self.figures.pauses += 1
+        finally:  # a pause that failed half-way stands still nevertheless
+            self._post("resume" if event == "pause" else "wake_up?tags=scheduling")
 
     def _reset(self, path: str) -> None:
         done = json.loads(self._post(path) or "{}").get("success")

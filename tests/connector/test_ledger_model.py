@@ -248,10 +248,13 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule()
     def reset(self) -> None:
-        """A reset of the prefix cache; no load is under way then, or the engine refuses it."""
+        """A reset of the prefix cache, for new weights. While a load is under way the engine refuses it, with an error.
+
+        It has preempted everything by then, so all is forgotten nevertheless; but the weights stay.
+        """
         self.settle()
         self.ledger.reset()
-        self.weights += 1
+        self.weights += all(copy.state is not State.RESTORING for copy in self.ledger.copies.values())
         assert not self.ledger.tables
         assert all(copy.state is State.RESTORING for copy in self.ledger.copies.values())
 
