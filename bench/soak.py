@@ -114,7 +114,7 @@ def main() -> int:
         clock.look()
         print("ROUND", number, describe(what, mode), json.dumps(asdict(figures)), figures.faults(), flush=True)
         total.add(figures)
-        if not total.seconds:
+        if total.rounds >= 3 and not total.seconds:
             break  # nothing starts
     print("SOAK", json.dumps(asdict(total) | {"minutes": round(total.seconds / 60, 1)}), total.faults(), flush=True)
     return 1 if total.faults() else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from typing import Any
 
 from bench.soak_figures import Clock, Figures, Memory, reasons_of
@@ -95,8 +96,12 @@ class Soak:
         self.figures.aborted += 1
 
     def pause(self) -> None:
-        """Let the scheduler stand still for some steps, as /pause?mode=keep and /sleep?level=0 do."""
-        self.core.sleep(0, mode="keep") if self.draw.random() < 0.5 else self.core.pause_scheduler(mode="keep")
+        """Let the scheduler stand still for some steps, as /sleep?level=0 and /pause?mode=keep do, which may clear."""
+        if self.draw.random() < 0.5:
+            self.core.sleep(0, mode="keep")
+        else:
+            clear = self.draw.random() < 0.3
+            self._unless_loading(lambda: self.core.pause_scheduler(mode="keep", clear_cache=clear))
         self.paused = self.draw.randint(1, 30)
         self.figures.pauses += 1
 
@@ -113,14 +118,20 @@ class Soak:
         vLLM refuses it while requests run, and fails to while one waits for a load.
         """
         connector = event == "connector" or self.draw.random() < 0.3
+        done = self._unless_loading(
+            lambda: self.engine.reset_prefix_cache(reset_running_requests=event == "reset", reset_connector=connector)
+        )
+        self.figures.resets += bool(done)
+        self.figures.resets_refused += not done
+
+    def _unless_loading(self, clear: Callable[[], Any]) -> Any:
+        """Call what clears the cache; False where vLLM preempts everything for nothing, because a load is under way."""
         try:
-            done = self.engine.reset_prefix_cache(reset_running_requests=event == "reset", reset_connector=connector)
+            return clear()
         except RuntimeError as error:
             if "Failed to reset KV cache" not in str(error):
                 raise
-            done = False  # it preempted everything for nothing
-        self.figures.resets += bool(done)
-        self.figures.resets_refused += not done
+            return False
 
     def drive(self) -> Figures:
         """Run for the time, then until nothing is under way."""
