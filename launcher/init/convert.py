@@ -233,7 +233,8 @@ class _Conversion:
         trees = {side: nodes[0].kv_transfer for side, nodes in self.sides.items()}
         parts: dict[str, Parts] = {}
         for side, tree in trees.items():
-            apart = take_apart(tree) if tree is not None and side not in whole and _role_fits(tree, side) else None
+            fits = tree is not None and side not in whole and _role_fits(tree, side)
+            apart = take_apart(tree, self.target) if tree is not None and fits else None
             if apart is not None and not (apart.offload and side == "prefill"):
                 parts[side] = apart
         derived = {side: _sizes(layout) for side, layout in self.layouts.items()}
@@ -282,7 +283,7 @@ class _Conversion:
             layout = self.layouts[side]
             for engine in self.sides[side][1:] if side in parts else ():
                 tree = engine.kv_transfer
-                apart = take_apart(tree) if tree is not None else None
+                apart = take_apart(tree, self.target) if tree is not None else None
                 if apart is None:
                     continue
                 base = parts[side].transfer
