@@ -15,7 +15,7 @@ otherwise only decodes.
 in many slow steps; with 4,096 it is one step in which everybody waits. Engines run in turn, one at a time, with other
 prompts and answers in each round, and each is started anew for it.
 
-    python -m bench.decode_node --rounds 4
+    python -m bench.decode_node --rounds 3
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from bench.measure import finish, parser
 from bench.pressure import measure, peers
 
 CASES = (
-    Work(prompt=1024, output=512, requests=24, seqs=16, blocks=515, batched=256),
     Work(prompt=2048, output=512, requests=16, seqs=8, blocks=412, batched=256),
     Work(prompt=4096, output=384, requests=16, seqs=8, blocks=924, batched=256),
+    Work(prompt=1024, output=512, requests=24, seqs=16, blocks=515, batched=256),
     Work(prompt=2048, output=512, requests=16, seqs=8, blocks=412, batched=4096),
 )
 SMOKE = Work(prompt=64, output=96, requests=12, seqs=8, blocks=20, batched=64)
@@ -85,7 +85,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--lock", type=Path, help="hold this file locked while an engine starts or runs")
     options.add_argument("--only", default="", help="only these engines, comma separated")
-    options.add_argument("--case", type=int, choices=range(1, len(CASES) + 1), action="append", help="only this case")
+    options.add_argument("--case", type=int, choices=range(1, len(CASES) + 1), action="append", help="only this one")
     given = options.parse_args()
     prepare()
     names = given.only.split(",") if given.only else list(ways(SMOKE))
