@@ -24,6 +24,9 @@ def find_rule(word: str) -> Rule:
     found = rules.get(word.upper()) or next((r for r in rules.values() if r.name == word.lower()), None)
     if found is not None:
         return found
+    if word.upper() in FAMILIES:
+        codes = [code for code in rules if code.startswith(word.upper())]
+        raise UnknownCode(f"{word.upper()} is a family of rules: {codes[0]} to {codes[-1]}; pd-launch rules lists them")
     near = nearest(word.upper(), rules, 0.6) or nearest(word.lower(), [r.name for r in rules.values()], 0.6)
     hint = f"; did you mean {near}?" if near else "; pd-launch rules lists them"
     raise UnknownCode(f"there is no rule {word}{hint}")

@@ -323,7 +323,7 @@ def _draw(path: str, simulation: Any) -> None:
     try:
         from pd_launch.launcher.simulate.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
+        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
     try:
         draw(Path(path), simulation)
     except OSError as error:

@@ -134,7 +134,7 @@ def _draw(path: str, name: str, rows: list[Row]) -> None:
     try:
         from pd_launch.launcher.size.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
+        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
     try:
         draw(Path(path), name, [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, str)])
     except (OSError, ValueError) as error:
