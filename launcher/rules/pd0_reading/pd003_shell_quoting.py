@@ -108,10 +108,10 @@ def _help(fault: Fault) -> Msg:
         return fault.help
     if fault.kind == "blank-word":
         return Msg(
-            "remove the blanks behind the backslash, or the backslash itself on the last line",
+            "remove the spaces after the backslash, or the backslash itself on the last line",
             "删掉反斜杠后面的空白;如果是最后一行,连反斜杠一起删掉",
         )
-    return Msg("close what was opened; check every quote up to here", "把打开的引号闭合;检查到这里为止的每个引号")
+    return Msg("close the open quote; check every quote up to here", "把打开的引号闭合;检查到这里为止的每个引号")
 
 
 def _fix(fault: Fault) -> FixEdits | None:

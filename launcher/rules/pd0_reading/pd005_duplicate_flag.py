@@ -94,7 +94,7 @@ def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
         arg.origin,
         message,
         Msg("keep one of them", "只保留一个"),
-        related=((earlier.origin, Msg("it stands here first", "第一次出现在这里")),),
+        related=((earlier.origin, Msg("it is first given here", "第一次出现在这里")),),
     )
 
 

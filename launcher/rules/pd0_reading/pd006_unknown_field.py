@@ -85,9 +85,7 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
     place = entry.key or entry.origin
     dropped = kv_field_dropped(name, target)
     if dropped is not None:
-        message = Msg(
-            f"{name} is not a field any more: vLLM {dropped} dropped it", f"{name} 已在 vLLM {dropped} 中删除"
-        )
+        message = Msg(f"{name} is no longer a field: vLLM {dropped} removed it", f"{name} 已在 vLLM {dropped} 中删除")
         help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name};没有连接器读取它")
         return Hit(place, message, help_, fix=fix(help_, remove_entry(entry), safe=True))
     message = Msg(f"--kv-transfer-config has no field {name}", f"--kv-transfer-config 没有字段 {name}")

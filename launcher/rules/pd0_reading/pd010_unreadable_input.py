@@ -103,10 +103,13 @@ def _help(deployment: Deployment, file: str) -> Msg:
         return listed()
     call = f"pd-launch check {shlex.quote(file)} decode.sh"
     if "docker" in containers:
-        here, here_zh = "the container here is not told to run vllm serve", "这里的容器命令没有运行 vllm serve"
+        here, here_zh = "this container's command does not run vllm serve", "这个容器的命令没有运行 vllm serve"
     else:
         here, here_zh = "no container here runs vllm serve", "这里的容器都没有运行 vllm serve"
     return Msg(
-        f"{here}: if a script starts it inside, give both in one call, such as `{call}`; else write the command here",
+        (
+            f"{here}: if a script starts it inside the container, pass both files in one call, such as `{call}`; "
+            "otherwise write the command here"
+        ),
         f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
     )

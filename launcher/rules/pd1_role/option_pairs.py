@@ -41,7 +41,7 @@ def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _both(one: Node, other: Node | None, en: str, zh: str) -> Conflict:
     second = (other.key or other.origin) if other else None
-    return Conflict(one.key or one.origin, f"{en} exclude each other", f"{zh}互相排斥", second)
+    return Conflict(one.key or one.origin, f"{en} cannot be combined", f"{zh}不能同时使用", second)
 
 
 def fused_mc2(node: NodeLaunch, target: Target) -> Node | None:
@@ -208,7 +208,7 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if features.PREFILL_CONTEXT.holds(target) and not second:
         yield Conflict(
             place,
-            f"{target} takes --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
+            f"{target} accepts --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
             f"{target} 只有在 VLLM_USE_V2_MODEL_RUNNER=1 时才接受 --prefill-context-parallel-size {size}",
         )
 

@@ -105,6 +105,6 @@ def _inert(name: str | None) -> Msg:
 
 def _partly() -> Msg:
     return Msg(
-        "the recompute scheduler is not on: the offload connector serves vLLM's ordinary preemption only",
+        "the recompute scheduler is not on: the offload connector handles only vLLM's ordinary preemption",
         "重计算调度器没有打开:卸载连接器只处理 vLLM 的普通抢占",
     )

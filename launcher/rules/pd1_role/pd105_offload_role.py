@@ -96,7 +96,7 @@ def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 name.origin if name else connector.tree.origin,
                 Msg(
-                    f"the offload connector stands on {side} node (kv_role is {role})",
+                    f"the offload connector is configured on {side} node (kv_role is {role})",
                     f"卸载连接器配置在{side_zh}节点上(kv_role 是 {role})",
                 ),
                 Msg(

@@ -85,7 +85,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         yield Hit(
             winner.place.origin if winner.place else node.origin,
             Msg(
-                f"this replaces the recompute scheduler by {winner.scheduler}, silently",
+                f"this silently replaces the recompute scheduler with {winner.scheduler}",
                 f"它会悄悄把重计算调度器换成 {winner.scheduler}",
             ),
             Msg("switch one of the two off", "关闭两者之一"),
@@ -96,7 +96,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         yield Hit(
             own.origin,
             Msg(
-                "--scheduler-cls is replaced by the recompute scheduler, silently",
+                "--scheduler-cls is silently replaced by the recompute scheduler",
                 "--scheduler-cls 会被重计算调度器悄悄取代",
             ),
             Msg(

@@ -198,8 +198,8 @@ def _pair(state: Option, other: Option) -> Iterator[Hit]:
     if other.on:
         yield _hit(
             state,
-            f"{state.name} and {other.name} exclude each other",
-            f"{state.name} 与 {other.name} 互相排斥",
+            f"{state.name} and {other.name} cannot be combined",
+            f"{state.name} 与 {other.name} 不能同时使用",
             other,
         )
 

@@ -88,7 +88,7 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
     severity: Severity = "info"
     related: tuple[tuple[Origin, Msg], ...] = ()
     message = Msg(
-        "no offload connector: each preempted request is ended with stop_reason recomputed and goes back to the proxy",
+        "no offload connector: each preempted request ends with stop_reason recomputed and goes back to the proxy",
         "没有卸载连接器:每个被抢占的请求都以 stop_reason recomputed 结束并交还给代理",
     )
     if deployment.proxies and all(_ignores(proxy, deployment) for proxy in deployment.proxies):
@@ -104,7 +104,7 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
         switch.read.origin,
         message,
         Msg(
-            f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as last child of a MultiConnector",
+            f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as the last child of a MultiConnector",
             f"在 MultiConnector 的最后加上子连接器 {name},并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
         ),
         severity=severity,

@@ -164,10 +164,10 @@ def _offload(node: NodeLaunch) -> Iterator[tuple[str, str, Msg]]:
     listed = all(c.name not in BUNDLES or _is_known(c) for c in found)
     if (tree is None or tree.known) and listed and None not in names and NEW_NAME not in names:
         yield (
-            f"needs the connector {NEW_NAME}, which is not there",
+            f"needs the connector {NEW_NAME}, which is not configured",
             f"需要连接器 {NEW_NAME},而它不在配置里",
             Msg(
-                f"add {NEW_NAME} as a child of a MultiConnector; the bundled one counts under that name",
+                f"add {NEW_NAME} as a child of a MultiConnector; the bundled connector of that name will do",
                 f"在 MultiConnector 下加上子连接器 {NEW_NAME};自带的连接器用这个名称也算",
             ),
         )

@@ -91,10 +91,13 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
     if given:
         where = node.named("async-scheduling")[-1].origin
     message = (
-        Msg("async scheduling on a Qwen3.5 model with preemption offload", "Qwen3.5 模型在抢占卸载下打开了异步调度")
+        Msg(
+            "async scheduling is switched on for a Qwen3.5 model with preemption offload",
+            "Qwen3.5 模型在抢占卸载下打开了异步调度",
+        )
         if given
         else Msg(
-            "async scheduling is on by default, and not supported on a Qwen3.5 model with preemption offload",
+            "async scheduling is on by default, but is not supported on a Qwen3.5 model with preemption offload",
             "异步调度默认打开,而 Qwen3.5 模型在抢占卸载下不支持它",
         )
     )

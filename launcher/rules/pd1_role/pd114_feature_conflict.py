@@ -106,6 +106,6 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),
-            conflict.help or Msg("keep one of the two", "只保留其中之一"),
-            related=((conflict.other, Msg("the other stands here", "另一个在这里")),) if conflict.other else (),
+            conflict.help or Msg("keep only one of the two", "只保留其中之一"),
+            related=((conflict.other, Msg("the other one is here", "另一个在这里")),) if conflict.other else (),
         )

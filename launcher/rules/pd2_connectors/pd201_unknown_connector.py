@@ -131,7 +131,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         yield Hit(
             place.origin,
             Msg(
-                f"{target} has no connector {name}, and {VARIABLE} leaves pd-launch's plugin out, which registers it",
+                f"{target} has no connector {name}, and {VARIABLE} excludes pd-launch's plugin, which registers it",
                 f"{target} 没有连接器 {name};注册它的是 pd-launch 的插件,而 {VARIABLE} 没有列出这个插件",
             ),
             Msg(
@@ -143,7 +143,10 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
     own = plugin == "unknown" and _own_image(node)
     if own:
         what = Msg(
-            f"{target} has no connector {name}; whether this image has pd-launch, which brings it, is not known",
+            (
+                f"{target} has no connector {name}; pd-launch provides it, but whether this image includes pd-launch "
+                "is unknown"
+            ),
             f"{target} 没有连接器 {name};它由 pd-launch 提供,而这个镜像里有没有安装 pd-launch 无从得知",
         )
     else:
@@ -154,7 +157,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         what,
         Msg(
             f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
-            "name alone is enough where pd-launch is installed beside vLLM (--host looks whether it is)",
+            "name alone is enough where pd-launch is installed beside vLLM (--host checks this)",
             f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器;如果 pd-launch '
             "与 vLLM 装在同一环境里,只写名称即可(--host 会查看是否已安装)",
         ),
@@ -173,7 +176,7 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
     return Hit(
         place.origin,
         Msg(
-            f"{target} has no connector {name}; whether this image registers it is not known",
+            f"{target} has no connector {name}; whether this image registers it is unknown",
             f"{target} 没有连接器 {name};不知道这个镜像是否注册了它",
         ),
         Msg(
@@ -198,11 +201,11 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
     if row is not None and row.since is not None:
-        return Msg(f": it came with {row.since}", f":它从 {row.since} 才出现")
+        return Msg(f": it was added in {row.since}", f":它从 {row.since} 才出现")
     if theirs is not None and theirs.until is not None:
         return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
-        return Msg(f": it came with vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
+        return Msg(f": it was added in vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
     if (right := registered_as(name, target)) is not None:
         return Msg(f": that is the class of {right}", f":这是 {right} 的类名")
     if name in REMOVED_NAMES:
@@ -231,7 +234,7 @@ def _help(instead: str | None, target: Target) -> Msg:
     if instead is not None:
         return Msg(f"use {instead}", f"改用 {instead}")
     return Msg(
-        f"{target} has {', '.join(names(target))}; a connector of your own needs kv_connector_module_path",
+        f"{target} has {', '.join(names(target))}; your own connector needs kv_connector_module_path",
         f"{target} 有 {'、'.join(names(target))};自己的连接器要写 kv_connector_module_path",
     )
 

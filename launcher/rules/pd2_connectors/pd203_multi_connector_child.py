@@ -111,7 +111,10 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
         yield Hit(
             engine.key or engine.origin,
             Msg(
-                "engine_id inside a child: it is handed down from the top level, and given twice the connector fails",
+                (
+                    "engine_id inside a child: it is inherited from the top level, and the connector fails when it "
+                    "is given twice"
+                ),
                 "子项里写了 engine_id:它从顶层继承,写两次连接器会报错",
             ),
             Msg("remove it here; the top level may have one", "在这里删掉;顶层可以写"),

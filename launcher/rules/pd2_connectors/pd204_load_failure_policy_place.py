@@ -79,14 +79,14 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
         yield Hit(
             value.key or value.origin,
             Msg(
-                "kv_load_failure_policy inside a child is read by nobody; only the top level's counts",
-                "子项里的 kv_load_failure_policy 没有人读,只有顶层的生效",
+                "kv_load_failure_policy inside a child is ignored; only the top level's takes effect",
+                "子项里的 kv_load_failure_policy 会被忽略，只有顶层的生效",
             ),
             Msg(
-                f"move it to the top level of --kv-transfer-config, beside kv_role{_model_note(top)}",
+                f"move it to the top level of --kv-transfer-config, next to kv_role{_model_note(top)}",
                 "把它移到 --kv-transfer-config 的顶层,与 kv_role 并列",
             ),
-            related=((top.origin, Msg("this one counts", "生效的是这个")),) if top else (),
+            related=((top.origin, Msg("this one takes effect", "生效的是这个")),) if top else (),
             fix=_move(node, value, top),
         )
 

@@ -130,8 +130,8 @@ def _text(value: Node, key: str, declared: int) -> Hit:
     return Hit(
         value.origin,
         Msg(
-            f'{key} is the text "{declared}": the platform compares it with a number and finds them different',
-            f'{key} 是文本 "{declared}":平台拿它和数字比较,会认为不同',
+            f'{key} is the string "{declared}": the platform compares it with a number and finds them different',
+            f'{key} 是字符串 "{declared}"：平台拿它和数字比较，会认为两者不同',
         ),
         Msg(f"write {declared} without quotes", f"写成不带引号的 {declared}"),
         fix=fix(Msg(f"write {declared}", f"写成 {declared}"), set_value(value, declared), safe=True),

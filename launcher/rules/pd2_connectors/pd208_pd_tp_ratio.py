@@ -129,18 +129,20 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
     name = connector.name or ""
     hybrid = facts is not None and bool(facts.hybrid)
     if name in NOT_SMALLER and prefill < decode:
-        return Msg(f"{name} wants prefill at least as large", f"{name} 要求预填充不小于解码")
+        return Msg(f"{name} needs prefill to be at least as large", f"{name} 要求预填充不小于解码")
     if name == "MooncakeHybridConnector" and hybrid and prefill != decode:
-        return Msg(f"{name} wants them equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等")
+        return Msg(
+            f"{name} needs them to be equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等"
+        )
     if prefill % decode == 0:
         return None
     if name == "MooncakeConnectorV1" and hybrid and MAMBA_DIVIDES.holds(target):
         return Msg(
-            "a model with Mamba layers wants prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
+            "a model with Mamba layers needs prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
         )
     if connector.parent is None and facts is not None and facts.attention in ("gqa", "mha"):
         return Msg(
-            "a model without MLA wants prefill to be a multiple of decode", "非 MLA 模型要求预填充是解码的整数倍"
+            "a model without MLA needs prefill to be a multiple of decode", "非 MLA 模型要求预填充是解码的整数倍"
         )
     return None
 

@@ -137,7 +137,7 @@ def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
         yield Hit(
             declared.origin,
             Msg(
-                f"decode.pp_size is {stages}: {connector.name} wants one stage on the decode side",
+                f"decode.pp_size is {stages}: {connector.name} needs one stage on the decode side",
                 f"decode.pp_size 是 {stages}:{connector.name} 要求解码侧只有一个流水线阶段",
             ),
             Msg(
@@ -149,7 +149,7 @@ def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
         yield Hit(
             flag.value.origin if flag.value is not None else flag.origin,
             Msg(
-                f"a decode node with {own} pipeline stages: {connector.name} wants one",
+                f"a decode node with {own} pipeline stages: {connector.name} needs one",
                 f"解码节点有 {own} 个流水线阶段:{connector.name} 要求只有一个",
             ),
             Msg(
@@ -171,7 +171,7 @@ def _partition(connector: Connector) -> Iterator[Hit]:
             f"pp_layer_partition has {count} parts, but prefill.pp_size is {stages}",
             f"pp_layer_partition 有 {count} 段,但 prefill.pp_size 是 {stages}",
         ),
-        Msg(f"give {stages} numbers, separated by commas", f"写 {stages} 个数字,用逗号分隔"),
+        Msg(f"write {stages} numbers, separated by commas", f"写 {stages} 个数字,用逗号分隔"),
     )
 
 
@@ -185,7 +185,7 @@ def _with_context(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
             flag.origin,
             Msg(
                 f"pipeline parallelism ({pipeline}) and prefill context parallelism ({context}) together: "
-                "MooncakeConnectorV1 takes one of them",
+                "MooncakeConnectorV1 supports only one of them",
                 f"流水线并行({pipeline})与预填充上下文并行({context})同时使用:MooncakeConnectorV1 只支持其中一个",
             ),
             Msg("set one of the two to 1", "把其中一个设为 1"),

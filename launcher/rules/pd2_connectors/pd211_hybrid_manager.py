@@ -131,7 +131,7 @@ def _replace(connector: Connector, hybrid: bool) -> Msg:
     if connector.name == "MooncakeConnectorV1":
         since = ASCEND_CONNECTORS[connector.name].hma_since
         return Msg(
-            f"use a release from {since} on, or MooncakeLayerwiseConnector",
+            f"use {since} or newer, or MooncakeLayerwiseConnector",
             f"使用 {since} 或更新的版本,或 MooncakeLayerwiseConnector",
         )
     if hybrid:

@@ -117,11 +117,11 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                "these sizes are inside a child: the platform's checks and KV head ratio look at the top level only",
+                ("these sizes are inside a child: the platform's checks and KV head ratio look only at the top level"),
                 "这些大小写在子项里:平台的检查和 KV 头比例只看顶层",
             ),
             Msg(
-                "repeat prefill and decode in the top level's kv_connector_extra_config, beside connectors",
+                "repeat prefill and decode in the top level's kv_connector_extra_config, next to connectors",
                 "在顶层的 kv_connector_extra_config 里、connectors 旁边再写一遍 prefill 和 decode",
             ),
             fix=_copy_up(top, child) if _hold(node, top, child, deployment) else None,

@@ -163,7 +163,7 @@ def _sizes(key: str, tree: Node) -> Iterator[Hit]:
     for inner, size in tree.items():
         meant = _near(inner, SIZE_KEYS, 0.7) if inner not in SIZE_KEYS else None
         if meant is not None:
-            en, zh = f"nobody reads it in {key!r}", f"{key!r} 里没有人读它"
+            en, zh = f"it is not read in {key!r}", f"写在 {key!r} 里不会被读取"
             yield _hit(size, inner, meant, SIZE_KEYS, (en, zh), "warning")
 
 
@@ -174,12 +174,12 @@ def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
     if releases:
         span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
         en, zh = (
-            f"{name} of {target} does not read it, that of {span} does",
+            f"{name} of {target} does not read it; {span} does",
             f"{target} 的 {name} 不读取它,{span} 的才读",
         )
     elif others:
         listed = ", ".join(others[:3])
-        en, zh = f"{name} does not read it, it is an option of {listed}", f"{name} 不读取它,它是 {listed} 的选项"
+        en, zh = f"{name} does not read it; it is an option of {listed}", f"{name} 不读取它,它是 {listed} 的选项"
     else:
         en, zh = f"{name} of {target} does not read it", f"{target} 的 {name} 不读取它"
     return en, zh, bool(releases or others)
@@ -210,10 +210,10 @@ def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
     return Hit(
         value.key or value.origin,
         Msg(
-            f"{key} inside kv_connector_extra_config is read by nobody: it is a field of the connector itself",
-            f"写在 kv_connector_extra_config 里的 {key} 没有人读:它是连接器自己的字段",
+            f"{key} has no effect inside kv_connector_extra_config: it is a field of the connector itself",
+            f"写在 kv_connector_extra_config 里的 {key} 不会被读取：它是连接器自己的字段",
         ),
-        Msg(f"move it one level up, beside kv_connector of {connector.name}", "把它上移一层,与 kv_connector 并列"),
+        Msg(f"move it one level up, next to kv_connector of {connector.name}", "把它上移一层,与 kv_connector 并列"),
     )
 
 

@@ -99,10 +99,10 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"{wins},每个引擎 {engine}",
             ),
             Msg(
-                f"keep cpu_bytes_to_use_per_rank alone ({wins} per {on.en}), or set it to {share} for {loses} per "
+                f"keep only cpu_bytes_to_use_per_rank ({wins} per {on.en}), or set it to {share} for {loses} per "
                 f"{on.en}",
                 f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins});想要{on.each_zh} {loses} 就把它写成 {share}",
             ),
-            related=((per_rank.origin, Msg("this one counts", "生效的是这个")),),
+            related=((per_rank.origin, Msg("this one takes effect", "生效的是这个")),),
             fix=fix(remove, remove_entry(total), safe=True),
         )

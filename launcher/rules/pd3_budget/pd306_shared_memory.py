@@ -155,8 +155,8 @@ def _unsized(deployment: Deployment, nodes: list[NodeLaunch], container: Contain
     yield Hit(
         container.origin,
         Msg(
-            f"no size of /dev/shm is written, so the container gets 64 MB; its "
-            f"{counted(need.engines, 'engine')} need {human_size(need.total)} = {addends(need)}",
+            f"the size of /dev/shm is not set, so the container gets 64 MB; its {counted(need.engines, 'engine')} "
+            f"need {human_size(need.total)} = {addends(need)}",
             f"没有写 /dev/shm 的大小,容器只会得到 64 MB;里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
             f"{addends(need, 'zh')}",
         ),

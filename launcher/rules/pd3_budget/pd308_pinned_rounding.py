@@ -92,7 +92,7 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             f"{human_size(rounded * world)} 而不是 {human_size(total)}",
         ),
         Msg(
-            f"take {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "
+            f"use {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "
             f"{human_size(rounded * world)} in all)",
             f"每个 rank 用 {human_size(below)} 或 {human_size(rounded)}(共 {human_size(below * world)} 或 "
             f"{human_size(rounded * world)})",

@@ -178,10 +178,10 @@ def _shared(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place.origin,
             Msg(
-                f"device {both[0]} is given to two engines of this machine",
+                f"device {both[0]} is given to two engines on this machine",
                 f"设备 {both[0]} 同时给了这台机器上的两个引擎",
             ),
-            Msg("give each engine devices of its own", "给每个引擎各自的设备"),
+            Msg("give each engine its own devices", "给每个引擎各自的设备"),
             related=((before.origin, Msg("the other engine's devices", "另一个引擎的设备")),),
         )
 

@@ -194,8 +194,8 @@ def _twice(node: NodeLaunch, earlier: NodeLaunch, rank: int) -> Hit:
         at(node, *flags),
         Msg(f"rank {rank} of this group is started twice", f"这一组的 rank {rank} 被启动了两次"),
         Msg(
-            "start each rank once: --data-parallel-start-rank (or --data-parallel-rank) is the number of ranks on the "
-            "nodes before",
+            "start each rank once: --data-parallel-start-rank (or --data-parallel-rank) is the number of ranks "
+            "on all earlier nodes",
             "每个 rank 只启动一次:--data-parallel-start-rank(或 --data-parallel-rank)等于前面各节点的 rank 总数",
         ),
         related=((at(earlier, *flags), Msg("the other launch of this rank", "另一处启动")),),
@@ -220,7 +220,7 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
             f"DP 大小是 {data},但这一组没有节点启动 rank {shown}",
         ),
         Msg(
-            f"let {local} of the group's nodes add up to the DP size, or add the missing node's file",
+            f"make {local} of the group's nodes add up to the DP size, or add the missing node's file",
             "让各节点的本机 DP 加起来等于 DP 大小,或补上缺少的节点文件",
         ),
         related=tuple((place, Msg("ranks of another node", "其他节点的 rank")) for place in [*others][:4]),

@@ -128,7 +128,10 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if data is not None and data > 1 and first_rank(node) == 0 and known and not _served(node, deployment):
         yield Hit(
             place,
-            Msg("the node with rank 0 is headless: nobody serves HTTP", "rank 0 所在的节点是 headless:没有人提供 HTTP"),
+            Msg(
+                "the node with rank 0 is headless: no node serves HTTP",
+                "rank 0 所在的节点是 headless：没有节点提供 HTTP",
+            ),
             Msg(
                 f"leave --headless out on the first node, or give this node its --{START}",
                 f"第一个节点去掉 --headless,或给本节点写上 --{START}",
@@ -194,7 +197,7 @@ def _serving(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             at(node, HYBRID),
             Msg(f"--{HYBRID} without --{LOCAL}", f"--{HYBRID} 缺少 --{LOCAL}"),
-            Msg(f"write --{LOCAL} with the ranks of this node", f"用 --{LOCAL} 写出本节点的 rank 数"),
+            Msg(f"set --{LOCAL} to the number of ranks on this node", f"用 --{LOCAL} 指定本节点的 rank 数"),
         )
     ignored = node.switch("headless")  # with the api_server module: another rule says that it does nothing there
     alone = not hybrid and not multi_port and not node.partial and not ignored
@@ -220,7 +223,7 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
         yield Hit(
             at(node, LOCAL),
             Msg(
-                f"an external rank with --{LOCAL} {local}: each command starts one rank",
+                f"external DP with --{LOCAL} {local}: each command starts one rank",
                 f"外部 DP 的 rank 与 --{LOCAL} {local} 同用:每条命令只启动一个 rank",
             ),
             Msg(f"leave --{LOCAL} out, or write 1", f"去掉 --{LOCAL},或写 1"),
@@ -238,5 +241,5 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(f"--{EXTERNAL} without --{RANK}", f"--{EXTERNAL} 缺少 --{RANK}"),
-            Msg(f"write --{RANK} with this engine's rank", f"用 --{RANK} 写出本引擎的 rank"),
+            Msg(f"set --{RANK} to this engine's rank", f"用 --{RANK} 指定本引擎的 rank"),
         )

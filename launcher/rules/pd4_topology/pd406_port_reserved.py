@@ -90,7 +90,9 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         free = reserved.start + DIRECT_PER_DEVICE * (count or A3_DEVICES)
         fits = free + bound.count <= LAST_PORT
         instead = Msg(
-            f"write a kv_port from {free} on" if fits else f"write a kv_port below {reserved.start - bound.count + 1}",
+            f"write a kv_port of {free} or above"
+            if fits
+            else f"write a kv_port below {reserved.start - bound.count + 1}",
             f"kv_port 写 {free} 或更大" if fits else f"kv_port 写小于 {reserved.start - bound.count + 1} 的值",
         )
         by = f"on {count} devices" if count else "at least"

@@ -120,7 +120,7 @@ def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[H
     yield Hit(
         at(node, PORT, "data-parallel-address"),
         Msg(
-            f"this node looks for the DP master at port {dialled}, but the node with rank 0 uses port {listens}",
+            f"this node looks for the DP master on port {dialled}, but the node with rank 0 uses port {listens}",
             f"本节点在端口 {dialled} 上找 DP master,但 rank 0 所在节点用的是端口 {listens}",
         ),
         Msg(f"write --{PORT} {listens}", f"写 --{PORT} {listens}"),
@@ -165,7 +165,7 @@ def _foreign(node: NodeLaunch, address: str, mates: list[NodeLaunch], deployment
     yield Hit(
         at(node, "data-parallel-address"),
         Msg(
-            f"the DP master {address} is a node of another group ({side_of(owner) or 'another engine'})",
+            f"the DP master {address} belongs to another group ({side_of(owner) or 'another engine'})",
             f"DP master {address} 属于另一组的节点({side_of(owner) or '另一个引擎'})",
         ),
         Msg(

@@ -96,7 +96,7 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     f"/dev/{held[0]} 正被进程 {pid}({name})占用",
                 ),
                 Msg(
-                    f"end it if it is left over (kill {pid}), or use other devices",
+                    f"stop it if it is a leftover (kill {pid}), or use other devices",
                     f"如果是残留进程就结束它(kill {pid}),或使用别的设备",
                 ),
             )

@@ -98,8 +98,8 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
     yield Hit(
         place,
         Msg(
-            f"max_num_batched_tokens {batched} is less than {sequences} × (1 + {drafts}) = {need}: not all sequences "
-            "decode with their drafts in one step",
+            f"max_num_batched_tokens {batched} is less than {sequences} × (1 + {drafts}) = {need}: not all "
+            "sequences and their drafts fit into one step",
             f"max_num_batched_tokens {batched} 小于 {sequences} × (1 + {drafts}) = {need}:一步排不下全部序列和草稿",
         ),
         Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need},或减少序列数、推测 token 数"),

@@ -77,7 +77,7 @@ def batched_tokens_high(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     yield Hit(
         at(node, "max-num-batched-tokens"),
         Msg(
-            f"max_num_batched_tokens {batched} on a decode node whose full step has {need} tokens",
+            f"max_num_batched_tokens is {batched} on a decode node whose full step has {need} tokens",
             f"解码节点满载的一步只有 {need} 个 token,max_num_batched_tokens 却是 {batched}",
         ),
         Msg(

@@ -98,7 +98,7 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                f"{name} stands in --compilation-config and in an option of its own: the engine refuses both together",
+                f"{name} is set both in --compilation-config and by its own option: the engine refuses that",
                 f"{name} 既写在 --compilation-config 里又写成单独的选项:引擎拒绝同时出现",
             ),
             Msg("keep one of them", "只保留一处"),
@@ -110,7 +110,7 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
     most, batched = graphs.most, node.number("max-num-batched-tokens", 0)
     kept = [size for size in graphs.sizes if not batched or size <= batched]
     if not graphs.sizes:
-        yield _error(graphs.sizes_at, "no size at all", "一个大小也没有", "write at least one size", "至少写一个大小")
+        yield _error(graphs.sizes_at, "no sizes", "一个大小也没有", "write at least one size", "至少写一个大小")
     elif most is not None and graphs.most_at is not None and kept and most != max(kept) and batched is not None:
         yield Hit(
             graphs.most_at,
@@ -131,7 +131,7 @@ def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator
     if drafts and max(sizes) < 1 + drafts:
         yield _error(
             place,
-            f"all sizes are below 1 + {drafts} speculative tokens: none is left",
+            f"all sizes are below 1 + {drafts} speculative tokens: none remains",
             f"所有大小都小于 1 + {drafts} 个推测 token:没有可用的大小",
             f"write multiples of {1 + drafts}",
             f"写 {1 + drafts} 的倍数",
@@ -182,7 +182,7 @@ def _off_grid(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
     yield Hit(
         at(node, "max-num-seqs"),
         Msg(
-            f"a full decode step has {need} tokens, and the largest size that is captured by itself is {largest}",
+            f"a full decode step has {need} tokens, and the largest size captured by default is {largest}",
             f"满载的一步有 {need} 个 token,而默认捕获的最大值是 {largest}",
         ),
         Msg(f"write {SIZES} up to {need}", f"写出到 {need} 为止的 {SIZES}"),

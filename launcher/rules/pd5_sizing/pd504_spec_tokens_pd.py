@@ -142,7 +142,7 @@ def _hashed(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         _place(decode if second else prefill),
         Msg(
-            f"NixlConnector compares the drafts that use hidden states: {right} on decode, {left} on prefill",
+            f"NixlConnector compares draft methods that use hidden states: {right} on decode, {left} on prefill",
             f"NixlConnector 会比较使用隐藏状态的推测方法:解码是 {right},预填充是 {left}",
         ),
         Msg(
@@ -176,7 +176,7 @@ def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[H
     severity: Severity = "error" if hybrid else "warning"
     rule, rule_zh = "prefill has 1 and decode at least 1", "预填充为 1,解码不小于 1"
     advice, advice_zh = (
-        "write num_speculative_tokens 1 with the same method on prefill, or no speculation on either side",
+        "write num_speculative_tokens 1 with the same method on prefill, or disable speculation on both sides",
         "预填充用同样的方法并写 num_speculative_tokens 1,或两侧都不用推测解码",
     )
     if hybrid:

@@ -160,7 +160,7 @@ def _drafts(node: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         at(node, "max-num-batched-tokens"),
         Msg(
-            f"drafting takes {sequences} × {slots} tokens of each step, and max_num_batched_tokens is {batched}: "
+            f"drafting takes {sequences} × {slots} tokens of each step, but max_num_batched_tokens is {batched}: "
             "nothing is left to schedule",
             f"草稿每步要占 {sequences} × {slots} 个 token,而 max_num_batched_tokens 是 {batched}:没有可调度的 token",
         ),

@@ -63,10 +63,13 @@ def tensor_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment
     if nixl or ("MooncakeConnector" in shared and MOONCAKE_RANKS_DIVIDE.holds(target)):
         name = "NixlConnector" if nixl else "MooncakeConnector"
         what = Msg(
-            f"tensor parallel size {right} on decode, {left} on prefill: {name} wants one a multiple of the other",
+            (
+                f"tensor parallel size {right} on decode, {left} on prefill: {name} needs one to be a multiple of the "
+                "other"
+            ),
             f"张量并行在解码是 {right},在预填充是 {left}:{name} 要求其中一个是另一个的倍数",
         )
-        help_ = Msg("use sizes of which one divides the other", "使用一方能整除另一方的大小")
+        help_ = Msg("use sizes where one divides the other", "使用一方能整除另一方的大小")
         yield _hit(prefill, decode, "tensor-parallel-size", what, help_, "error")
 
 
@@ -82,13 +85,14 @@ def _copied(
     )
     if own % other:
         message = Msg(
-            f"{what.en}: the {side} side {verb}, and {own} is no multiple of {other}",
+            f"{what.en}: the {side} side {verb}, and {own} is not a multiple of {other}",
             f"{what.zh}:由{side_zh}一侧{verb_zh},而 {own} 不是 {other} 的倍数",
         )
         severity: Severity = "error"
     elif HOST_BUFFER_ONE_SIZE.holds(deployment.target) and any(map(uses_host_buffer, (prefill, decode))):
         message = Msg(
-            f"{what.en}: kv_buffer_device cpu takes one size", f"{what.zh}:kv_buffer_device 为 cpu 时必须相同"
+            f"{what.en}: with kv_buffer_device cpu the sizes must match",
+            f"{what.zh}:kv_buffer_device 为 cpu 时必须相同",
         )
         severity = "error"
     else:
@@ -267,7 +271,7 @@ def hash_algorithm(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
         decode,
         HASH,
         Msg(f"--{HASH} is {right} on decode and {left} on prefill", f"--{HASH} 在解码是 {right},在预填充是 {left}"),
-        Msg("write the same on both sides: the pool's keys follow from it", "两侧写成一样:池的键由它得出"),
+        Msg("write the same on both sides: the pool's keys depend on it", "两侧写成一样:池的键由它得出"),
         "error",
     )
 

@@ -138,11 +138,14 @@ def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         decode.model.origin,
         Msg(
-            f"NixlConnector compares the model as it is written: {second!r} on decode, {first!r} on prefill",
-            f"NixlConnector 按写法比较模型:解码写的是 {second!r},预填充写的是 {first!r}",
+            f"NixlConnector compares the model names literally: {second!r} on decode, {first!r} on prefill",
+            f"NixlConnector 按字面比较模型名：解码写的是 {second!r}，预填充写的是 {first!r}",
         ),
         Msg(
-            'write the same text on both sides (mount the folder at one path), or "enforce_handshake_compat": false',
+            (
+                "write the same name on both sides (mount the folder at the same path), or "
+                '"enforce_handshake_compat": false'
+            ),
             '两侧写成一样(把目录挂载到同一路径),或写 "enforce_handshake_compat": false',
         ),
         related=((prefill.model.origin, PREFILL),),

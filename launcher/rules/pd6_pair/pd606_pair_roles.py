@@ -113,7 +113,10 @@ def _aggregated(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             node.origin,
             Msg(
-                "this worker has no --disaggregation-mode: beside a prefill worker it is to be decode, not aggregated",
+                (
+                    "this worker has no --disaggregation-mode: next to a prefill worker it must be decode, not "
+                    "aggregated"
+                ),
                 "这个工作进程没有 --disaggregation-mode:与预填充工作进程配合时应当是 decode,而不是默认的聚合模式",
             ),
             Msg("add --disaggregation-mode decode", "加上 --disaggregation-mode decode"),

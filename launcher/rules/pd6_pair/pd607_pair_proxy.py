@@ -22,7 +22,7 @@ _SIDES: dict[PairSide | EncoderSide, Msg] = {
     "prefill": Msg("the prefill side", " prefill 一侧"),
     "decode": Msg("the decode side", " decode 一侧"),
     "encode": Msg("the encoders", "编码引擎"),
-    "rest": Msg("the engines behind the encoders", "编码引擎之后的引擎"),
+    "rest": Msg("the engines after the encoders", "编码引擎之后的引擎"),
 }
 
 ZH = """
@@ -149,7 +149,7 @@ def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             told.origin,
             Msg(
-                f"{connector.name} tells its proxy port {number}, but the engine serves on {port.first}",
+                f"{connector.name} announces port {number} to its proxy, but the engine listens on {port.first}",
                 f"{connector.name} 告诉代理的端口是 {number},但引擎监听的是 {port.first}",
             ),
             Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port,即 {port.first}"),
@@ -171,7 +171,7 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 proxy.origin,
                 Msg(
-                    f"this proxy goes to {first} first, which {name} cannot do",
+                    f"this proxy contacts {first} first, which {name} does not support",
                     f"这个代理先走{first_zh},{name} 不支持这样的顺序",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),

@@ -132,7 +132,10 @@ def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         own.origin,
         Msg(
-            "this prefill worker has no --kv-transfer-config: from 1.0 on Dynamo gives it none, and ends it at start",
+            (
+                "this prefill worker has no --kv-transfer-config: since 1.0 Dynamo supplies no default, and the "
+                "worker exits at start"
+            ),
             "这个预填充工作进程没有 --kv-transfer-config:Dynamo 从 1.0 起不再给它默认值,启动时就会退出",
         ),
         Msg(
@@ -156,7 +159,7 @@ def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         node.origin,
         Msg(
-            "this decode worker has no --kv-transfer-config, as the prefill worker has: it takes over no KV",
+            "this decode worker has no --kv-transfer-config, as the prefill worker has: it receives no KV",
             "预填充工作进程有 --kv-transfer-config,这个解码工作进程却没有:它不会接收 KV",
         ),
         Msg(

@@ -106,8 +106,8 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         place = place_of(variable)
         yield Hit(
             place,
-            Msg(f"nothing that the engine runs reads {name}", f"引擎不会读取 {name}"),
-            Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
+            Msg(f"nothing in the engine reads {name}", f"引擎不会读取 {name}"),
+            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant},请改过来"),
             fix=renamed(rename_key(variable.value, meant), meant),
         )
 

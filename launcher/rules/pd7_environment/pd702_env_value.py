@@ -111,7 +111,7 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         wanted = _wanted(found, text)
         if wanted is None:
             continue
-        silent = Msg("is misread without an error", "会被悄悄读错")
+        silent = Msg("is silently misread", "会被悄悄读错")
         effect = Msg("stops the engine", "会使引擎停止启动") if found.refused else silent
         yield Hit(
             given.value.origin,
@@ -137,7 +137,7 @@ def _unquoted(given: EnvVar) -> Iterator[Hit]:
     yield Hit(
         place,
         Msg(
-            f"{given.name} is {text.value} without quotes: {reader} takes strings only, and refuses the file",
+            f"{given.name} is {text.value} without quotes: {reader} accepts only strings and rejects the file",
             f"{given.name} 的值 {text.value} 没有引号:{reader} 只接受字符串,会拒绝这个文件",
         ),
         Msg(f'write "{text.value}"', f'请写 "{text.value}"'),
@@ -209,7 +209,7 @@ def _seed(text: str) -> Msg | None:
 
 def _devices(text: str) -> Msg | None:
     if re.fullmatch(r"\s*\d+\s*-\s*\d+\s*|[\[(].*[\])]|\s*\d+(\s+\d+)+\s*|\s*(all|npu.*|davinci.*)\s*", text, re.I):
-        return Msg("the device numbers with commas between them, as in 0,1,2,3", "用逗号分隔的设备编号,如 0,1,2,3")
+        return Msg("comma-separated device numbers, such as 0,1,2,3", "用逗号分隔的设备编号,如 0,1,2,3")
     return None
 
 

@@ -82,8 +82,8 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         yield Hit(
             leaf.origin,
             Msg(
-                f"{what} gets {name} literally: a profile refers to no other variables",
-                f"{what} 会原样得到 {name}:配置文件不引用其他变量",
+                f"{what} gets the literal text {name}: profiles do not expand variables",
+                f"{what} 会原样得到 {name}：配置文件不展开变量",
             ),
             _instead(what, name),
         )
@@ -108,7 +108,7 @@ def _references(node: NodeLaunch) -> Iterator[tuple[str, Node, str]]:
 def _instead(what: str, name: str) -> Msg:
     if name.strip("${}") == what:
         return Msg(
-            f"to keep what {what} holds, write {{prepend: TEXT}} or {{append: TEXT}} without {name}",
+            (f"to keep the value that {what} already has, write {{prepend: TEXT}} or {{append: TEXT}} without {name}"),
             f"要保留 {what} 原有的值,请写 {{prepend: 文本}} 或 {{append: 文本}},不写 {name}",
         )
     return Msg("write the value itself", "写出值本身")

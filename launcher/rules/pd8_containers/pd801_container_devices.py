@@ -107,7 +107,7 @@ def _devices(container: Container, nodes: Sequence[NodeLaunch], paths: list[str]
     yield Hit(
         place.origin if place else container.origin,
         Msg(
-            f"the engines inside need {counted(needed, 'NPU')}, the container gets {have}",
+            f"the engines inside need {counted(needed, 'NPU')}, but the container gets {have}",
             f"容器内的引擎需要 {needed} 个 NPU,容器得到的设备:{have_zh}",
         ),
         Msg(

@@ -28,11 +28,11 @@ def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             yield Hit(
                 found.origin,
                 Msg(
-                    f"each rank takes a port from {name} on: this node's reach from {found.first} to {last}, "
-                    f"and the last port is {LAST_PORT}",
+                    f"each rank takes one port, counting up from {name}: this node's run from {found.first} to "
+                    f"{last}, but the highest port is {LAST_PORT}",
                     f"每个 rank 从 {name} 起各占一个端口:本节点用到 {found.first} 到 {last},最大端口是 {LAST_PORT}",
                 ),
-                Msg(f"take a lower {name}", f"换一个更小的 {name}"),
+                Msg(f"use a lower {name}", f"换一个更小的 {name}"),
             )
     for connector in connectors(node.kv_transfer):
         ports = kv_ports(node, connector)
@@ -43,11 +43,11 @@ def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             yield Hit(
                 ports.origin,
                 Msg(
-                    f"each rank takes a port from kv_port on: this node's reach from {ports.first} to {last}, "
-                    f"and the last port is {LAST_PORT}",
+                    f"each rank takes one port, counting up from kv_port: this node's run from {ports.first} to "
+                    f"{last}, but the highest port is {LAST_PORT}",
                     f"每个 rank 从 kv_port 起各占一个端口:本节点用到 {ports.first} 到 {last},最大端口是 {LAST_PORT}",
                 ),
-                Msg("take a lower kv_port on the whole side", "整个一侧都换一个更小的 kv_port"),
+                Msg("use a lower kv_port on the whole side", "整个一侧都换一个更小的 kv_port"),
             )
 
 
@@ -63,7 +63,10 @@ def proxy_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             if value.known and not isinstance(value.value, str):
                 yield Hit(
                     value.origin,
-                    Msg(f"{name} must be a text, not {value.plain()!r}", f"{name} 应当是文本,不能是 {value.plain()!r}"),
+                    Msg(
+                        f"{name} must be a string, not {value.plain()!r}",
+                        f"{name} 应当是字符串，不能是 {value.plain()!r}",
+                    ),
                     Msg(f'write "{value.plain()}"', f'请写 "{value.plain()}"'),
                 )
         if connector.option("http_port") is None and host.known and port.known:
