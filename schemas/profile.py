@@ -39,7 +39,7 @@ EnvValue = str | int | float | bool
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueFault(
-            Msg(f"{name!r} is no name of an environment variable", f"{name!r} 不能作环境变量名"),
+            Msg(f"{name!r} is not a valid environment variable name", f"{name!r} 不能作环境变量名"),
             Msg(
                 "a name has letters, digits and _, and does not begin with a digit",
                 "名字只含字母、数字和 _,且不以数字开头",
@@ -63,13 +63,13 @@ def is_line(text: str) -> bool:
 def _line(text: str) -> str:
     if not is_line(text):
         raise ValueFault(
-            Msg("must not hold a line break or another control character", "不能含有换行或其他控制字符"),
-            Msg("write it on one line, without characters that do not show", "写成一行,不要含有不可见的字符"),
+            Msg("must not contain line breaks or other control characters", "不能含有换行或其他控制字符"),
+            Msg("write it on one line, without invisible characters", "写成一行,不要含有不可见的字符"),
         )
     if text.startswith("-"):
         raise ValueFault(
             Msg(
-                "must not begin with -: a command line would take it for an option",
+                "must not begin with -: a command line would treat it as an option",
                 "不能以 - 开头:命令行会把它当成选项",
             ),
             Msg("write the name itself", "请写名称本身"),
@@ -83,7 +83,7 @@ def _path_list(text: str) -> str:
         raise ValueFault(
             Msg("has an empty part between its colons", "冒号之间有空的部分"),
             Msg(
-                "leave the colon at the beginning or end out: it is put there by itself",
+                "remove the leading or trailing colon: it is added automatically",
                 "去掉开头或结尾的冒号:会自动加上",
             ),
         )
@@ -93,7 +93,7 @@ def _path_list(text: str) -> str:
 def _container_name(name: str) -> str:
     if not re.fullmatch(CONTAINER_NAME, name):
         raise ValueFault(
-            Msg(f"{name!r} is no name of a container", f"{name!r} 不能作容器名"),
+            Msg(f"{name!r} is not a valid container name", f"{name!r} 不能作容器名"),
             Msg(
                 "write two or more letters, digits, _, . and -, beginning with a letter or digit, such as decode-0",
                 "写至少两个字母、数字、_、. 或 -,以字母或数字开头,例如 decode-0",
@@ -275,7 +275,7 @@ def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
                 "两侧的连接器相同:请写在共用的 transfer 里",
             ),
             Msg(
-                "delete it here, and write transfer.connector on the profile's top level",
+                "delete it here, and write transfer.connector at the profile's top level",
                 "在这里删掉,在配置文件顶层写 transfer.connector",
             ),
             at=("connector",),
@@ -393,8 +393,8 @@ class SideSection(_Section):
         if self.kv_transfer_config is not None and (self.transfer or getattr(self, "offload", None) is not None):
             raise ValueFault(
                 Msg(
-                    "kv_transfer_config is the whole configuration: leave out transfer and offload beside it",
-                    "kv_transfer_config 是完整的配置:旁边不要再写 transfer 和 offload",
+                    "kv_transfer_config is the complete configuration: leave out transfer and offload",
+                    "kv_transfer_config 是完整的配置：不要再写 transfer 和 offload",
                 ),
                 Msg(
                     "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
@@ -414,11 +414,11 @@ class DecodeSection(SideSection):
 def _beside_whole(side: str, node: int) -> ValueFault:
     return ValueFault(
         Msg(
-            f"nodes.{side} has transfer, but {side}.kv_transfer_config is the whole configuration",
+            f"nodes.{side} has transfer, but {side}.kv_transfer_config is the complete configuration",
             f"nodes.{side} 写了 transfer,而 {side}.kv_transfer_config 是完整的配置",
         ),
         Msg(
-            f"leave transfer out here, or {side}.kv_transfer_config",
+            f"remove transfer here, or {side}.kv_transfer_config",
             f"去掉这里的 transfer,或去掉 {side}.kv_transfer_config",
         ),
         at=("nodes", side, node, "transfer"),
@@ -432,7 +432,7 @@ def _without_shared(*at: str | int) -> ValueFault:
             f"{'.'.join(map(str, at))}:这些选项需要共用的 transfer 一节,连接器写在那里",
         ),
         Msg(
-            "write transfer: {connector: MooncakeConnectorV1} on the profile's top level",
+            "write transfer: {connector: MooncakeConnectorV1} at the profile's top level",
             "在配置文件顶层写 transfer: {connector: MooncakeConnectorV1}",
         ),
         at=at,
@@ -478,7 +478,7 @@ class Profile(_Section):
             raise ValueFault(
                 Msg("name one release, of vllm_ascend or of vllm", "只写一个版本:vllm_ascend 的或 vllm 的"),
                 Msg(
-                    "write for example vllm-ascend==0.25.1rc1; it brings the vLLM that it is built for",
+                    "write for example vllm-ascend==0.25.1rc1; its vLLM release follows from it",
                     "例如写 vllm-ascend==0.25.1rc1;它对应的 vLLM 由它确定",
                 ),
             )

@@ -99,7 +99,7 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
         (("decode", "--profile", "/nowhere/x.yaml"), "no profile /nowhere/x.yaml"),
         (("decode", "--profile", "."), "Is a directory"),
         (("decode", "--profile", "cpu-tiny", "--set", "decode", "--dry-run"), "write KEY=VALUE"),
-        (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "arguments of vLLM stand behind --"),
+        (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "put arguments for vLLM after --"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--node-rank", "5"), "this side has the nodes 0 to 0"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--dp-rank", "1"), "--dp-rank 1: "),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--", "--x", "\udcff"), "is not valid UTF-8"),
@@ -157,7 +157,7 @@ def test_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (b"", "the profile is empty"),
         (b"version: 1\nhardware: cpu\nmodel: m\ndecode: {paralel: {}}\n", "did you mean parallel?"),
         (b"version: 1\nhardware: cpu\nmodel: m\ndecode: {offload: {per_rank: 16Gigs}}\n", "unknown unit 'Gigs'"),
-        (b"version: 1\nhardware: cpu\nmodel: \xe9\ndecode: {}\n", "here the file is not valid UTF-8"),
+        (b"version: 1\nhardware: cpu\nmodel: \xe9\ndecode: {}\n", "the file is not valid UTF-8 here"),
         (b"\x00\x01\x02" * 50, "not valid YAML"),
         (b"version: [1\n", "not valid YAML"),
         (b"version: 1\nhardware: cpu\nmodel: m\nprefill: {}\n", "has no section decode"),
@@ -252,9 +252,9 @@ def test_the_launch_becomes_the_engine(tmp_path: Path, stand_in: Path) -> None:
     ("profile", "path", "words"),
     [
         (GOOD, False, "vllm is neither beside"),
-        (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m is not there"),
-        (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m is not there"),
-        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can hold"),
+        (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m does not exist"),
+        (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m does not exist"),
+        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can contain"),
     ],
 )
 def test_refused_launches_have_status_78(tmp_path: Path, stand_in: Path, profile: str, path: bool, words: str) -> None:

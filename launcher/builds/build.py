@@ -53,7 +53,7 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
         if path.is_dir():
             return build_of(find_packages(path), place) or _nothing(place, looked_for(path))
         if not path.exists():
-            raise BuildError(Msg(f"{place} is not there", f"{place} 不存在"))
+            raise BuildError(Msg(f"{place} does not exist", f"{place} 不存在"))
         if path.is_file() and is_archive(path):
             return _of_archive(path, place)
     except OSError as error:
@@ -103,7 +103,7 @@ def _asked(part: BuiltPart) -> str | None:
 def _nothing(place: str, looked: str) -> Build:
     raise BuildError(
         Msg(
-            f"{place} holds neither vllm nor vllm_ascend: looked for {looked}",
+            f"{place} contains neither vllm nor vllm_ascend: looked for {looked}",
             f"{place} 里既没有 vllm,也没有 vllm_ascend:在目录本身、其下一层目录和其中 Python 的 site-packages 里找过",
         ),
     )

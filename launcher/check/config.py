@@ -161,7 +161,7 @@ def _config(path: Path, table: Any) -> Config:
 def _text(path: Path, table: dict[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{path}: {key} must be a text, not {_shown(value)}")
+        raise ConfigError(f"{path}: {key} must be a string, not {_shown(value)}")
     return value
 
 

@@ -34,7 +34,7 @@ def copy_command(options: ProfilesCopyOptions) -> int:
     if path.is_dir():
         path = path / source.name
     if path.exists():
-        raise click.ClickException(f"{clean(str(path))} is there already; name another file")
+        raise click.ClickException(f"{clean(str(path))} already exists; name another file")
     try:
         write_atomically(path, source.read_text(encoding="utf-8"))
     except OSError as error:

@@ -116,7 +116,7 @@ def _stale(facts: dict[str, Any]) -> Row:
         return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", Msg("none", "无"))
     listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     text = Msg(
-        f"{human_size(stale)} of dead engines{f': {listed}' if listed else ''}",
+        f"{human_size(stale)} from dead engines{f': {listed}' if listed else ''}",
         f"已退出的引擎留下 {human_size(stale)}{f':{listed}' if listed else ''}",
     )
     return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
@@ -162,7 +162,7 @@ def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
     few = needs is not None and needs.ranks is not None and needs.ranks > usable
     en, zh = f"{usable} usable", f"可用 {usable} 个"
     if few and needs is not None:
-        en, zh = f"{en} for {needs.ranks} ranks, each of which keeps one busy", f"{zh},但有 {needs.ranks} 个 rank"
+        en, zh = f"{en} for {needs.ranks} ranks, each of which keeps one core busy", f"{zh},但有 {needs.ranks} 个 rank"
     return _row("cpus", "CPUs", "CPU", Msg(en, zh), "info" if few else "ok")
 
 
@@ -198,7 +198,7 @@ def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[R
     holders = facts.get("device_holders")
     if isinstance(holders, list):
         listed = ", ".join(f"{h.get('pid')} {h.get('name', '')}" for h in holders[:4] if isinstance(h, dict))
-        text = Msg(listed or "nobody that is visible here", listed or "这里看不到占用者")
+        text = Msg(listed or "no process visible here", listed or "这里看不到占用者")
         rows.append(_row("holders", "devices held by", "设备占用者", text, "info" if listed else "ok"))
     return rows
 
@@ -209,7 +209,7 @@ def _count(count: int | None, needs: Needs | None) -> tuple[Msg | None, Status]:
         return None, "unknown"
     ranks = needs.ranks if needs is not None and needs.devices else None
     if ranks is not None and ranks > count:
-        return Msg(f"{count}, and the profile needs {ranks}", f"{count},而配置文件需要 {ranks} 个"), "error"
+        return Msg(f"{count}, but the profile needs {ranks}", f"{count},而配置文件需要 {ranks} 个"), "error"
     return Msg(str(count), str(count)), "ok" if count else "info"
 
 

@@ -135,7 +135,7 @@ def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:
             "error",
             dict.fromkeys(names, value),
             Msg(
-                f"{key} must be each node's own, and {', '.join(names)} have {value}",
+                f"{key} must differ on each node, but {', '.join(names)} have {value}",
                 f"{key} 每个节点必须不同,而 {', '.join(names)} 都是 {value}",
             ),
         )

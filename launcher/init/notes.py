@@ -43,7 +43,7 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
         place = f"{engine.origin.file}:{engine.origin.line}"
         if engine.program == "python":
             yield Msg(
-                f"{place} makes an engine in Python; the profile starts vllm serve",
+                f"{place} creates an engine in Python; the profile starts vllm serve",
                 f"{place} 在 Python 中创建引擎;配置文件启动 vllm serve",
             )
         if _is_template(engine):
@@ -54,13 +54,13 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
             )
         if engine.partial:
             yield Msg(
-                f"{place} may get further arguments from variables that are not known here",
+                f"{place} may get further arguments from unknown variables",
                 f"{place} 可能还从未知变量得到更多参数",
             )
         for name, args in engine.by_name.items():
             if name and len(args) > 1:
                 yield Msg(
-                    f"{place}: --{name} is given {len(args)} times; the last one counts",
+                    f"{place}: --{name} is given {len(args)} times; the last one takes effect",
                     f"{place}:--{name} 给了 {len(args)} 次,以最后一次为准",
                 )
         yield from _own_addresses(engine, place)
@@ -118,12 +118,12 @@ def _addresses(layouts: Mapping[str, Layout]) -> Iterator[Msg]:
         for number, address in enumerate(layout.addresses):
             if address == AUTO and len(layout.addresses) > 1:
                 yield Msg(
-                    f"nodes.{side}[{number}]: the input does not say this node's address; write it in place of auto",
+                    f"nodes.{side}[{number}]: the input does not say this node's address; write it instead of auto",
                     f"nodes.{side}[{number}]:输入没有给出该节点的地址,请替换 auto",
                 )
             elif address != AUTO and not _is_address(address):
                 yield Msg(
-                    f"nodes.{side}[{number}]: write the node's address in place of {address}",
+                    f"nodes.{side}[{number}]: write the node's address instead of {address}",
                     f"nodes.{side}[{number}]:请把 {address} 替换为节点的地址",
                 )
 

@@ -60,7 +60,7 @@ NOTICES = (
     _error(
         "recompute_scheduler_enable can only be enabled",
         "PD102",
-        "the recompute scheduler is switched on for a role that does not take it",
+        "the recompute scheduler is switched on for a role that does not support it",
         "在不支持的角色上打开了 recompute 调度器",
         'set the top-level kv_role to "kv_consumer" on decode nodes, and remove recompute_scheduler_enable elsewhere',
         "decode 节点顶层的 kv_role 写 kv_consumer,其他节点去掉 recompute_scheduler_enable",
@@ -95,7 +95,7 @@ NOTICES = (
     _error(
         "enable_offload_prefix_caching must be a bool",
         "PD007",
-        "enable_offload_prefix_caching is no boolean",
+        "enable_offload_prefix_caching is not a boolean",
         "enable_offload_prefix_caching 不是布尔值",
         "write true or false, without quotes",
         "写 true 或 false,不加引号",
@@ -112,7 +112,7 @@ NOTICES = (
     _error(
         "effective per-rank CPU offload memory must be positive",
         "PD007",
-        "the budget comes out as nothing for a rank",
+        "the budget per rank comes out as zero",
         "每个 rank 分到的预算为零",
         "set cpu_bytes_to_use_per_rank, such as 17179869184 for 16 GiB",
         "设 cpu_bytes_to_use_per_rank,例如 17179869184(16 GiB)",
@@ -129,7 +129,10 @@ NOTICES = (
     _error(
         "invalid literal for int() with base 10: ",
         "PD007",
-        "an option that must be an integer is none; vllm-ascend's connector says so of byte options such as 16GiB",
+        (
+            "an option that must be an integer is not one; vllm-ascend's connector reports this for byte options "
+            "such as 16GiB"
+        ),
         "某个必须为整数的选项不是整数;vllm-ascend 的连接器遇到 16GiB 这样的字节数时如此报错",
         "write the number of bytes as an integer, such as 17179869184 for 16 GiB",
         "写整数字节数,例如 17179869184(16 GiB)",
@@ -145,7 +148,7 @@ NOTICES = (
     _error(
         "kv_connector_extra_config has the unknown option",
         "PD223",
-        "the offload connector does not know an option that it is given",
+        "the offload connector does not know one of its options",
         "卸载连接器不认识某个选项",
         "correct the name; pd-launch check knows them",
         "改正名字;pd-launch check 认识这些选项",
@@ -153,7 +156,7 @@ NOTICES = (
     _error(
         "works on nodes that decode",
         "PD105",
-        "the offload connector stands on a prefill node",
+        "the offload connector is configured on a prefill node",
         "卸载连接器放在了 prefill 节点上",
         "remove it there; it belongs on decode nodes, with kv_role kv_consumer",
         "在那里去掉它;它属于 decode 节点,kv_role 为 kv_consumer",
@@ -177,7 +180,7 @@ NOTICES = (
     _error(
         "Hybrid models do not support recompute mode kv load failure policy",
         "PD205",
-        'a hybrid model does not take kv_load_failure_policy "recompute"',
+        'a hybrid model does not support kv_load_failure_policy "recompute"',
         "混合模型不支持 kv_load_failure_policy 为 recompute",
         'set kv_load_failure_policy to "fail"',
         "把 kv_load_failure_policy 设为 fail",
@@ -185,7 +188,7 @@ NOTICES = (
     _error(
         "additional_config.scheduler_config must be a dict",
         "PD007",
-        "additional_config.scheduler_config is no object",
+        "additional_config.scheduler_config is not an object",
         "additional_config.scheduler_config 不是对象",
         'write {"scheduler_config": {"recompute_scheduler_enable": true}}',
         '写 {"scheduler_config": {"recompute_scheduler_enable": true}}',
@@ -202,7 +205,7 @@ NOTICES = (
     _error(
         "prefill_tp_size",
         "PD208",
-        "the TP sizes of prefill and decode do not go together",
+        "the TP sizes of prefill and decode do not match",
         "prefill 与 decode 的 TP 规格不匹配",
         "prefill needs at least decode's TP size, and a multiple of it",
         "prefill 的 TP 不得小于 decode 的 TP,且应为其整数倍",
@@ -258,9 +261,9 @@ NOTICES = (
         "pd-launch: refused to start",
         "error",
         "",
-        "pd-launch refused to start the engine: the errors stand above that line",
+        "pd-launch refused to start the engine: the errors are above that line",
         "pd-launch 拒绝启动引擎:错误见该行上方",
-        "correct what it names",
+        "correct what it reports",
         "按提示修改",
     ),
     # Warnings that matter
@@ -268,7 +271,7 @@ NOTICES = (
         "recompute_scheduler_enable is deprecated and ignored because",
         "warning",
         "PD103",
-        "recompute_scheduler_enable is given in both places, and the nested one counts",
+        "recompute_scheduler_enable is given in both places; the nested one takes effect",
         "recompute_scheduler_enable 写了两处,以嵌套的为准",
         "keep the one in scheduler_config",
         "只保留 scheduler_config 里的",
@@ -332,7 +335,7 @@ NOTICES = (
         "additional_config.recompute_scheduler_enable is deprecated; use",
         "benign",
         "PD103",
-        "the flat recompute_scheduler_enable is deprecated, but it counts",
+        "the flat recompute_scheduler_enable is deprecated, but still works",
         "平铺的 recompute_scheduler_enable 已弃用,但仍然有效",
         "move it into scheduler_config when you like",
         "方便时移入 scheduler_config",
@@ -349,7 +352,7 @@ NOTICES = (
         "cpu_bytes_to_use_per_rank (",
         "benign",
         "PD303",
-        "the per-rank budget counts; if only that one is set, the other side of the comparison is a default",
+        "the per-rank budget takes effect; if only that one is set, the other side of the comparison is a default",
         "以每 rank 的预算为准;如果只设了它,比较的另一边只是默认值",
         *_STATUS_QUO,
     ),
@@ -357,7 +360,7 @@ NOTICES = (
         "Initializing KVConnectorBase_V1. This API is experimental",
         "benign",
         "",
-        "vLLM says this of every connector",
+        "vLLM prints this for every connector",
         "vLLM 对每个连接器都这样说",
         *_STATUS_QUO,
     ),

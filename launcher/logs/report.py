@@ -16,7 +16,7 @@ _LABELS = {
     "preempted": Msg("preempted", "被抢占"),
     "recomputed": Msg("recomputed", "重新计算"),
     "help": Msg("help", "建议"),
-    "benign": Msg("means nothing", "无影响"),
+    "benign": Msg("harmless", "无影响"),
 }
 
 
@@ -84,12 +84,12 @@ class LogsText:
         found = engine.connector
         if found is None or (not found.created and not found.configured):
             if engine.vllm is None and not engine.ascend:
-                return self._say("not said: the engine's start is not in the log", "未知:日志中没有引擎的启动部分")
+                return self._say("unknown: the engine's start is not in the log", "未知:日志中没有引擎的启动部分")
             return self._say("none", "无")
         origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
         parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]
         if not found.created:
-            parts.append(self._say("configured, but not made", "已配置,但未创建"))
+            parts.append(self._say("configured, but not created", "已配置,但未创建"))
         if found.per_rank_bytes:
             parts.append(
                 self._say(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
@@ -102,7 +102,7 @@ class LogsText:
             )
             parts.append(self._say(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}"))
         if found.blocks_used_most:
-            parts.append(self._say(f"{found.blocks_used_most} seen in use", f"见到使用 {found.blocks_used_most} 个"))
+            parts.append(self._say(f"{found.blocks_used_most} in use at most", f"见到使用 {found.blocks_used_most} 个"))
         return ", ".join(parts)
 
     def _preempted(self, engine: EngineReport) -> str:

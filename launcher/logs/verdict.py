@@ -143,9 +143,7 @@ def _blind() -> tuple[Msg, list[Trouble]]:
         "nothing is saved: this scheduler shows no block pool whose resets can be watched",
         "什么也不保存:该调度器没有可观察重置的块池",
     )
-    help_ = Msg(
-        "use a vLLM release from 0.23 on, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"
-    )
+    help_ = Msg("use vLLM 0.23 or newer, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器")
     return reason, [Trouble("PD106", "error", reason, help_)]
 
 
@@ -159,7 +157,7 @@ def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
             Trouble("", "warning", reason, Msg("give the log from the engine's start", "请给出从启动开始的日志"))
         ]
     if engine.configured and not engine.started:
-        reason = Msg("the log ends before the engine has made its connector", "日志在引擎创建连接器之前就结束了")
+        reason = Msg("the log ends before the engine created its connector", "日志在引擎创建连接器之前就结束了")
         return reason, [
             Trouble("", "warning", reason, Msg("wait for the start, or give the rest", "等待启动完成,或给出其余日志"))
         ]
@@ -168,8 +166,8 @@ def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
         code = "PD109"
     if engine.recompute_scheduler:
         reason = Msg(
-            "the recompute scheduler runs without the offload connector: every preempted request is ended and handed "
-            "back to the proxy",
+            "the recompute scheduler runs without the offload connector: every preempted request ends and is "
+            "handed back to the proxy",
             "recompute 调度器在没有卸载连接器的情况下运行:每个被抢占的请求都会结束并交还代理",
         )
     help_ = Msg(
@@ -195,8 +193,8 @@ def _lost_scheduler(engine: EngineFacts) -> list[Trouble]:
 
 def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        "vllm-ascend's offload connector is there, but the recompute scheduler was not selected: it is never asked, "
-        "and its memory is allocated for nothing",
+        "vllm-ascend's offload connector is configured, but the recompute scheduler was not selected: it is "
+        "never asked, and its memory is allocated for nothing",
         "有 vllm-ascend 的卸载连接器,但没有选中 recompute 调度器:它不会被调用,内存白白占用",
     )
     help_ = Msg(
@@ -215,7 +213,7 @@ def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
 
 def _one_block(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        "the host pool has one block, and the null block takes it: nothing can be saved",
+        "the host pool has one block, which the null block takes: nothing can be saved",
         "主机池只有一个块,而且被空块占用:什么也存不下",
     )
     help_ = Msg(

@@ -88,7 +88,7 @@ class TextReport:
         more = Msg(f"{likely} more with --unsafe-fixes; ", f"另有 {likely} 处需加 --unsafe-fixes；")
         more = more if sure and likely else NOTHING
         return Msg(
-            f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more.en}",
+            f"{sure or likely} can be fixed: add {flags}, or --diff to preview; {more.en}",
             f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more.zh}",
         ).text(self.lang)
 

@@ -85,8 +85,8 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "manifest",
         Msg(
-            "Kubernetes manifests, also of controllers that are not known here",
-            "Kubernetes 清单,包括这里不认识的控制器",
+            "Kubernetes manifests, including those of unknown controllers",
+            "Kubernetes 清单，包括未知控制器的清单",
         ),
         Msg("`apiVersion`, `kind`, and lists of `containers`", "`apiVersion`、`kind` 和 `containers` 列表"),
         named=Msg("a manifest", "清单"),
@@ -128,7 +128,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "ray",
         Msg(
-            "Ray Serve: `applications` and the models that they name, RayService with `serveConfigV2`",
+            "Ray Serve: `applications` and the models they name, RayService with `serveConfigV2`",
             "Ray Serve 的 `applications` 和其中的模型配置,以及带 `serveConfigV2` 的 RayService",
         ),
         Msg(
@@ -142,7 +142,7 @@ FORMS: tuple[FormRow, ...] = (
         "pymotor",
         Msg("MindIE pyMotor's user_config.json", "MindIE pyMotor 的 user_config.json"),
         Msg(
-            "`motor_engine_prefill_config.engine_config` and its like",
+            "`motor_engine_prefill_config.engine_config` and similar",
             "`motor_engine_prefill_config.engine_config` 等",
         ),
         module="pymotor",
@@ -202,7 +202,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "makefile",
         Msg("Makefiles", "Makefile"),
-        Msg("a rule with a recipe behind a tab", "规则,后面跟着以制表符开头的命令"),
+        Msg("a rule with a recipe after a tab", "规则,后面跟着以制表符开头的命令"),
         module="makefile",
         signs=("\n\t",),
         tree=False,
@@ -252,7 +252,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "prose",
-        Msg("Markdown and other texts, YAML of no known form", "Markdown 等文档,以及不属于上述形式的 YAML"),
+        Msg("Markdown and other texts, YAML of unknown form", "Markdown 等文档,以及不属于上述形式的 YAML"),
         Msg("fenced blocks, and lines that begin with a command", "代码块,以及以命令开头的行"),
     ),
     FormRow(

@@ -177,7 +177,7 @@ def _errors(found: Counts) -> list[Trouble]:
 
 def _silent(preempted: int) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        f"the engine preempted {preempted} requests, and its connector heard of none",
+        f"the engine preempted {preempted} requests, and its connector was told of none",
         f"引擎抢占了 {preempted} 个请求,而连接器一个也没有收到",
     )
     help_ = Msg("its log says why: pd-launch logs", "原因见其日志:pd-launch logs")
@@ -188,25 +188,31 @@ def _without(found: Counts, expected: str | None) -> tuple[Verdict | None, Msg, 
     """Say of an engine without the bundled connector's series what is known all the same."""
     if expected == "bundled":
         reason = Msg(
-            "the profile gives this engine the offload connector, and its /metrics has none of that connector's series",
+            (
+                "the profile gives this engine the offload connector, and its /metrics has none of that connector's "
+                "metrics"
+            ),
             "配置文件为该引擎配置了卸载连接器,但其 /metrics 中没有该连接器的任何指标",
         )
         help_ = Msg(
-            "it was started otherwise, or without statistics (--disable-log-stats): compare pd-launch decode --dry-run",
+            (
+                "it was started differently, or without statistics (--disable-log-stats): compare pd-launch decode "
+                "--dry-run"
+            ),
             "它是用别的方式启动的,或者关闭了统计(--disable-log-stats):与 pd-launch decode --dry-run 对比",
         )
         return "inactive", reason, [Trouble("PD109", "error", reason, help_)]
     if expected == "builtin":
         note = Msg(
-            "vllm-ascend's own offload connector exports no series: only the log tells what it does",
+            "vllm-ascend's own offload connector exports no metrics: only the log shows what it does",
             "vllm-ascend 自带的卸载连接器不导出指标:只有日志能说明它的情况",
         )
         return None, note, [Trouble("", "info", note, Msg("pd-launch logs", "pd-launch logs"))]
-    reason = Msg("no offload connector that shows itself", "没有可见的卸载连接器")
+    reason = Msg("no visible offload connector", "没有可见的卸载连接器")
     if not found.preempted:
         return None, reason, []
     note = Msg(
-        f"{found.preempted} preemptions without an offload connector: each computes its request again",
+        f"{found.preempted} preemptions without an offload connector: each recomputes its request",
         f"{found.preempted} 次抢占没有卸载连接器:每次都要重新计算请求",
     )
     help_ = Msg(
@@ -232,7 +238,7 @@ def transfer_troubles(found: list[Transfer]) -> list[Trouble]:
                 f"{one.name}: the KV of {one.expired} requests expired before the decode node fetched it",
                 f"{one.name}:{one.expired} 个请求的 KV 在解码节点取走之前已过期",
             )
-            help_ = Msg("give the prefill node's KV a longer life", "让预填充节点的 KV 保留更久")
+            help_ = Msg("let the prefill node keep its KV longer", "让预填充节点的 KV 保留更久")
             out.append(Trouble("PD708", "warning", text, help_, 0, one.expired))
     return out
 

@@ -63,7 +63,7 @@ class StatusText:
         elif not silent:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
-                f"{head}: no engine here shows an offload connector, so there is no verdict on it",
+                f"{head}: no engine here shows an offload connector, so there is nothing to judge",
                 f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
             )
         else:

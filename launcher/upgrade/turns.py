@@ -153,7 +153,7 @@ TURNS = (
     Turn(
         turns.GPU_MEMORY, "--gpu-memory-utilization", "0.9", "0.92",
         _absent("gpu-memory-utilization", "device-memory-utilization", "kv-cache-memory-bytes"),
-        _both("the default is higher: less memory is left to anything else on the device",
+        _both("the default is higher: less memory is left for anything else on the device",
               "默认值变大:设备上留给其他程序的显存变少"),
         _both("write --gpu-memory-utilization 0.9 to keep it", "要保持不变,请写 --gpu-memory-utilization 0.9"),
     ),
@@ -174,7 +174,8 @@ TURNS = (
     ),
     Turn(
         turns.RUNNER_V2, "VLLM_USE_V2_MODEL_RUNNER", "V1 for most models", "V2", _absent(if_=_on_gpu),
-        _both("the V2 model runner is the default wherever Triton is there and it supports what is asked",
+        _both(("the V2 model runner is the default wherever Triton is available and the requested features are "
+              "supported"),
               "只要有 Triton 且功能受支持,默认使用 V2 模型运行器"),
         _both("set VLLM_USE_V2_MODEL_RUNNER=0 to keep V1", "要保持 V1,请设置 VLLM_USE_V2_MODEL_RUNNER=0"),
     ),
@@ -203,7 +204,7 @@ TURNS = (
     ),
     Turn(
         turns.EPLB_ASYNC, "--eplb-config use_async", "false", "true", _absent(if_=_eplb),
-        _both("experts are rebalanced beside the steps, in a thread of its own", "专家重排改在独立线程里异步进行"),
+        _both("experts are rebalanced asynchronously, in a separate thread", "专家重排改在独立线程里异步进行"),
         _both('write "use_async": false in --eplb-config to keep it',
               '要保持不变,请在 --eplb-config 里写 "use_async": false'),
     ),
@@ -212,7 +213,7 @@ TURNS = (
         _nixl,
         _both("prefill frees blocks 30 s after decode last renewed its lease",
               "解码侧最后一次续租 30 秒后,预填充侧释放块"),
-        _both('write "kv_lease_duration" in kv_connector_extra_config for another time',
+        _both('write "kv_lease_duration" in kv_connector_extra_config for a different time',
               '要用别的时间,请在 kv_connector_extra_config 里写 "kv_lease_duration"'),
     ),
     Turn(

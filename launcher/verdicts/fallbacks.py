@@ -7,8 +7,8 @@ from pd_launch.schemas.core.msg import Msg
 _RAISE = Msg("raise cpu_bytes_to_use_per_rank", "增大 cpu_bytes_to_use_per_rank")
 _REPORT = Msg("see the worker's lines about it, and report it", "查看 worker 的相关日志并报告")
 _POLICY = Msg(
-    "see the worker's lines about it; with kv_load_failure_policy recompute on the top level such a request is "
-    "computed again, with the default (fail) it ends with an error",
+    "see the worker's lines about it; with kv_load_failure_policy recompute at the top level such a request is "
+    "recomputed, with the default (fail) it ends with an error",
     "查看 worker 的相关日志;顶层 kv_load_failure_policy 为 recompute 时请求重新计算,默认(fail)则以错误结束",
 )
 _NOTHING_TO_DO = Msg("nothing to change", "无需修改")
@@ -28,13 +28,13 @@ FALLBACKS = {
         "PD304",
     ),
     "window": (
-        Msg("{count}×: blocks that a sliding window needs were gone", "{count} 次:滑动窗口所需的块已不在"),
+        Msg("{count}×: blocks needed by a sliding window were gone", "{count} 次:滑动窗口所需的块已不在"),
         _NOTHING_TO_DO,
         "",
     ),
     "untracked": (
         Msg(
-            "{count}×: a request was not followed, being under way at a reset",
+            "{count}×: a request was not tracked because it was in progress during a reset",
             "{count} 次:请求在重置时已在途,未被跟踪",
         ),
         _NOTHING_TO_DO,
@@ -50,7 +50,7 @@ FALLBACKS = {
     ),
     "prompt_pass": (
         Msg(
-            "{count}×: a request that needs its whole prompt pass (prompt logprobs, pooling) was not through it",
+            "{count}×: a request that needs its whole prompt pass (prompt logprobs, pooling) had not completed it",
             "{count} 次:请求需要完整的提示词计算(prompt logprobs、池化),当时尚未完成",
         ),
         _NOTHING_TO_DO,
@@ -80,9 +80,7 @@ FALLBACKS = {
             "{count}×: the scheduler shows no block pool whose resets can be watched, and nothing is saved",
             "{count} 次:调度器没有可观察重置的块池,什么也不保存",
         ),
-        Msg(
-            "use a vLLM release from 0.23 on, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"
-        ),
+        Msg("use vLLM 0.23 or newer, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"),
         "PD106",
     ),
     "unknown_engine": (
@@ -91,7 +89,7 @@ FALLBACKS = {
             "{count} 次:这个 vLLM 没有连接器必须读取的字段,什么也不保存",
         ),
         Msg(
-            "see the connector's warning for the name, and use a release that it was tried with",
+            "see the connector's warning for the name, and use a release it was tested with",
             "查看连接器的警告中的字段名,并使用它验证过的版本",
         ),
         "",
@@ -103,12 +101,12 @@ FALLBACKS = {
             "{count}×: the connector raised an error when it was asked to save a request",
             "{count} 次:要求连接器保存请求时,连接器抛出了错误",
         ),
-        Msg("see the traceback behind that line, and report it", "查看该行之后的错误栈并报告"),
+        Msg("see the traceback after that line, and report it", "查看该行之后的错误栈并报告"),
         "",
     ),
     "not_offloaded": (
         Msg(
-            "{count}×: the scheduler preempted a request that no connector took",
+            "{count}×: the scheduler preempted a request that no connector accepted",
             "{count} 次:调度器抢占的请求没有连接器接收",
         ),
         Msg(

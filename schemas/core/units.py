@@ -32,8 +32,8 @@ def parse_size(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise SizeError(
             Msg(
-                f"{written(value)} is not a size: write bytes as an integer, or a text such as 16GiB",
-                f"{written(value)} 不是大小:请写整数字节数,或 16GiB 这样的文本",
+                f"{written(value)} is not a size: write bytes as an integer, or a string such as 16GiB",
+                f"{written(value)} 不是大小：请写整数字节数，或 16GiB 这样的字符串",
             ),
         )
     if isinstance(value, int):

@@ -100,7 +100,7 @@ KNOWN_ISSUES = [
             "V2 模型运行器会把每个被抢占的请求保存两次,第二次读到的是已被复用的块",
         ),
         instead=Msg(
-            "take VLLM_USE_V2_MODEL_RUNNER out, or use a release with that fix",
+            "unset VLLM_USE_V2_MODEL_RUNNER, or use a release with that fix",
             "去掉 VLLM_USE_V2_MODEL_RUNNER,或换用包含该修复的版本",
         ),
     ),
@@ -160,7 +160,7 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("async", "prefill_or_decode"),
         what=Msg(
-            "a preempted request that is taken up again while its blocks are still being stored kills the engine",
+            "a preempted request that resumes while its blocks are still being stored kills the engine",
             "被抢占的请求在其块仍在写出时又被调度,会使引擎崩溃",
         ),
         instead=Msg("add --no-async-scheduling, or use vLLM 0.27.1", "加上 --no-async-scheduling,或使用 vLLM 0.27.1"),
@@ -174,7 +174,7 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("under_multi",),
         what=Msg(
-            "a request that is aborted while it waits kills the engine (issue 49118)",
+            "a request that is aborted while waiting kills the engine (issue 49118)",
             "请求在等待时被取消会使引擎崩溃(issue 49118)",
         ),
         instead=Msg(
@@ -191,7 +191,7 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("under_multi",),
         what=Msg(
-            "OffloadingConnector beside NixlConnector crashes the decode node (segmentation fault)",
+            "OffloadingConnector together with NixlConnector crashes the decode node (segmentation fault)",
             "OffloadingConnector 与 NixlConnector 一起使用时,解码节点会崩溃(段错误)",
         ),
         instead=Msg(
@@ -244,7 +244,7 @@ KNOWN_ISSUES = [
             "混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时,回答会损坏",
         ),
         instead=Msg(
-            "take --speculative-config or --mamba-cache-mode align out",
+            "remove --speculative-config or --mamba-cache-mode align",
             "去掉 --speculative-config 或 --mamba-cache-mode align",
         ),
     ),

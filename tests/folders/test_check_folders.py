@@ -66,7 +66,7 @@ def test_a_folder_and_files_beside_it(run: Run) -> None:
 def test_no_engine_anywhere_is_said_once(run: Run) -> None:
     write(**{"a/x.sh": "echo\n", "a/y.py": "import vllm\n", "b/z.sh": RIGHT})
     done = run("a", "--format", "concise")
-    assert done.code == 1 and places(done) == ["a:1:1:PD010"] and "in 2 files below this folder" in done.out
+    assert done.code == 1 and places(done) == ["a:1:1:PD010"] and "in 2 files in this folder" in done.out
     assert run("a", "--allow-no-engine").code == 0
     assert run("a", "b").code == 0
     assert run("a", "--ignore", "PD010").code == 0
@@ -194,7 +194,7 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
         ("x.toml", "a = 1 # vllm\n", "TOML files are not read", 1),
         ("nginx.conf", "# vllm\n", "INI files other than supervisord's are not read", 1),
         ("empty.sh", "\n", "it is empty", 1),
-        ("i.sh", "echo\npip install vllm\n", "“vllm” stands here in no form that is read", 2),
+        ("i.sh", "echo\npip install vllm\n", "“vllm” appears here in a form that is not supported", 2),
         ("n.sh", "echo\n", "no command that starts vllm serve", 1),
         ("b.sh", "\0\1", "this file is no text", 1),
     ],

@@ -209,7 +209,7 @@ def test_devices_that_nobody_needs(tmp_path: Path) -> None:
     cpu = "version: 1\nhardware: cpu\nmodel: m\ndecode: {parallel: {tensor: 2}}\n"
     assert rows(tmp_path, {"gpus": 0}, profile=cpu)["devices"] == ("info", "0")
     cuda = cpu.replace("cpu", "cuda")
-    assert rows(tmp_path, {"gpus": 1}, profile=cuda)["devices"] == ("error", "1, and the profile needs 2")
+    assert rows(tmp_path, {"gpus": 1}, profile=cuda)["devices"] == ("error", "1, but the profile needs 2")
     assert rows(tmp_path, {"gpus": 2}, profile=cuda)["devices"] == ("ok", "2")
 
 

@@ -154,7 +154,7 @@ ROLE = '"kv_role": "kv_consumer"'
         ('{"a": {"b": 1}', [(1, 14)], "the object opened on line 1 is never closed", {"a": {"b": 1}}, False),
         ('{"a": [1', [(1, 8), (1, 8)], "never closed", {"a": [1]}, False),
         ('{"a": \\\n 1}', [(1, 7)], "a backslash between JSON tokens", {"a": 1}, True),
-        ('{"a": `1`}', [(1, 7), (1, 9)], "a backtick is no JSON", {"a": 1}, True),
+        ('{"a": `1`}', [(1, 7), (1, 9)], "a backtick is not JSON", {"a": 1}, True),
         ('{\\"a\\": \\"b\\"}', [(1, 2), (1, 9)], "escaped once too often", {"a": "b"}, True),
         ("{\u201ca\u201d: \u2018b\u2019}", [(1, 2), (1, 7)], "typographic quotes", {"a": "b"}, True),
         ('{"a"\uff1a1\uff0c "b": 2}', [(1, 5), (1, 7)], "the full-width sign", {"a": 1, "b": 2}, True),

@@ -156,7 +156,7 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
         ),
         (
             "decode: {kv_transfer_config: 3}",
-            "decode.kv_transfer_config: must be a mapping of keys, not a number",
+            "decode.kv_transfer_config: must be a mapping, not a number",
             "decode.kv_transfer_config：应当是映射，而不是数字",
             "write for example kv_transfer_config: {kv_connector: MooncakeConnectorV1, kv_role: kv_consumer}",
             "例如写 kv_transfer_config: {kv_connector: MooncakeConnectorV1, kv_role: kv_consumer}",

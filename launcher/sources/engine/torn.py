@@ -70,7 +70,7 @@ def _fault(command: Command) -> Fault:
         "shell",
         word.origin(),
         Msg(
-            f"{word.value[:40]} starts a new command: the line before it does not go on",
+            f"{word.value[:40]} starts a new command: the line before it does not continue",
             f"{word.value[:40]} 成了一条新命令:上一行没有续行",
         ),
         help=Msg(

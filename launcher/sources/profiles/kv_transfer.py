@@ -41,7 +41,7 @@ class KvTransfer(OneSide):
             example = "additional-config: {enable_cpu_binding: true}"
             self.refuse(
                 written,
-                Msg("additional-config is a mapping", "additional-config 应当是映射"),
+                Msg("additional-config must be a mapping", "additional-config 应当是映射"),
                 Msg(f"write for example {example}", f"例如写 {example}"),
             )
             return None

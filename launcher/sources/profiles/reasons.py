@@ -60,7 +60,7 @@ _ELEMENTS = {
 """What to write for an element of a list, by the list's name."""
 _KINDS: dict[type, Msg] = {
     int: Msg("a number", "数字"),
-    float: Msg("a number with a fraction", "小数"),
+    float: Msg("a decimal number", "小数"),
     str: Msg("a text", "文本"),
     list: Msg("a list", "列表"),
     dict: Msg("a mapping", "映射"),
@@ -113,7 +113,7 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
         help = _example(path)
         if known:
             help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh};这里可用的键:{listed}")
-        return _wanted(Msg("a mapping of keys", "映射"), problem, help)
+        return _wanted(Msg("a mapping", "映射"), problem, help)
     if kind.startswith("string_"):
         return _text(problem, path)
     return Reason(Msg("this value cannot be used here", "此处不能用这个值"), _example(path))
@@ -157,8 +157,8 @@ def _text(problem: Any, path: Sequence[str]) -> Reason:
     if path[-1] in ("prepend", "append"):
         help = Msg("write for example prepend: /usr/local/lib", "例如写 prepend: /usr/local/lib")
     elif "env" in path[:-1]:
-        help = Msg("write a text or a number, or null to leave it unset", "写文本或数字,不设置则写 null")
-        return _wanted(Msg("a text or a number", "文本或数字"), problem, help)
+        help = Msg("write a string or a number, or null to leave it unset", "写字符串或数字，不设置则写 null")
+        return _wanted(Msg("a string or a number", "字符串或数字"), problem, help)
     elif isinstance(problem["input"], (list, dict)) or problem["input"] is None:
         help = _example(path)
     else:

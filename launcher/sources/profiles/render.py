@@ -241,7 +241,7 @@ class _Side(KvTransfer, Surroundings):
             if not _FLAG.fullmatch(name):
                 self.refuse(
                     node,
-                    Msg(f"{name!r} is no long name of a flag, without dashes", f"{name!r} 不是参数的长名(不写横线)"),
+                    Msg(f"{name!r} is not a flag's long name without dashes", f"{name!r} 不是参数的长名(不写横线)"),
                     Msg("write for example max-num-seqs: 128", "例如写 max-num-seqs: 128"),
                 )
             elif base in DERIVED:
@@ -256,11 +256,14 @@ class _Side(KvTransfer, Surroundings):
 def _spread_help(parallel: ParallelSection, nodes: int) -> Msg:
     if parallel.ranks is None and parallel.launch != "internal" and nodes % parallel.data == 0:
         return Msg(
-            "an engine reaches over several nodes only with launch: internal; or list fewer nodes",
+            "an engine can span several nodes only with launch: internal; or list fewer nodes",
             "只有 launch: internal 时引擎才能跨多个节点;也可以少写节点",
         )
     return Msg(
-        "let the nodes be a multiple of data, and tensor × pipeline × prefill_context divide over those of one engine",
+        (
+            "make the number of nodes a multiple of data, and tensor × pipeline × prefill_context divide evenly over "
+            "the nodes of one engine"
+        ),
         "让节点数是 data 的倍数,并让 tensor × pipeline × prefill_context 能平均分到一个引擎的各节点",
     )
 

@@ -89,7 +89,7 @@ class _Reader:
                 self.at,
                 self.at + 1,
                 Msg(
-                    f"the full-width sign {character}: JSON needs {right}",
+                    f"full-width character {character}: JSON needs {right}",
                     f"全角符号 {character}:JSON 需要半角 {right}",
                 ),
                 [(self.at, self.at + 1, right)],
@@ -113,7 +113,7 @@ class _Reader:
                 self.at += 1
             elif character == "`":
                 self.fault(
-                    self.at, self.at + 1, Msg("a backtick is no JSON", "反引号不是 JSON"), [(self.at, self.at + 1, "")]
+                    self.at, self.at + 1, Msg("a backtick is not JSON", "反引号不是 JSON"), [(self.at, self.at + 1, "")]
                 )
                 self.at += 1
             elif character == "#" or self.value.startswith("//", self.at):
@@ -375,7 +375,9 @@ class _Reader:
         self.fault(
             start,
             end,
-            Msg(f"{word!r} is no JSON value: a text needs double quotes", f"{word!r} 不是 JSON 值:文本要加双引号"),
+            Msg(
+                f"{word!r} is not a JSON value: strings need double quotes", f"{word!r} 不是 JSON 值：字符串要加双引号"
+            ),
             [(start, end, json.dumps(word))] if self.stands_alone(end) else None,
             safe=False,
         )
@@ -483,7 +485,7 @@ def _unwrap(text: Text) -> tuple[Text, list[Fault]]:
             "json",
             first,
             Msg(
-                f"the quotes ({value[0]}) are part of the value: the shell does not take them off here",
+                f"the quotes ({value[0]}) are part of the value: the shell does not remove them here",
                 f"引号({value[0]})成了值的一部分:shell 在这里不会去掉它",
             ),
             fix=fix,
