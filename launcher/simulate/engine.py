@@ -188,7 +188,7 @@ class _Finder:
         if not quiet:
             self.assumed.append(
                 Msg(
-                    f"--{flag} {default} (vLLM's default on devices below 70 GiB; nothing says it)",
+                    f"--{flag} {default} (vLLM's default on devices below 70 GiB; not given in the input)",
                     f"--{flag} {default}(vLLM 在 70 GiB 以下设备上的默认值;输入中没有写)",
                 )
             )
@@ -288,11 +288,11 @@ class _Finder:
             if size is None:
                 size = 128 if self.target.is_ascend else 16
                 self.assumed.append(
-                    Msg(f"blocks of {size} tokens (nothing says it)", f"每块 {size} 个 token(输入中没有写)")
+                    Msg(f"blocks of {size} tokens (not given in the input)", f"每块 {size} 个 token(输入中没有写)")
                 )
             self.notes.append(
                 Msg(
-                    "the model's KV cache groups: it is not known, and counts as one with full attention",
+                    ("the model's KV cache groups: the model is unknown, and one group with full attention is assumed"),
                     "模型的 KV 缓存分组:模型未知,按一个全注意力组计算",
                 )
             )
@@ -347,14 +347,17 @@ class _Finder:
         if release not in COMPARED:
             notes.append(
                 Msg(
-                    f"rules of vLLM {release} beside those of the tables: compared were {', '.join(COMPARED)}",
+                    (
+                        f"rules of vLLM {release} that are not in the tables; compared step by step were "
+                        f"{', '.join(COMPARED)}"
+                    ),
                     f"vLLM {release} 在规则表之外的规则:逐步比对过的版本是 {', '.join(COMPARED)}",
                 )
             )
         if not HOLDING_FIRST.holds(self.target) and len(groups) > 1:
             notes.append(
                 Msg(
-                    "prefix hits of several KV groups beside a connector, which this release looks up in another way",
+                    "prefix hits of several KV groups with a connector, which this release looks up differently",
                     "有连接器时多个 KV 组的前缀命中:该版本的查找方式不同",
                 )
             )

@@ -58,7 +58,7 @@ def _of_connectors(node: NodeLaunch) -> list[Msg]:
     if any(connector.is_builtin_offload for connector in offloads(node)):
         out.append(
             Msg(
-                "of vllm-ascend's own offload connector more than that it saves a victim whole or not at all",
+                "of vllm-ascend's own offload connector beyond saving a preempted request whole or not at all",
                 "vllm-ascend 自带的 offload 连接器:只推演“整体保存或完全不保存”这一点",
             )
         )
@@ -85,7 +85,7 @@ def _store(name: str | None) -> Msg:
 
 _PIPELINE = ("pipeline stages: steps are scheduled as for one stage", "流水线并行:按单级调度计算")
 _CONTEXT = (
-    "context parallelism: a block is taken to hold its own tokens only",
+    "context parallelism: a block is assumed to hold only its own tokens",
     "上下文并行:按每块只存自身 token 计算",
 )
 _LORA = ("limits on LoRA adapters", "LoRA 适配器的数量限制")
@@ -108,7 +108,7 @@ _OF_LAUNCHES: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] 
     ),
     (
         lambda node, target: target.is_ascend and recompute_runs(node, target) is None,
-        "vllm-ascend's recompute scheduler, of which this input leaves open whether it runs",
+        "vllm-ascend's recompute scheduler, which may or may not run: this input does not say",
         "vllm-ascend 的 recompute 调度器:输入中未能确定是否启用",
     ),
     (lambda node, target: (node.pipeline or 1) > 1, *_PIPELINE),

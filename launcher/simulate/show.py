@@ -60,7 +60,7 @@ def _verdict(found: Simulation) -> Lines:
         lines.append(
             Msg(
                 f"Interrupted after {alone.steps:,} steps, with {alone.finished:,} of {found.workload.requests:,} "
-                "requests answered: what follows is what was played so far.",
+                "requests answered: the following is the result so far.",
                 f"已中断:推演了 {alone.steps:,} 步,{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
                 "得到回答。以下是到目前为止的结果。",
             )

@@ -70,7 +70,7 @@ FALLBACKS = {
             "{count} 次:连接器的 worker 尚未应答,请求被重新计算",
         ),
         Msg(
-            "if it goes on, shut down any engine that ran in the same process before",
+            "if it continues, shut down any engine that ran in the same process before",
             "若持续出现,请关闭同一进程中先前运行的引擎",
         ),
         "",

@@ -33,11 +33,11 @@ Python 的 `json` 对相同的键保留最后一个;在 vLLM 0.23.0、0.27.1 和
 
 @rule("PD002", "json-duplicate-key", "warning", zh=ZH)
 def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """A key stands twice in one JSON object.
+    """A key appears twice in one JSON object.
 
     ## What it does
 
-    Looks into every JSON argument for an object in which the same key stands more than once.
+    Looks into every JSON argument for an object in which the same key appears more than once.
 
     ## Why it matters
 

@@ -59,9 +59,9 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares every flag with those of the target's vLLM, as the engine's parser does: underscores are dashes, a
-    beginning that fits only one name stands for it, a flag that can be switched off also exists as `--no-x`, and a JSON
+    prefix of only one name is accepted for it, a flag that can be switched off also exists as `--no-x`, and a JSON
     argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
-    `LLM` and `EngineArgs` are looked at.
+    `LLM` and `EngineArgs` are checked.
 
     ## Why it matters
 

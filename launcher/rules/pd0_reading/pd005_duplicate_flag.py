@@ -41,12 +41,12 @@ def duplicate_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks for flags of `vllm serve` that stand more than once in a command, also in another spelling (`-tp` and
+    Looks for flags of `vllm serve` given more than once in a command, also in another spelling (`-tp` and
     `--tensor-parallel-size`, `--max_num_seqs` and `--max-num-seqs`) or with their negation.
 
     ## Why it matters
 
-    The last one wins silently, so the value you look at may not be the one that counts.
+    The last one wins silently, so the value you look at may not be the one in effect.
 
     ## Example
 

@@ -40,7 +40,7 @@ vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。�
 
 @rule("PD101", "kv-role", "error", zh=ZH, needs="C R")
 def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """There is no kv_role, or it is none of the three.
+    """kv_role is missing, or is not one of the three roles.
 
     ## What it does
 

@@ -37,17 +37,17 @@ vllm_ascend/ascend_config.py(0.18.0 第 90 行,0.23.0 第 142 行,0.24.0rc1 第 
 
 @rule("PD103", "recompute-key-place", "error", zh=ZH, needs="C R")
 def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""recompute_scheduler_enable stands where the release does not read it, or in its deprecated place.
+    r"""recompute_scheduler_enable is set where the release does not read it, or in its deprecated place.
 
     ## What it does
 
-    Looks where `recompute_scheduler_enable` stands in `--additional-config`. Up to 0.24 only the flat key is read,
+    Checks where `recompute_scheduler_enable` is set in `--additional-config`. Up to 0.24 only the flat key is read,
     and one nested in `scheduler_config` does nothing (error). From 0.25 it belongs into `scheduler_config`: a flat
-    key still works but is deprecated (info), and where both stand and differ, the nested one wins (warning).
+    key still works but is deprecated (info), and where both are set and differ, the nested one wins (warning).
 
     ## Why it matters
 
-    Nothing is said about a switch in the wrong place: the scheduler just stays off, and preempted requests are not kept
+    Nothing warns about a switch in the wrong place: the scheduler just stays off, and preempted requests are not kept
     in CPU memory.
 
     ## Example

@@ -47,7 +47,7 @@ vllm_ascend/core/recompute_scheduler.py(只有 kv_consumer 会调用抢占接口
 
 @rule("PD105", "offload-role", "error", zh=ZH, needs="C R")
 def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The offload connector stands on a prefill or PD-mixed node.
+    r"""The offload connector is configured on a prefill or PD-mixed node.
 
     ## What it does
 

@@ -46,7 +46,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## Why it matters
 
-    Nothing is said about it: one of the two schedulers you asked for does not run, and without the recompute
+    Nothing warns about it: one of the two schedulers you asked for does not run, and without the recompute
     scheduler no preempted request is kept in CPU memory.
 
     ## Example

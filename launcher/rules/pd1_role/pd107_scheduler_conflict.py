@@ -28,7 +28,7 @@ from pd_launch.schemas.releases.schedulers import SHORT_FIRST_PREFILL
 V2_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 
 ZH = r"""
-互相排斥或与角色不符的调度器
+不能同时使用或与角色不符的调度器
 
 ## 作用
 
@@ -62,7 +62,7 @@ def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
     ## What it does
 
     Checks what the target release refuses at start: balance scheduling on a P/D node; short_request_first on a decode
-    node, without the fcfs policy, or beside another scheduler; DyntraLB outside decode nodes, with one DP rank, or
+    node, without the fcfs policy, or with another scheduler; DyntraLB outside decode nodes, with one DP rank, or
     beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, beside balance
     scheduling, or with `--async-scheduling` where the release does not take it.
 

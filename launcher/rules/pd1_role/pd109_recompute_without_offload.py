@@ -37,7 +37,7 @@ vllm_ascend/core/recompute_scheduler.py(`_add_recomputed_outputs`),0.18.0 到 0.
 
 @rule("PD109", "recompute-without-offload", "info", zh=ZH, needs="C P R")
 def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The recompute scheduler is on, but there is no offload connector.
+    r"""The recompute scheduler is on, but no offload connector is configured.
 
     ## What it does
 

@@ -12,7 +12,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 
 ZH = r"""
-两个选项互相排斥，或者一个缺少另一个
+两个选项不能同时使用，或者一个缺少另一个
 
 ## 作用
 

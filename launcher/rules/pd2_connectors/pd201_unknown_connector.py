@@ -65,7 +65,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. A name
     like none that is known is a warning where the engine runs in somebody else's image: it may bring the connector.
     vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed pd-launch registers
-    them. `--host` looks whether it is there; `VLLM_PLUGINS` may leave it out.
+    them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 
@@ -88,7 +88,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Releases
 
-    All; from which release to which each name is there stands in a table.
+    All; a table lists the releases that have each name.
 
     ## Sources
 

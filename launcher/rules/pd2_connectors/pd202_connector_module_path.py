@@ -51,7 +51,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
 
     ## Why it matters
 
-    With a module path the registry no longer counts: the engine imports that module, takes the class that is named like
+    With a module path the registry is no longer used: the engine imports that module, takes the class named like
     `kv_connector`, and stops at start where there is none.
 
     ## Example

@@ -36,7 +36,7 @@ vLLM 的 v1/core/sched/scheduler.py(0.27.1,第 147 行);在 0.23.0、0.27.1 和 
 
 @rule("PD204", "load-failure-policy-place", "warning", zh=ZH)
 def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""kv_load_failure_policy stands inside a child connector.
+    r"""kv_load_failure_policy is set inside a child connector.
 
     ## What it does
 
@@ -44,7 +44,7 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## Why it matters
 
-    Only the top level's `kv_load_failure_policy` is read by the scheduler; a child's is read by nobody, and a failed
+    Only the top level's `kv_load_failure_policy` is read by the scheduler; a child's is ignored, and a failed
     load still ends the request, as the default `fail` says.
 
     ## Example

@@ -48,12 +48,12 @@ def pd_sizes_own_side(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     Compares the `dp_size`, `tp_size` and `pp_size` that a P/D connector is given for this node's role with the node's
     own parallel flags: `prefill` on a producer, `decode` on a consumer, both for `kv_both`. Children of a
-    MultiConnector are looked at too.
+    MultiConnector are checked too.
 
     ## Why it matters
 
     The connector computes from these numbers which KV heads to take from which rank, so a difference takes the wrong
-    ones or finds nobody. On the top level vllm-ascend refuses to start; inside a child nobody checks.
+    ones or finds none. At the top level vllm-ascend refuses to start; inside a child nothing is checked.
 
     ## Example
 

@@ -71,7 +71,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; from which release on which connector supports it stands in a table.
+    All; a table lists the connectors that support it, and since which release.
 
     ## Sources
 

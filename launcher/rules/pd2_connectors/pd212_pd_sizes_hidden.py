@@ -61,7 +61,7 @@ vllm_ascend/utils.py 的 check_kv_extra_config 与 ascend_config.py(0.18.0 至 0
 
 @rule("PD212", "pd-sizes-hidden", "warning", zh=ZH, confidence="medium", needs="C R")
 def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The sizes of both sides stand only inside a MultiConnector's child.
+    r"""The sizes of both sides are set only inside a MultiConnector's child.
 
     ## What it does
 

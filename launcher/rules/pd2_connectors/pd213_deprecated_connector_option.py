@@ -42,7 +42,7 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
     ## What it does
 
-    Reports `use_ascend_direct` where nobody reads it any more (from 0.13), and as an error where an old release (up to
+    Reports `use_ascend_direct` where it is no longer read (from 0.13), and as an error where an old release (up to
     0.11) still needs it and it is missing. `mooncake_rpc_port`, which `lookup_rpc_port` replaces, is reported too.
 
     ## Why it matters

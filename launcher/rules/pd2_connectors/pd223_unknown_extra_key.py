@@ -55,11 +55,11 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     Looks at the keys of a connector's `kv_connector_extra_config`: those that it does not read in the target
     (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. Of
     connectors whose options another package reads (LMCache, FlexKV, UCM) only clear misspellings are found; that the
-    others were not checked is said once.
+    others were not checked is reported once.
 
     ## Why it matters
 
-    A key that nobody reads is silently ignored, so the setting does not take effect: `cpu_bytes_per_rank` leaves the
+    An unknown key is silently ignored, so the setting does not take effect: `cpu_bytes_per_rank` leaves the
     default of 8 GiB for the whole engine. The bundled connector refuses unknown keys at start.
 
     ## Example

@@ -37,7 +37,7 @@ preempt_offload_connector.py(PR 16510 之后)。
 
 @rule("PD302", "budget-default", "info", zh=ZH, needs="C R")
 def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The offload connector has no budget of its own.
+    r"""The offload connector has no budget set.
 
     ## What it does
 

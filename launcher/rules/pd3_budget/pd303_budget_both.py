@@ -40,7 +40,8 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires when `cpu_bytes_to_use_per_rank` is not what `cpu_bytes_to_use` leaves for a rank, and says which one counts.
+    Fires when `cpu_bytes_to_use_per_rank` is not what `cpu_bytes_to_use` leaves for a rank, and says which
+    one takes effect.
 
     ## Why it matters
 

@@ -68,7 +68,7 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Releases
 
     vLLM before <since cpu-tier-is-a-file>. From <since cpu-tier-is-a-file> on the CPU tier is a file in /dev/shm.
-    The allocator of an NPU was not looked at, so nothing is said there.
+    The allocator of an NPU was not examined, so nothing is reported there.
 
     ## Sources
 

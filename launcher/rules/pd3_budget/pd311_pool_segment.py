@@ -38,7 +38,7 @@ KV 池指南(每张卡注册的大小)。
 
 @rule("PD311", "pool-segment", "error", zh=ZH, needs="C H")
 def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The KV pool's segment counts for each rank and exceeds the host's memory.
+    r"""The KV pool's segment is allocated for each rank and exceeds the host's memory.
 
     ## What it does
 

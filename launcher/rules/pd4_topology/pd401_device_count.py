@@ -45,7 +45,7 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Each rank has a device of its own: with too few the engine stops while it starts, or two ranks fight for one card's
+    Each rank has its own device: with too few the engine stops while it starts, or two ranks fight for one card's
     memory.
 
     ## Example

@@ -40,7 +40,7 @@ def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## What it does
 
-    Reports a model without experts whose DP ranks are each started by a command of their own (--data-parallel-rank or
+    Reports a model without experts whose DP ranks are each started by their own command (--data-parallel-rank or
     --data-parallel-external-lb). Silent where the model is not known.
 
     ## Why it matters

@@ -44,7 +44,7 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The connector already gives each global DP rank ports of its own, and the other side derives the ports of the whole
+    The connector already gives each global DP rank its own ports, and the other side derives the ports of the whole
     group from one kv_port: all nodes should write the same value.
 
     ## Example

@@ -48,7 +48,7 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
-    one that stands both in --compilation-config and in an option of its own, an empty list, and sizes that are all
+    one set both in --compilation-config and by its own option, an empty list, and sizes that are all
     below 1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a
     prefill node; on a decode node of vllm-ascend in a FULL mode so is a step that the sizes it makes itself (1, 2, 4,
     then steps of 8) do not reach. Silent without graphs (--enforce-eager, cudagraph_mode NONE).

@@ -60,7 +60,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The block size that is written is not the one that counts: block counts, budgets and what the other side expects are
+    The block size that is written is not the one in effect: block counts, budgets and what the other side expects are
     then computed from the wrong number.
 
     ## Example

@@ -58,7 +58,7 @@ def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     From these numbers the connector derives which KV to take from which rank of the other side: wrong ones take the
-    wrong KV, or dial ports on which nobody listens.
+    wrong KV, or dial ports on which nothing listens.
 
     ## Example
 

@@ -54,7 +54,7 @@ def pair_model(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares the model's name (the last part of a path), --dtype, --quantization and --kv-cache-dtype of both sides.
-    What one side writes and the other leaves to the engine is no finding, except a quantised KV cache (such as fp8)
+    What one side writes and the other leaves to the engine is not a finding, except a quantised KV cache (such as fp8)
     on one side only. Over NixlConnector (unless `enforce_handshake_compat` is false) model and --kv-cache-dtype must
     also be written alike: the text itself is part of the handshake's hash.
 

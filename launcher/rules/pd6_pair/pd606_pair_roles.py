@@ -51,7 +51,7 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Of two producers nobody fetches KV, of two consumers nobody makes it: requests wait until they time out.
+    With two producers no side fetches KV, with two consumers none produces it: requests wait until they time out.
 
     ## Example
 

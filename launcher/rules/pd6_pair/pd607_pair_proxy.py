@@ -66,9 +66,9 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed; the same
-    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines behind them. Also the
+    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines after them. Also the
     `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
-    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have proxies of their own, and Mooncake's must know the
+    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
     port of the producer's bootstrap server.
 
     ## Why it matters

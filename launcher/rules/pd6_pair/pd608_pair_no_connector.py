@@ -58,7 +58,7 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     A prefill worker of Dynamo (`--disaggregation-mode prefill`) without one is reported too: an error where the tag of
     its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is. So is a decode worker without
-    one, beside a prefill worker that has one.
+    one, next to a prefill worker that has one.
 
     ## Why it matters
 

@@ -40,7 +40,7 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Compares --served-model-name of both sides; without it the name is the model as it is written. It fires where the
+    Compares --served-model-name of both sides; without it the name is the model path as written. It fires where the
     sides have no name in common.
 
     ## Why it matters

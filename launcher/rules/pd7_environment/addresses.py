@@ -75,7 +75,7 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
         yield Misread(
             found,
             Msg(
-                "Gloo takes this for an interface name: only NCCL and HCCL understand ^ and =",
+                "Gloo reads this as an interface name: only NCCL and HCCL understand ^ and =",
                 "Gloo 把它当作网卡名:只有 NCCL、HCCL 认识 ^ 和 =",
             ),
             Msg("write the name of one interface", "请写一个网卡的名字"),

@@ -59,7 +59,7 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`,
     an address where a network card is named (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which
     other engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the
-    target really reads are looked at.
+    target really reads are checked.
 
     ## Why it matters
 

@@ -125,7 +125,7 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, connector: Connector
             place.origin if place else connector.tree.origin,
             Msg(
                 f"{NIXL_HOST} is not set, so other machines are told to fetch this node's KV from localhost",
-                f"没有设置 {NIXL_HOST},其他机器会被告知到 localhost 去取本节点的 KV",
+                f"没有设置 {NIXL_HOST}，其他机器会到 localhost 去取本节点的 KV",
             ),
             Msg(f"export {NIXL_HOST}, set to this node's address", f"导出 {NIXL_HOST},值为本节点的地址"),
         )
