@@ -188,7 +188,7 @@ def test_a_dry_run_is_the_contract_and_needs_nothing_around_it(run: Run) -> None
     result = run("decode", "--profile", "a3-dp2tp8", "--dry-run", "--set", "decode.port=9000", "--", "--seed", "5")
     assert result.code == 0
     assert result.err == (
-        "pd-launch: nothing names a release: this is for vllm-ascend 0.23.0.post1, the newest final release: "
+        "pd-launch: no release is named, so this is for vllm-ascend 0.23.0.post1, the newest final release; "
         "name one with --target\n"
     )
     plan = LaunchPlan.model_validate_json(result.out)
@@ -245,13 +245,13 @@ def test_the_launch_becomes_the_engine(tmp_path: Path, stand_in: Path) -> None:
     assert engine["pid"] == int(pid)
     assert engine["argv"][1:] == ["serve", "some/model", "--port", "8300", "--tensor-parallel-size", "1", "--seed", "5"]
     assert engine["env"]["A"] == "x y" and engine["env"]["B"] == "it's"
-    assert "A is already set otherwise" in done.stderr and "pd-launch: starting" in done.stderr
+    assert "A is already set differently" in done.stderr and "pd-launch: starting" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("profile", "path", "words"),
     [
-        (GOOD, False, "vllm is neither beside"),
+        (GOOD, False, "vllm is neither next to"),
         (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m does not exist"),
         (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m does not exist"),
         (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can contain"),

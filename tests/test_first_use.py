@@ -76,7 +76,7 @@ def test_host_facts_are_no_option_of_a_real_launch(folder: Path) -> None:
     (folder / "facts.json").write_text("{}")
     done = shell("PD decode --profile p.yaml --host-facts facts.json", folder)
     assert done.returncode == 2
-    assert "--host-facts goes with --dry-run" in done.stderr
+    assert "--host-facts needs --dry-run" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["select", "ignore"])

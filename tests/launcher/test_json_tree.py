@@ -146,7 +146,7 @@ ROLE = '"kv_role": "kv_consumer"'
         ("{'a': 'b'}", [(1, 2), (1, 7)], "single quotes", {"a": "b"}, True),
         ("{a: 1}", [(1, 2)], "the key a has no quotes", {"a": 1}, True),
         ('{"a": True, "b": None}', [(1, 7), (1, 18)], "is Python; JSON writes", {"a": True, "b": None}, True),
-        ('{"a": kv_both}', [(1, 7)], "'kv_both' is no JSON value", {"a": "kv_both"}, False),
+        ('{"a": kv_both}', [(1, 7)], "'kv_both' is not a JSON value", {"a": "kv_both"}, False),
         ('{"a": 1} # x', [(1, 10)], "JSON has no comments", {"a": 1}, True),
         ('{"a": 1, // x\n"b": 2}', [(1, 10)], "JSON has no comments", {"a": 1, "b": 2}, True),
         ('{"a": 1} tail', [(1, 10)], "text after the end", {"a": 1}, False),
@@ -157,7 +157,7 @@ ROLE = '"kv_role": "kv_consumer"'
         ('{"a": `1`}', [(1, 7), (1, 9)], "a backtick is not JSON", {"a": 1}, True),
         ('{\\"a\\": \\"b\\"}', [(1, 2), (1, 9)], "escaped once too often", {"a": "b"}, True),
         ("{\u201ca\u201d: \u2018b\u2019}", [(1, 2), (1, 7)], "typographic quotes", {"a": "b"}, True),
-        ('{"a"\uff1a1\uff0c "b": 2}', [(1, 5), (1, 7)], "the full-width sign", {"a": 1, "b": 2}, True),
+        ('{"a"\uff1a1\uff0c "b": 2}', [(1, 5), (1, 7)], "full-width character", {"a": 1, "b": 2}, True),
         ("'{\"a\": 1}'", [(1, 1)], "the quotes (') are part of the value", {"a": 1}, False),
     ],
 )

@@ -27,7 +27,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
     ("text", "line", "column", "words"),
     [
         ("", 1, 1, "the profile is empty"),
-        ("[1]\n", 1, 1, "a profile is a mapping"),
+        ("[1]\n", 1, 1, "a profile must be a mapping"),
         ("hardware: a3\nmodel: m\ndecode: {}\n", 1, 1, "the key version is missing"),
         (BASE, 1, 1, "needs a section decode or prefill"),
         ("version: 2\nhardware: a3\nmodel: m\ndecode: {}\n", 1, 10, "version: must be 1, not 2"),
@@ -47,7 +47,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "version: 1\nhardware: {kind: a2, devices: x}\nmodel: m\ndecode: {}\n",
             2,
             31,
-            "hardware.devices: must be a whole number, not a text",
+            "hardware.devices: must be a whole number, not a string",
         ),
         ("version: 1\nhardware: {kind: a2, cards: 8}\nmodel: m\ndecode: {}\n", 2, 22, "unknown key hardware.cards"),
         ("version: 1\nhardware: {}\nmodel: m\ndecode: {}\n", 2, 1, "the key hardware.kind is missing"),
@@ -63,7 +63,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             BASE + "decode: {parallel: {tensor: '8'}}\n",
             4,
             29,
-            "decode.parallel.tensor: must be a whole number, not a text",
+            "decode.parallel.tensor: must be a whole number, not a string",
         ),
         (
             BASE + "decode: {parallel: {data: 4, ranks: [1, 2]}}\n",
@@ -111,7 +111,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         ),
         (BASE + "engine: {no-enable-expert-parallel: true}\ndecode: {}\n", 4, 10, "follows from parallel.expert"),
         (BASE + "engine: {--seed: 1}\ndecode: {}\n", 4, 10, "'--seed' is not a flag's long name without dashes"),
-        (BASE + "engine: {'a b': 1}\ndecode: {}\n", 4, 10, "'a b' is no long name of a flag"),
+        (BASE + "engine: {'a b': 1}\ndecode: {}\n", 4, 10, "'a b' is not a flag's long name"),
         (
             BASE + "decode: {engine: {additional-config: 5}, offload: {per_rank: 1GiB}}\n",
             4,
@@ -142,7 +142,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         (BASE + "decode: {}\ntarget: {}\n", 5, 9, "name one release, of vllm_ascend or of vllm"),
         (BASE + "decode: {}\ntarget: {vllm: '0.32.0', vllm_ascend: '0.28.0rc1'}\n", 5, 9, "name one release"),
         (BASE + "decode: {}\ntarget: {torch: '2'}\n", 5, 10, "target.torch: must be"),
-        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is the only YAML document of its file"),
+        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile must be the only YAML document in its file"),
         (BASE + "decode: {}\nname: \ufffd\n", 5, 7, "the file is not valid UTF-8 here"),
     ],
 )

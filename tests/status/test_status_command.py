@@ -113,7 +113,7 @@ def test_watching_gives_a_json_line_a_reading() -> None:
     assert first["last"] is None
     assert second["last"]["restored"] == 6 and second["restarted"] is False
     assert second["latencies"]["itl"]["since"] == "last"
-    assert third["restarted"] is True and third["problems"][0]["message"].startswith("it was started anew")
+    assert third["restarted"] is True and third["problems"][0]["message"].startswith("it has restarted")
     assert done.exit_code == 0
 
 

@@ -289,9 +289,9 @@ def test_the_json_is_the_contract(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--to", B], "name no release"),
-        (["--from", "vllm==0.23.0", "--to", B], "not of one family"),
+        (["--from", "vllm==0.23.0", "--to", B], "not of the same family"),
         (["--from", "nonsense", "--to", B], "not a release"),
-        (["--from", A, "--to", B, "--unsafe"], "--unsafe goes with --write"),
+        (["--from", A, "--to", B, "--unsafe"], "--unsafe needs --write"),
         (NO_ENGINE, "hold no engine"),
     ],
 )

@@ -155,7 +155,7 @@ _NAMES = {
     "int": _INTEGER,
     "float": _FLOAT,
     "bool": Msg("true or false", "true 或 false"),
-    "str": Msg("a text", "文本"),
+    "str": Msg("a string", "字符串"),
     "none": Msg("null", "null"),
     "dict": Msg("an object", "对象"),
     "config": Msg("an object", "对象"),

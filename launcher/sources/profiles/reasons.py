@@ -61,7 +61,7 @@ _ELEMENTS = {
 _KINDS: dict[type, Msg] = {
     int: Msg("a number", "数字"),
     float: Msg("a decimal number", "小数"),
-    str: Msg("a text", "文本"),
+    str: Msg("a string", "字符串"),
     list: Msg("a list", "列表"),
     dict: Msg("a mapping", "映射"),
     Unknown: Msg("a placeholder", "占位符"),
@@ -163,7 +163,7 @@ def _text(problem: Any, path: Sequence[str]) -> Reason:
         help = _example(path)
     else:
         help = Msg("write it in quotes", "加上引号")
-    return _wanted(Msg("a text", "文本"), problem, help)
+    return _wanted(Msg("a string", "字符串"), problem, help)
 
 
 def _wanted(what: Msg, problem: Any, help: Msg) -> Reason:
