@@ -132,7 +132,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
     world, data = node.world_size, node.data
     engines = sum(launch.local_engines or 0 for launch in launches)
     if not world or not data or not engines:
-        raise SizingError("the parallel sizes are not known")
+        raise SizingError("the parallel sizes are unknown")
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
     builtin = any(not connector.bundled_in(target) for connector in offloads(node))
     context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
@@ -203,7 +203,7 @@ def _config(asked: Asked) -> dict[str, Any] | None:
     except ValueError as error:
         raise SizingError(f"{path} is not JSON: {error}") from None
     if not isinstance(config, dict):
-        raise SizingError(f"{path} is no model's config.json")
+        raise SizingError(f"{path} is not a model's config.json")
     return config
 
 

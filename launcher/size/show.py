@@ -50,7 +50,7 @@ def _groups(sizing: Sizing) -> list[str]:
         return []
     named = {"full": "full attention", "window": "a window", "state": "states"}
     kinds = [f"{len(group.pages)} layers with {named[group.kind]}" for group in layout.groups]
-    return [f"  groups       {len(kinds)}, each with blocks of its own: {', '.join(kinds)}"]
+    return [f"  groups       {len(kinds)}, each with its own blocks: {', '.join(kinds)}"]
 
 
 def _divisions(sizing: Sizing, on: str) -> list[str]:

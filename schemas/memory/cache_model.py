@@ -162,7 +162,7 @@ def model_from_facts(facts: ModelFacts) -> CacheModel:
         UnknownModel: the table lacks a number.
     """
     if facts.sliding_window is not False:
-        raise UnknownModel("which layers see a window only stands in the model's config.json: give its path")
+        raise UnknownModel("which layers see only a window is in the model's config.json: give its path")
     layers = facts.full_attention_layers if facts.hybrid or facts.full_attention_layers is not None else facts.layers
     if not layers:
         raise UnknownModel(f"the model table has no layer count for {facts.family}: give the path of its config.json")

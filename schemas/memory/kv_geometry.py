@@ -212,7 +212,7 @@ def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target, processor
     if on_cpu:
         real = cpu_block(written, facts.attention == "mla", bool(facts.hybrid), target, processor)
         if real is None:
-            raise KVLayoutError(f"vLLM refuses blocks of {written} tokens, which are no multiple of {cpu_step(target)}")
+            raise KVLayoutError(f"vLLM refuses blocks of {written} tokens: not a multiple of {cpu_step(target)}")
         return real
     own_size = facts.hybrid or facts.family == "deepseek-v4"
     return max(written, ASCEND_BLOCK) if target.is_ascend and not own_size else written

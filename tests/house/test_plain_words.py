@@ -23,7 +23,6 @@ PLAINER = {
     r"\bexclude each other\b": "cannot be combined",
     r"\b(go|goes) on\b": "continues, keeps …",
     r"\bnobody\b": "nothing, no … ; or say it is ignored",
-    r"\b(is|was) read by nobody\b": "is ignored",
     r"\b(one|that|it|this|these) counts?\b": "takes effect, is used",
     r"\bis there already\b": "already exists",
     r"\bmust (be a|hold a) text\b": "must be a string",
@@ -49,19 +48,18 @@ ACCEPTED = {
 
 
 def _texts() -> Iterator[tuple[str, str]]:
-    """Yield each literal part of a ``Msg`` with its place; what is put in at run time is left out."""
+    """Yield the literal parts of each ``Msg`` and of each error raised; what is filled in at run time is left out."""
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Msg":
-                    for argument in node.args:
+                call = node.exc if isinstance(node, ast.Raise) else node
+                if isinstance(call, ast.Call) and (call is not node or getattr(call.func, "id", None) == "Msg"):
+                    for argument in call.args:
                         yield f"{path.relative_to(ROOT)}:{argument.lineno}", _literal(argument)
 
 
 def _literal(node: ast.expr) -> str:
-    return " ".join(
-        one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
-    )
+    return " ".join(one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 def _helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
@@ -112,7 +110,7 @@ def test_phrases_are_found(text: str) -> None:
     assert _odd(iter([("here", text)]))
 
 
-@pytest.mark.parametrize("text", ["it is no longer read", "what {x} stands for", "6 findings are listed", "it counts"])
+@pytest.mark.parametrize("text", ["it is no longer read", "what {x} stands for", "there is no module x"])
 def test_ordinary_words(text: str) -> None:
     """What is ordinary English is left alone."""
-    assert not _odd(iter([("here", text.replace("it counts", "it counts up"))])) or text == "it counts"
+    assert not _odd(iter([("here", text)]))

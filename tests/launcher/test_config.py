@@ -76,7 +76,7 @@ def test_show_config_prints_what_counts(folder: Path, monkeypatch: pytest.Monkey
         ('[severity]\nPD001 = "fatal"\n', "must be error, warning or info"),
         ('lang = "fr"\n', "must be en or zh"),
         ("target = 1\n", "must be a string"),
-        ("[severity\n", "is no TOML"),
+        ("[severity\n", "is not TOML"),
         ("per-file-ignores = 1\n", "must be a table"),
     ],
 )

@@ -234,8 +234,8 @@ def test_places_below_an_alias_are_moved_once() -> None:
     [
         ("decode", "write KEY=VALUE, for example decode.parallel.data=4"),
         ("=5", "write KEY=VALUE"),
-        ("name.x=5", "--set name.x: 'x' lies below something that is no mapping"),
-        ("model.x.y=5", "--set model.x.y: 'x' lies below something that is no mapping"),
+        ("name.x=5", "--set name.x: 'x' is below something that is not a mapping"),
+        ("model.x.y=5", "--set model.x.y: 'x' is below something that is not a mapping"),
         ("env.HF_TOKEN.x=hf_secret", "--set env.HF_TOKEN.x: "),
         ("a=[1", "--set a: the value is not valid YAML"),
         ("a=*x", "names no finished anchor"),

@@ -155,7 +155,7 @@ def _apply(tree: Node, setting: str) -> None:
         raise SettingError(f"--set: a key of more than {MAX_KEYS} parts: no profile has one")
     for step in [*steps, None]:
         if not isinstance(node.value, dict):
-            raise SettingError(f"--set {key}: {step or last!r} lies below something that is no mapping")
+            raise SettingError(f"--set {key}: {step or last!r} is below something that is not a mapping")
         if step is None:
             node.value[last] = value
             return
