@@ -79,7 +79,7 @@ def _copied(
     """Write the profile that the files start, as it is; 1 where they give more beside it."""
     _deliver(mask(profile.text, all_secrets(deployments)), output, lang)
     name = clean(profile.path)
-    message = Msg(f"these files start the profile {name}, so it is copied", f"这些文件启动配置文件 {name}:已将其复制")
+    message = Msg(f"these files start the profile {name}, so it is copied", f"这些文件启动配置文件 {name}：已将其复制")
     click.echo(f"pd-launch: {message.text(lang)}", err=True)
     left = added(files)
     for one in left:
@@ -119,7 +119,7 @@ def _deliver(text: str, output: str | None, lang: str) -> None:
     except OSError as error:
         raise click.ClickException(f"{clean(str(output))}: {error.strerror}") from None
     name = clean(str(output))
-    message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name};下一步:pd-launch check {name}")
+    message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name}；下一步：pd-launch check {name}")
     click.echo(f"pd-launch: {message.text(lang)}", err=True)
 
 
@@ -156,7 +156,7 @@ def ask(lang: str) -> Answers:
 
     count = click.IntRange(1, 4096)
     kind = question("Hardware", "硬件", "a3", click.Choice(KINDS))
-    model = question("Model (path or hub name)", "模型(路径或 hub 名)", None, str)
+    model = question("Model (path or hub name)", "模型（路径或 hub 名）", None, str)
     sides = question("Sides to describe in the profile", "配置文件描述哪些侧", "both", click.Choice(SIDES))
     tensor, data = default_sizes(kind)
     both = sides == "both"
@@ -168,23 +168,23 @@ def ask(lang: str) -> Answers:
         question("Decode: tensor-parallel size", "decode 张量并行", tensor, count),
         question("Decode: data-parallel ranks", "decode 数据并行", data, count),
     )
-    moe = question("Mixture of experts, spread over the ranks?", "专家并行(MoE)?", data > 1, click.BOOL)
+    moe = question("Mixture of experts, spread over the ranks?", "专家并行（MoE）？", data > 1, click.BOOL)
     length = question(
-        "Longest request in tokens", "最长请求(token)", 4096 if kind == "cpu" else 32768, click.IntRange(16, 10**8)
+        "Longest request in tokens", "最长请求（token）", 4096 if kind == "cpu" else 32768, click.IntRange(16, 10**8)
     )
     requests = question(
         "Requests that decode at the same time, per engine", "每个引擎同时解码的请求数", 32, click.IntRange(1, 10**5)
     )
     budget = question(
         f"Host memory per {'rank' if kind == 'cpu' else 'card'} for preempted requests (0: none)",
-        f"{'每个 rank ' if kind == 'cpu' else '每张卡'}用于被抢占请求的主机内存(0 为不用)",
+        f"{'每个 rank ' if kind == 'cpu' else '每张卡'}用于被抢占请求的主机内存（0 为不用）",
         "4GiB" if kind == "cpu" else "16GiB",
         check_answer=_budget,
     )
     here = (
-        question("Address of the (first) prefill node", "(第一个)prefill 节点的地址", "auto", str) if both else "auto"
+        question("Address of the (first) prefill node", "（第一个）prefill 节点的地址", "auto", str) if both else "auto"
     )
-    there = question("Address of the (first) decode node", "(第一个)decode 节点的地址", "auto", str)
+    there = question("Address of the (first) decode node", "（第一个）decode 节点的地址", "auto", str)
     return Answers(kind, model, sides, *prefill, *decode, moe, length, requests, budget, here, there)
 
 
@@ -194,10 +194,9 @@ def _no_answer(question: str) -> Msg:
         "into a file, one a line, for `pd-launch init < answers.txt` (an empty line takes the default). Without "
         "questions: `pd-launch init --from decode.sh -o my.yaml` converts a launch, "
         "`pd-launch profiles copy a3-dp2tp8 my.yaml` copies a profile to edit.",
-        f"标准输入在问题“{question}”处结束。init 需要回答:请在终端里运行,或把回答每行一个写进文件,用 "
-        "`pd-launch init < answers.txt` 传入(空行取默认值)。不想回答问题:用 "
-        "`pd-launch init --from decode.sh -o my.yaml` 转换现有的启动脚本,或用 "
-        "`pd-launch profiles copy a3-dp2tp8 my.yaml` 复制一份配置文件再改。",
+        f"标准输入在问题“{question}”处结束。init 需要回答：请在终端里运行，或把回答每行一个写进文件，用 "
+        "`pd-launch init < answers.txt` 传入（空行取默认值）。不想回答问题：用 `pd-launch init --from decode.sh "
+        "-o my.yaml` 转换现有的启动脚本，或用 `pd-launch profiles copy a3-dp2tp8 my.yaml` 复制一份配置文件再改。",
     )
 
 

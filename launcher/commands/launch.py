@@ -109,7 +109,7 @@ def _config_target(profile: str) -> Target | None:
 def _assumed(target: Target, lang: str) -> str:
     return Msg(
         (f"pd-launch: no release is named, so this is for {target}, the newest final release; name one with --target"),
-        f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定",
+        f"pd-launch：没有写明版本，按最新的正式版本 {target} 生成；可用 --target 指定",
     ).text(lang)
 
 

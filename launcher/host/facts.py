@@ -136,7 +136,7 @@ def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:
             dict.fromkeys(names, value),
             Msg(
                 f"{key} must differ on each node, but {', '.join(names)} have {value}",
-                f"{key} 每个节点必须不同,而 {', '.join(names)} 都是 {value}",
+                f"{key} 每个节点必须不同，而 {', '.join(names)} 都是 {value}",
             ),
         )
         for value, names in owners.items()

@@ -63,7 +63,7 @@ def patches_of(profile: str, sources: Sequence[SourceFile], name: str) -> Patche
         for patch, whole in patches:
             if not whole:
                 why = Msg(
-                    "an entry was removed from a list, which patch cannot express", "列表里去掉了一项,patch 无法表达"
+                    "an entry was removed from a list, which patch cannot express", "列表里去掉了一项，patch 无法表达"
                 )
                 found.left.append(Left(source.path, f"{patch.get('kind', form)}", why, source.origin(0, 1)))
         if patches:

@@ -49,9 +49,9 @@ def _note(needle: str, weight: Weight, code: str, en: str, zh: str, help_en: str
 
 _LOST = (
     "vllm-ascend's connector met a state that it does not handle, and the engine ended",
-    "vllm-ascend 的连接器遇到了它不能处理的状态,引擎已退出",
+    "vllm-ascend 的连接器遇到了它不能处理的状态，引擎已退出",
     "use offload.connector: bundled, or report the log to vllm-ascend",
-    "改用 offload.connector: bundled,或把日志报告给 vllm-ascend",
+    "改用 offload.connector: bundled，或把日志报告给 vllm-ascend",
 )
 _STATUS_QUO = ("nothing to change", "无需修改")
 
@@ -63,7 +63,7 @@ NOTICES = (
         "the recompute scheduler is switched on for a role that does not support it",
         "在不支持的角色上打开了 recompute 调度器",
         'set the top-level kv_role to "kv_consumer" on decode nodes, and remove recompute_scheduler_enable elsewhere',
-        "decode 节点顶层的 kv_role 写 kv_consumer,其他节点去掉 recompute_scheduler_enable",
+        "decode 节点顶层的 kv_role 写 kv_consumer，其他节点去掉 recompute_scheduler_enable",
     ),
     _error(
         "Unsupported connector type: ",
@@ -72,8 +72,8 @@ NOTICES = (
         "该版本没有这个名字的连接器",
         f"the name is RecomputeCPUOffloadConnector up to {RENAMED.before} and PreemptOffloadConnector later; on vLLM "
         "alone set kv_connector_module_path to pd_launch.connector",
-        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector,之后叫 PreemptOffloadConnector;"
-        "单独的 vLLM 请设 kv_connector_module_path 为 pd_launch.connector",
+        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector，之后叫 PreemptOffloadConnector；单独的 vLLM 请设 "
+        "kv_connector_module_path 为 pd_launch.connector",
     ),
     _error(
         "No module named 'pd_launch",
@@ -87,9 +87,9 @@ NOTICES = (
         " is not registered",
         "PD202",
         "MultiConnector could not rebuild a child's statistics: its class is not registered",
-        "MultiConnector 无法重建子连接器的统计:它的类没有注册",
+        "MultiConnector 无法重建子连接器的统计：它的类没有注册",
         "load the connector by kv_connector_module_path pd_launch.connector, which registers its names",
-        "用 kv_connector_module_path: pd_launch.connector 加载连接器,它会注册自己的名字",
+        "用 kv_connector_module_path: pd_launch.connector 加载连接器，它会注册自己的名字",
         also="Connector",
     ),
     _error(
@@ -98,7 +98,7 @@ NOTICES = (
         "enable_offload_prefix_caching is not a boolean",
         "enable_offload_prefix_caching 不是布尔值",
         "write true or false, without quotes",
-        "写 true 或 false,不加引号",
+        "写 true 或 false，不加引号",
     ),
     _error(
         "offload_host_memory_ratio",
@@ -106,7 +106,7 @@ NOTICES = (
         "offload_host_memory_ratio cannot be used",
         "offload_host_memory_ratio 的值不可用",
         "write a number above 0, such as 1.0",
-        "写大于 0 的数,例如 1.0",
+        "写大于 0 的数，例如 1.0",
         also="must be",
     ),
     _error(
@@ -115,7 +115,7 @@ NOTICES = (
         "the budget per rank comes out as zero",
         "每个 rank 分到的预算为零",
         "set cpu_bytes_to_use_per_rank, such as 17179869184 for 16 GiB",
-        "设 cpu_bytes_to_use_per_rank,例如 17179869184(16 GiB)",
+        "设 cpu_bytes_to_use_per_rank，例如 17179869184(16 GiB)",
     ),
     _error(
         "cpu_bytes_to_use",
@@ -123,7 +123,7 @@ NOTICES = (
         "a byte option of the offload connector cannot be used",
         "卸载连接器的字节数选项不可用",
         "write the number of bytes as an integer, such as 17179869184 for 16 GiB",
-        "写整数字节数,例如 17179869184(16 GiB)",
+        "写整数字节数，例如 17179869184(16 GiB)",
         also="must be a number of bytes",
     ),
     _error(
@@ -133,9 +133,9 @@ NOTICES = (
             "an option that must be an integer is not one; vllm-ascend's connector reports this for byte options "
             "such as 16GiB"
         ),
-        "某个必须为整数的选项不是整数;vllm-ascend 的连接器遇到 16GiB 这样的字节数时如此报错",
+        "某个必须为整数的选项不是整数；vllm-ascend 的连接器遇到 16GiB 这样的字节数时如此报错",
         "write the number of bytes as an integer, such as 17179869184 for 16 GiB",
-        "写整数字节数,例如 17179869184(16 GiB)",
+        "写整数字节数，例如 17179869184(16 GiB)",
     ),
     _error(
         "holds no block of ",
@@ -151,7 +151,7 @@ NOTICES = (
         "the offload connector does not know one of its options",
         "卸载连接器不认识某个选项",
         "correct the name; pd-launch check knows them",
-        "改正名字;pd-launch check 认识这些选项",
+        "改正名字；pd-launch check 认识这些选项",
     ),
     _error(
         "works on nodes that decode",
@@ -159,7 +159,7 @@ NOTICES = (
         "the offload connector is configured on a prefill node",
         "卸载连接器放在了 prefill 节点上",
         "remove it there; it belongs on decode nodes, with kv_role kv_consumer",
-        "在那里去掉它;它属于 decode 节点,kv_role 为 kv_consumer",
+        "在那里去掉它；它属于 decode 节点，kv_role 为 kv_consumer",
     ),
     _error(
         "preemption offload works with --",
@@ -175,7 +175,7 @@ NOTICES = (
         "this model's KV cache cannot be offloaded",
         "该模型的 KV 缓存不能卸载",
         "serve it without the offload connector; preempted requests are then recomputed",
-        "不带卸载连接器运行;被抢占的请求会重新计算",
+        "不带卸载连接器运行；被抢占的请求会重新计算",
     ),
     _error(
         "Hybrid models do not support recompute mode kv load failure policy",
@@ -208,7 +208,7 @@ NOTICES = (
         "the TP sizes of prefill and decode do not match",
         "prefill 与 decode 的 TP 规格不匹配",
         "prefill needs at least decode's TP size, and a multiple of it",
-        "prefill 的 TP 不得小于 decode 的 TP,且应为其整数倍",
+        "prefill 的 TP 不得小于 decode 的 TP，且应为其整数倍",
         also="must be greater than",
     ),
     _error(
@@ -225,7 +225,7 @@ NOTICES = (
         "a port that the engine must bind is taken",
         "引擎要绑定的端口已被占用",
         "choose another port, or end what holds it",
-        "换一个端口,或结束占用它的进程",
+        "换一个端口，或结束占用它的进程",
     ),
     _error(
         "unrecognized arguments: ",
@@ -241,7 +241,7 @@ NOTICES = (
         "an argument's JSON cannot be read",
         "某个参数的 JSON 无法解析",
         "run pd-launch check on the command: it shows the place",
-        "用 pd-launch check 检查该命令,它会指出位置",
+        "用 pd-launch check 检查该命令，它会指出位置",
         also="argument --",
     ),
     # Errors of a running engine
@@ -262,7 +262,7 @@ NOTICES = (
         "error",
         "",
         "pd-launch refused to start the engine: the errors are above that line",
-        "pd-launch 拒绝启动引擎:错误见该行上方",
+        "pd-launch 拒绝启动引擎：错误见该行上方",
         "correct what it reports",
         "按提示修改",
     ),
@@ -272,7 +272,7 @@ NOTICES = (
         "warning",
         "PD103",
         "recompute_scheduler_enable is given in both places; the nested one takes effect",
-        "recompute_scheduler_enable 写了两处,以嵌套的为准",
+        "recompute_scheduler_enable 写了两处，以嵌套的为准",
         "keep the one in scheduler_config",
         "只保留 scheduler_config 里的",
     ),
@@ -290,9 +290,9 @@ NOTICES = (
         "warning",
         "PD211",
         "the hybrid KV cache manager was turned off: a model with several kinds of layers holds more KV than it needs",
-        "混合 KV 缓存管理器被关闭,含多种层的模型会占用更多 KV",
+        "混合 KV 缓存管理器被关闭，含多种层的模型会占用更多 KV",
         "use connectors that support it, or pass --no-disable-hybrid-kv-cache-manager",
-        "使用支持它的连接器,或传入 --no-disable-hybrid-kv-cache-manager",
+        "使用支持它的连接器，或传入 --no-disable-hybrid-kv-cache-manager",
     ),
     _note(
         "Force freed expired request",
@@ -301,23 +301,23 @@ NOTICES = (
         "the prefill node dropped KV before the decode node fetched it",
         "prefill 节点在 decode 节点取走之前释放了 KV",
         "raise VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT, or relieve the decode node",
-        "增大 VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT,或减轻 decode 节点的负载",
+        "增大 VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT，或减轻 decode 节点的负载",
     ),
     _note(
         "Detected prefix caching disabled, disabling CPU offload",
         "warning",
         "PD216",
         "another CPU offload (SimpleCPUOffloadConnector) switched itself off: it needs prefix caching",
-        "另一种 CPU 卸载(SimpleCPUOffloadConnector)自行关闭:它需要前缀缓存",
+        "另一种 CPU 卸载（SimpleCPUOffloadConnector）自行关闭：它需要前缀缓存",
         "it has nothing to do with preempted requests; remove it or enable prefix caching",
-        "它与被抢占的请求无关;去掉它,或打开前缀缓存",
+        "它与被抢占的请求无关；去掉它，或打开前缀缓存",
     ),
     _note(
         "Failed to reset recompute offload cache",
         "warning",
         "",
         "a reset of the cache was refused while transfers were pending",
-        "有传输未完成,缓存重置被拒绝",
+        "有传输未完成，缓存重置被拒绝",
         "repeat the reset when no request is parked",
         "在没有停放请求时重试",
     ),
@@ -326,7 +326,7 @@ NOTICES = (
         "warning",
         "",
         "a reset of the cache was refused while transfers were pending",
-        "有传输未完成,缓存重置被拒绝",
+        "有传输未完成，缓存重置被拒绝",
         "repeat the reset when no request is parked",
         "在没有停放请求时重试",
     ),
@@ -336,7 +336,7 @@ NOTICES = (
         "benign",
         "PD103",
         "the flat recompute_scheduler_enable is deprecated, but still works",
-        "平铺的 recompute_scheduler_enable 已弃用,但仍然有效",
+        "平铺的 recompute_scheduler_enable 已弃用，但仍然有效",
         "move it into scheduler_config when you like",
         "方便时移入 scheduler_config",
     ),
@@ -353,7 +353,7 @@ NOTICES = (
         "benign",
         "PD303",
         "the per-rank budget takes effect; if only that one is set, the other side of the comparison is a default",
-        "以每 rank 的预算为准;如果只设了它,比较的另一边只是默认值",
+        "以每 rank 的预算为准；如果只设了它，比较的另一边只是默认值",
         *_STATUS_QUO,
     ),
     _note(

@@ -34,7 +34,7 @@ class LogsText:
         if many:
             head = self._verdict(report.verdict)
             count = len(report.engines)
-            parts.append(self._say(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎"))
+            parts.append(self._say(f"{head}: {count} engines in all", f"{head}：共 {count} 个引擎"))
         return "\n\n".join(parts) + "\n"
 
     def _engine(self, engine: EngineReport, many: bool) -> list[str]:
@@ -66,7 +66,7 @@ class LogsText:
             parts.append(
                 self._say(
                     f"{engine.starts} starts in this log; this is the last, from line {engine.first_line}",
-                    f"日志中有 {engine.starts} 次启动;此处为最后一次,始于第 {engine.first_line} 行",
+                    f"日志中有 {engine.starts} 次启动；此处为最后一次，始于第 {engine.first_line} 行",
                 )
             )
         return ", ".join(part for part in parts if part)
@@ -84,12 +84,12 @@ class LogsText:
         found = engine.connector
         if found is None or (not found.created and not found.configured):
             if engine.vllm is None and not engine.ascend:
-                return self._say("unknown: the engine's start is not in the log", "未知:日志中没有引擎的启动部分")
+                return self._say("unknown: the engine's start is not in the log", "未知：日志中没有引擎的启动部分")
             return self._say("none", "无")
         origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
         parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]
         if not found.created:
-            parts.append(self._say("configured, but not created", "已配置,但未创建"))
+            parts.append(self._say("configured, but not created", "已配置，但未创建"))
         if found.per_rank_bytes:
             parts.append(
                 self._say(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
@@ -139,13 +139,13 @@ class LogsText:
             )
         return self._say(
             f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
-            f"至少 {found.at_least} 个 token;另有 {found.requests_unknown} 次抢占日志未说明",
+            f"至少 {found.at_least} 个 token；另有 {found.requests_unknown} 次抢占日志未说明",
         )
 
     def _problem(self, problem: Problem) -> list[str]:
         code = f"[{problem.code}]" if problem.code else ""
         head = self._paint(f"{problem.severity}{code}", COLOURS[problem.severity])
-        place = self._say(f" (line {problem.line})", f"(第 {problem.line} 行)") if problem.line else ""
+        place = self._say(f" (line {problem.line})", f"（第 {problem.line} 行）") if problem.line else ""
         times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
         lines = [f"  {head} {clean(problem.message)}{place}{times}"]
         if problem.text:

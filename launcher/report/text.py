@@ -155,15 +155,15 @@ class TextReport:
         if self.cut:
             text = Msg(
                 f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)",
-                f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题",
+                f"只检查了一部分（{self.cut} 处没有读完，见 PD014），其中没有发现问题",
             )
         if total:
             text = Msg(
                 severities(summary.error, summary.warning, summary.info),
-                f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示",
+                f"{summary.error} 个错误，{summary.warning} 个警告，{summary.info} 个提示",
             )
         if names:
-            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}(检查目标:{names})")
+            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}（检查目标：{names}）")
         return text.text(self.lang)
 
     def paint(self, text: str, *styles: str) -> str:

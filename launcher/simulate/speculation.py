@@ -82,13 +82,13 @@ def _notes(name: str | None) -> list[Msg]:
 def _seen(share: float) -> Msg:
     return Msg(
         f"{100 * share:.1f} % of the draft tokens are accepted (the log's mean)",
-        f"草稿 token 的接受率为 {100 * share:.1f} %(日志均值)",
+        f"草稿 token 的接受率为 {100 * share:.1f} %（日志均值）",
     )
 
 
-_UNKNOWN = Msg("speculative decoding, whose settings this input does not say", "投机解码:输入中未能确定其设置")
+_UNKNOWN = Msg("speculative decoding, whose settings this input does not say", "投机解码：输入中未能确定其设置")
 _WITHOUT_RATE = Msg(
     "draft tokens: every step is assumed to yield one token (--acceptance says how many are accepted)",
-    "草稿 token:按每步生成一个 token 计算(用 --acceptance 给出接受率)",
+    "草稿 token：按每步生成一个 token 计算（用 --acceptance 给出接受率）",
 )
 _METHOD = Msg("the drafter keeps its own KV, as EAGLE and MTP do", "草稿模型像 EAGLE 和 MTP 那样自带 KV")

@@ -16,7 +16,7 @@ LINE_ENDS = "line-ends"
 """The kind of fault of a file that says nothing of what the file holds."""
 NOT_CHECKED = Msg("this file is not checked", "这个文件没有检查")
 LESS = Msg("check fewer files in one call", "一次少检查几个文件")
-LARGER = Msg("if it is a configuration after all, add --max-size 64MiB", "如果它确实是配置,请加 --max-size 64MiB")
+LARGER = Msg("if it is a configuration after all, add --max-size 64MiB", "如果它确实是配置，请加 --max-size 64MiB")
 
 
 def carriage_returns(whole: Text) -> Fault:
@@ -27,11 +27,11 @@ def carriage_returns(whole: Text) -> Fault:
         whole.origin(first, first + 1),
         Msg(
             ("the lines end with CR LF, as on Windows: the shell treats each carriage return as part of the last word"),
-            "各行以 CRLF(Windows 换行)结尾:shell 会把回车符当成每行最后一个词的一部分",
+            "各行以 CRLF（Windows 换行）结尾：shell 会把回车符当成每行最后一个词的一部分",
         ),
         fix=whole.to_line_feeds(),
         fix_is_safe=True,
-        help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行(例如用 dos2unix)"),
+        help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行（例如用 dos2unix）"),
     )
 
 
@@ -43,7 +43,7 @@ def too_many(node: NodeLaunch) -> Fault:
         Msg("those from here on are not checked", "从这里起的引擎没有检查"),
         Msg(
             "check them in several calls, or use --separate for files that do not belong together",
-            "分几次检查;互不相关的文件请加 --separate",
+            "分几次检查；互不相关的文件请加 --separate",
         ),
     )
 

@@ -147,7 +147,7 @@ def read_page(body: bytes) -> Reading:
     for taken, (name, labels, value) in enumerate(_samples(lines, reading)):
         if taken >= MAX_SAMPLES:
             en = f"its /metrics has more than {MAX_SAMPLES} samples, more than any engine has"
-            raise NotMetrics(en, f"其 /metrics 超过 {MAX_SAMPLES} 个样本,引擎不会有这么多")
+            raise NotMetrics(en, f"其 /metrics 超过 {MAX_SAMPLES} 个样本，引擎不会有这么多")
         series = by_sample().get(name)
         if series is not None:
             _take(reading, series, name, labels, value)

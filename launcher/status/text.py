@@ -64,7 +64,7 @@ class StatusText:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
                 f"{head}: no engine here shows an offload connector, so there is nothing to judge",
-                f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
+                f"{head}：这里没有引擎显示卸载连接器，因此没有关于它的结论",
             )
         else:
             text = ""
@@ -192,7 +192,7 @@ class StatusText:
         if not now.oldest_parked_seconds:
             return f"{now.parked}"
         age = _seconds(now.oldest_parked_seconds)
-        return self._say(f"{now.parked}, oldest {age}", f"{now.parked},最久 {age}")
+        return self._say(f"{now.parked}, oldest {age}", f"{now.parked}，最久 {age}")
 
     def _pool(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -245,7 +245,7 @@ class StatusText:
             parts = [
                 self._say(
                     f"running {_number(now.running)}, waiting {_number(now.waiting)}",
-                    f"运行中 {_number(now.running)},等待 {_number(now.waiting)}",
+                    f"运行中 {_number(now.running)}，等待 {_number(now.waiting)}",
                 ),
                 self._say(f"preempted {_number(totals.preempted)}", f"被抢占 {_number(totals.preempted)}"),
             ]
@@ -253,7 +253,7 @@ class StatusText:
                 parts.append(
                     self._say(
                         f"parked {totals.parked}, restored {_number(totals.restored)}",
-                        f"停放 {totals.parked},恢复 {_number(totals.restored)}",
+                        f"停放 {totals.parked}，恢复 {_number(totals.restored)}",
                     )
                 )
             comma = ", " if self.lang == "en" else ","
@@ -278,7 +278,7 @@ class StatusText:
             lines.append(
                 self._say(
                     f"{name}not as the profile says: {one.what} is {here}, not {there}",
-                    f"{name}与配置文件不一致:{one.what} 为 {here},而不是 {there}",
+                    f"{name}与配置文件不一致：{one.what} 为 {here}，而不是 {there}",
                 )
             )
         return lines

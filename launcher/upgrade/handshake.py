@@ -34,7 +34,7 @@ def handshake_entries(nodes: Sequence[NodeLaunch], step: Step, only: str | None)
             if why is None or place is None:
                 continue
             help_ = Msg("upgrade both sides together, or run the new pair next to the old one",
-                        "请两侧一起升级,或让新的一对与旧的并行运行")  # fmt: skip
+                        "请两侧一起升级，或让新的一对与旧的并行运行")  # fmt: skip
             said, source = why
             yield Entry("refused" if only else "behaviour", f"{connector.name} handshake", place.origin,
                         f"both {step.a}", f"one {step.a}, one {step.b}", said, source,
@@ -64,14 +64,14 @@ def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:
             return None
         said = Msg(
             "NixlConnector compares the release of vLLM: the sides refuse each other while they differ",
-            "NixlConnector 会比较 vLLM 的版本:两侧版本不同就互相拒绝",
+            "NixlConnector 会比较 vLLM 的版本：两侧版本不同就互相拒绝",
         )
         return said, source_of(NIXL_VERSION)
     changed = [fact for fact in WIRE.get(name, ()) if fact.holds(step.a) != fact.holds(step.b)]
     if changed:
         said = Msg(
             f"{name} sends other fields in {step.b}: the sides do not understand each other while they differ",
-            f"{name} 在 {step.b} 里发送的字段不同:两侧版本不同时互相读不懂",
+            f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时互相读不懂",
         )
         return said, source_of(changed[0])
     return None

@@ -80,6 +80,6 @@ def _hit(name: str, entry: Node) -> Hit:
     return Hit(
         entry.key or entry.origin,
         Msg(f"the key {name} appears twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),
-        Msg("keep one of them; this last one takes effect", "只保留一个;生效的是最后这个"),
+        Msg("keep one of them; this last one takes effect", "只保留一个；生效的是最后这个"),
         related=((first.key or first.origin, Msg("it is first given here", "第一次出现在这里")),),
     )

@@ -97,9 +97,9 @@ def _quoted_variable(variable: EnvVar) -> Iterator[Hit]:
         variable.value.origin,
         Msg(
             f"the quotes are part of the value of {variable.name}: it is {text}",
-            f"引号成了 {variable.name} 的值的一部分:它的值是 {text}",
+            f"引号成了 {variable.name} 的值的一部分：它的值是 {text}",
         ),
-        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]},或给整项加引号"),
+        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]}，或给整项加引号"),
     )
 
 
@@ -109,9 +109,9 @@ def _help(fault: Fault) -> Msg:
     if fault.kind == "blank-word":
         return Msg(
             "remove the spaces after the backslash, or the backslash itself on the last line",
-            "删掉反斜杠后面的空白;如果是最后一行,连反斜杠一起删掉",
+            "删掉反斜杠后面的空白；如果是最后一行，连反斜杠一起删掉",
         )
-    return Msg("close the open quote; check every quote up to here", "把打开的引号闭合;检查到这里为止的每个引号")
+    return Msg("close the open quote; check every quote up to here", "把打开的引号闭合；检查到这里为止的每个引号")
 
 
 def _fix(fault: Fault) -> FixEdits | None:

@@ -97,7 +97,7 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if further is not None:
         message = Msg(
             f"more than {MOST} in one command: the rest are not listed",
-            f"一条命令超过 {MOST} 处:从这里起不再列出",
+            f"一条命令超过 {MOST} 处：从这里起不再列出",
         )
         yield Hit(further.origin, message, Msg("check how the command is put together", "看看这条命令是怎样拼成的"))
 
@@ -142,7 +142,7 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
         yield _blank(arg)
     elif found.candidates:
         names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
-        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 同时符合几个参数:{names}")
+        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 同时符合几个参数：{names}")
         yield Hit(arg.origin, message, Msg("write the full name", "请写全名"))
     elif _certain(arg.name, table, deployment):
         yield _unknown(arg, table, deployment)
@@ -176,11 +176,11 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     near = _meant(base, table)
     if deployment.target.is_before_rows and nearest(base, spellings(table), _SURELY) is None:
         asked = deployment.target.asked
-        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表,可能有这个参数")
+        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表，可能有这个参数")
         return Hit(arg.origin, message, older)
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
-                                            "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
+                                            "删掉它，或者在 vllm serve --help=all 里查找"))  # fmt: skip
     right = renamed(_renamed(arg, shown, near), f"--{near}" if shown.startswith("-") else near)
     if near in DERIVED and any(arg in node.args for node in deployment.nodes if node.form == "profile"):
         right = None  # a profile says that elsewhere
@@ -210,13 +210,13 @@ def _elsewhere(name: str, table: Table) -> Msg | None:
         return None
     first, last = others[0], others[-1]
     if first == last:
-        return Msg(f"remove it; only vLLM {first} has it", f"删掉它;只有 vLLM {first} 有这个参数")
-    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它;vLLM {first} 到 {last} 才有这个参数")
+        return Msg(f"remove it; only vLLM {first} has it", f"删掉它；只有 vLLM {first} 有这个参数")
+    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它；vLLM {first} 到 {last} 才有这个参数")
 
 
 def _blank(arg: Arg) -> Hit:
     right = arg.written.strip()
-    help_ = Msg(f"write {right} without the space", f"请写 {right},不要带空格")
+    help_ = Msg(f"write {right} without the space", f"请写 {right}，不要带空格")
     edits = set_text(arg.text, right) if arg.text is not None else None
     return Hit(
         arg.origin,
@@ -234,7 +234,7 @@ def _is_switch_value(arg: Arg, before: Arg | None) -> bool:
 def _stray(arg: Arg, deployment: Deployment) -> Hit:
     shown = arg.written if len(arg.written) <= 60 else f"{arg.written[:57]}…"
     near = nearest(f"--{shown}", [f"--{name}" for name in spellings(vllm_table(deployment.target))], 0.9)
-    help_ = Msg("remove it, or put it after its flag", "删掉它,或者把它放到所属参数的后面")
+    help_ = Msg("remove it, or put it after its flag", "删掉它，或者把它放到所属参数的后面")
     if near is not None:
         help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?")
     return Hit(arg.origin, Msg(f"{shown!r} does not belong to any flag", f"{shown!r} 不属于任何参数"), help_)

@@ -86,9 +86,9 @@ def _positive(name: str) -> str:
 
 def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
     message = (
-        Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次,值相同")
+        Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次，值相同")
         if earlier.name == arg.name and _alike(earlier, arg)
-        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次:最后一个生效")
+        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次：最后一个生效")
     )
     return Hit(
         arg.origin,

@@ -93,7 +93,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 "its default model",
                 "python -m vllm.entrypoints.openai.api_server 会忽略没有用 --model 给出的模型，启动默认模型",
             ),
-            Msg("write --model before it, or start it with vllm serve", "在前面写 --model,或用 vllm serve 启动"),
+            Msg("write --model before it, or start it with vllm serve", "在前面写 --model，或用 vllm serve 启动"),
         )
     for arg in node.args:
         if node.program == "api_server" and arg.name in SERVE_ONLY:
@@ -110,7 +110,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 arg.origin,
                 Msg(
                     f"--{arg.name} does nothing on Ascend: it is reset at start",
-                    f"--{arg.name} 在昇腾上不起作用:启动时会被重置",
+                    f"--{arg.name} 在昇腾上不起作用：启动时会被重置",
                 ),
                 Msg("remove it", "删掉它"),
             )
@@ -137,7 +137,7 @@ def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
             value.key or value.origin,
             Msg(
                 f"{name} does nothing with --enforce-eager, which switches graphs off",
-                f"写了 --enforce-eager 就不使用图模式,{name} 不起作用",
+                f"写了 --enforce-eager 就不使用图模式，{name} 不起作用",
             ),
             Msg("keep only one of the two", "两者只保留一个"),
             severity="info",
@@ -155,7 +155,7 @@ def _overlap(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         overlap.key or overlap.origin,
         Msg(
             f"{target} switches multistream_overlap_shared_expert off when fused MC2 is on",
-            f"同时打开融合 MC2 时,{target} 会关闭 multistream_overlap_shared_expert",
+            f"同时打开融合 MC2 时，{target} 会关闭 multistream_overlap_shared_expert",
         ),
         Msg("keep only one of the two", "两者只保留一个"),
         related=((fused.key or fused.origin, Msg("fused MC2", "融合 MC2")),),
@@ -176,7 +176,7 @@ def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:
         entry.key or entry.origin,
         Msg(
             f"{target} overwrites {key}: only {shown} decides, and it does not switch it on",
-            f"{target} 会覆盖 {key}:只由 {shown} 决定,而它没有打开",
+            f"{target} 会覆盖 {key}：只由 {shown} 决定，而它没有打开",
         ),
         Msg(f"write {shown} {word}", f"写 {shown} {word}"),
     )

@@ -126,7 +126,7 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
         return Hit(
             place,
             message,
-            Msg(f"remove it; vllm-ascend reads it {span}", f"删掉它;vllm-ascend {span_zh}才读取它"),
+            Msg(f"remove it; vllm-ascend reads it {span}", f"删掉它；vllm-ascend {span_zh}才读取它"),
             severity,
         )
     return Hit(place, message, Msg("remove it", "删掉它"), severity)

@@ -111,5 +111,5 @@ def _help(deployment: Deployment, file: str) -> Msg:
             f"{here}: if a script starts it inside the container, pass both files in one call, such as `{call}`; "
             "otherwise write the command here"
         ),
-        f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
+        f"{here_zh}：如果由脚本在容器里启动，请在一次调用里同时给出，例如 `{call}`；否则把命令写在这里",
     )

@@ -78,5 +78,5 @@ def yaml_syntax(deployment: Deployment) -> Iterator[Hit]:
 
 _CORRECT = Msg(
     "correct the YAML here; indentation, a missing ':' and unclosed quotes or brackets are the usual causes",
-    "改正这里的 YAML;常见原因是缩进、缺少冒号、引号或括号没有闭合",
+    "改正这里的 YAML；常见原因是缩进、缺少冒号、引号或括号没有闭合",
 )

@@ -131,7 +131,7 @@ def _static_kernel(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             kernel.key or kernel.origin,
             "enable_static_kernel needs enable_npugraph_ex, which is off",
-            "enable_static_kernel 需要 enable_npugraph_ex,而它已关闭",
+            "enable_static_kernel 需要 enable_npugraph_ex，而它已关闭",
             graphs.key or graphs.origin,
         )
 
@@ -154,7 +154,7 @@ def _xlite(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             xlite.key or xlite.origin,
             f"Xlite graphs allow one draft token, not {count.integer()}",
-            f"Xlite 图只允许一个草稿 token,而不是 {count.integer()} 个",
+            f"Xlite 图只允许一个草稿 token，而不是 {count.integer()} 个",
             count.origin,
         )
 

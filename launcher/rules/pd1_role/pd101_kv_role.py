@@ -90,7 +90,9 @@ def _missing(node: NodeLaunch, connector: Connector) -> Hit:
     write = (
         f'add "kv_role": "{likely}"' if likely else 'add "kv_role": "kv_producer" on prefill, "kv_consumer" on decode'
     )
-    write_zh = f'加上 "kv_role": "{likely}"' if likely else '加上 "kv_role":预填充用 "kv_producer",解码用 "kv_consumer"'
+    write_zh = (
+        f'加上 "kv_role": "{likely}"' if likely else '加上 "kv_role"：预填充用 "kv_producer"，解码用 "kv_consumer"'
+    )
     return Hit(
         place.origin if place else connector.tree.origin,
         Msg(f"kv_connector {connector.name} has no kv_role", f"kv_connector {connector.name} 没有 kv_role"),
@@ -106,9 +108,9 @@ def _both(role: Node, connector: Connector, deployment: Deployment) -> Iterator[
             role.origin,
             Msg(
                 f"{connector.name} must be a producer or a consumer: kv_both does not work",
-                f"{connector.name} 只能是生产者或消费者:kv_both 不能用",
+                f"{connector.name} 只能是生产者或消费者：kv_both 不能用",
             ),
-            Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer,解码写 kv_consumer"),
+            Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer，解码写 kv_consumer"),
         )
 
 

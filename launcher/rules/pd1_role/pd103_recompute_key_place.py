@@ -103,7 +103,7 @@ def _conflict(switch: Switch, flat: Node, nested: Node) -> Hit:
                 f"{SWITCH} is set twice, to different values: the {name} one wins, this one is ignored, and the "
                 f"scheduler is {state}"
             ),
-            f"{SWITCH} 写了两处且不一致:这一处被忽略,{name_zh}的生效,因此调度器是{state_zh}的",
+            f"{SWITCH} 写了两处且不一致：这一处被忽略，{name_zh}的生效，因此调度器是{state_zh}的",
         ),
         Msg("keep only the one that takes effect", "只保留生效的那一处"),
         severity="warning",
@@ -115,13 +115,13 @@ def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
     target = deployment.target
     help_ = Msg(
         f'write it at the top level: {{"{SWITCH}": true}}',
-        f'写在顶层:{{"{SWITCH}": true}}',
+        f'写在顶层：{{"{SWITCH}": true}}',
     )
     return Hit(
         nested.key or nested.origin,
         Msg(
             f"{target} does not read {GROUP}.{SWITCH}: the recompute scheduler stays off",
-            f"{target} 不读取 {GROUP}.{SWITCH}:重计算调度器没有打开",
+            f"{target} 不读取 {GROUP}.{SWITCH}：重计算调度器没有打开",
         ),
         help_,
         fix=_flattened(node, nested, help_),
@@ -131,14 +131,14 @@ def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
 def _deprecated(node: NodeLaunch, flat: Node, nested: Node | None, deployment: Deployment) -> Hit:
     help_ = Msg(
         f'write {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "remove it; the nested one takes effect",
-        f'改写为 {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "删掉它;生效的是嵌套的那一处",
+        f'改写为 {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "删掉它；生效的是嵌套的那一处",
     )
     group = node.additional.get(GROUP) if node.additional else None
     return Hit(
         flat.key or flat.origin,
         Msg(
             f"from 0.25 the flat {SWITCH} is deprecated; it belongs in {GROUP}",
-            f"从 0.25 起顶层的 {SWITCH} 已弃用,应写在 {GROUP} 里",
+            f"从 0.25 起顶层的 {SWITCH} 已弃用，应写在 {GROUP} 里",
         ),
         help_,
         severity="info",

@@ -97,11 +97,11 @@ def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 name.origin if name else connector.tree.origin,
                 Msg(
                     f"the offload connector is configured on {side} node (kv_role is {role})",
-                    f"卸载连接器配置在{side_zh}节点上(kv_role 是 {role})",
+                    f"卸载连接器配置在{side_zh}节点上（kv_role 是 {role}）",
                 ),
                 Msg(
                     "remove it here; configure it on decode nodes (kv_consumer)",
-                    "在这里删掉;把它配置在解码节点(kv_consumer)上",
+                    "在这里删掉；把它配置在解码节点（kv_consumer）上",
                 ),
                 related=((place.origin, Msg("the role is set here", "角色在这里设置")),) if place else (),
             )

@@ -101,7 +101,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
             ),
             Msg(
                 "remove --scheduler-cls, or switch the recompute scheduler off",
-                "删掉 --scheduler-cls,或者关闭重计算调度器",
+                "删掉 --scheduler-cls，或者关闭重计算调度器",
             ),
             related=here,
         )

@@ -113,7 +113,7 @@ def _balance(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             state,
             f"balance scheduling is refused on a P/D node ({role.said.en})",
-            f"P/D 节点不能使用均衡调度({role.said.zh})",
+            f"P/D 节点不能使用均衡调度（{role.said.zh}）",
         )
 
 
@@ -125,14 +125,14 @@ def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             state,
             "short_request_first is for prefill and PD-mixed nodes, not for decode nodes",
-            "short_request_first 用于预填充节点和 PD 混合节点,不能用于解码节点",
+            "short_request_first 用于预填充节点和 PD 混合节点，不能用于解码节点",
         )
     policy = node.value("scheduling-policy")
     if policy is not None and policy.known and policy.value != "fcfs":
         yield _hit(
             state,
             f"short_request_first needs --scheduling-policy fcfs, not {policy.value}",
-            f"short_request_first 需要 --scheduling-policy fcfs,而不是 {policy.value}",
+            f"short_request_first 需要 --scheduling-policy fcfs，而不是 {policy.value}",
         )
     yield from _pair(state, option(node, BATCH_JOBS, target))
     if SHORT_FIRST_PROFILING.holds(target):
@@ -145,7 +145,7 @@ def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         return
     if role.known and role.name != "kv_consumer":
         yield _hit(
-            state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点({role.said.zh})"
+            state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点（{role.said.zh}）"
         )
     if node.data == 1 and not node.external_dp:
         yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 需要多于一个 DP rank")
@@ -189,7 +189,7 @@ def _flag(state: Option, arg: Arg, en: str, zh: str) -> Hit:
     return Hit(
         state.place.origin,
         Msg(en, zh),
-        Msg("write --no-async-scheduling, or switch the option off", "写 --no-async-scheduling,或关闭该选项"),
+        Msg("write --no-async-scheduling, or switch the option off", "写 --no-async-scheduling，或关闭该选项"),
         related=((arg.origin, Msg("async scheduling is switched on here", "异步调度在这里打开")),),
     )
 

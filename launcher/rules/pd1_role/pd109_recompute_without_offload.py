@@ -89,14 +89,14 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
     related: tuple[tuple[Origin, Msg], ...] = ()
     message = Msg(
         "no offload connector: each preempted request ends with stop_reason recomputed and goes back to the proxy",
-        "没有卸载连接器:每个被抢占的请求都以 stop_reason recomputed 结束并交还给代理",
+        "没有卸载连接器：每个被抢占的请求都以 stop_reason recomputed 结束并交还给代理",
     )
     if deployment.proxies and all(_ignores(proxy, deployment) for proxy in deployment.proxies):
         severity = "warning"
         message = Msg(
             "no offload connector, and the proxy does not understand stop_reason recomputed: answers of preempted "
             "requests are cut short",
-            "没有卸载连接器,而且代理不理解 stop_reason recomputed:被抢占请求的答案会被截断",
+            "没有卸载连接器，而且代理不理解 stop_reason recomputed：被抢占请求的答案会被截断",
         )
         related = tuple((proxy.origin, Msg("the proxy", "代理")) for proxy in deployment.proxies)
     name = offload_name(deployment.target)
@@ -105,7 +105,7 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
         message,
         Msg(
             f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as the last child of a MultiConnector",
-            f"在 MultiConnector 的最后加上子连接器 {name},并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
+            f"在 MultiConnector 的最后加上子连接器 {name}，并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
         ),
         severity=severity,
         related=related,

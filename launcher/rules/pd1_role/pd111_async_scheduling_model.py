@@ -98,7 +98,7 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
         if given
         else Msg(
             "async scheduling is on by default, but is not supported on a Qwen3.5 model with preemption offload",
-            "异步调度默认打开,而 Qwen3.5 模型在抢占卸载下不支持它",
+            "异步调度默认打开，而 Qwen3.5 模型在抢占卸载下不支持它",
         )
     )
     yield Hit(where, message, Msg("add --no-async-scheduling", "加上 --no-async-scheduling"))

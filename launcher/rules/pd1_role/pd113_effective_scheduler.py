@@ -92,10 +92,10 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
             short.place.origin,
             Msg(
                 "short_request_first does not run here: it is part of the recompute scheduler, which is not on",
-                "short_request_first 在这里不会运行:在 0.24 上它位于重计算调度器内部,而后者没有打开",
+                "short_request_first 在这里不会运行：在 0.24 上它位于重计算调度器内部，而后者没有打开",
             ),
             Msg(
                 "remove it, or use it on a decode node with the recompute scheduler",
-                "删掉它,或者在打开重计算调度器的解码节点上使用",
+                "删掉它，或者在打开重计算调度器的解码节点上使用",
             ),
         )

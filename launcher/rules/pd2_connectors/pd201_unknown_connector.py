@@ -132,11 +132,11 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
             place.origin,
             Msg(
                 f"{target} has no connector {name}, and {VARIABLE} excludes pd-launch's plugin, which registers it",
-                f"{target} 没有连接器 {name};注册它的是 pd-launch 的插件,而 {VARIABLE} 没有列出这个插件",
+                f"{target} 没有连接器 {name}；注册它的是 pd-launch 的插件，而 {VARIABLE} 没有列出这个插件",
             ),
             Msg(
                 f'add {PLUGIN} to {VARIABLE}, or "kv_connector_module_path": "{BUNDLED_MODULE}" here',
-                f'在 {VARIABLE} 里加上 {PLUGIN},或者在这里加上 "kv_connector_module_path": "{BUNDLED_MODULE}"',
+                f'在 {VARIABLE} 里加上 {PLUGIN}，或者在这里加上 "kv_connector_module_path": "{BUNDLED_MODULE}"',
             ),
         )
         return
@@ -147,7 +147,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
                 f"{target} has no connector {name}; pd-launch provides it, but whether this image includes pd-launch "
                 "is unknown"
             ),
-            f"{target} 没有连接器 {name};它由 pd-launch 提供,而这个镜像里有没有安装 pd-launch 无从得知",
+            f"{target} 没有连接器 {name}；它由 pd-launch 提供，而这个镜像里有没有安装 pd-launch 无从得知",
         )
     else:
         reason = _reason(name, target, cuda_only=False)
@@ -177,11 +177,11 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
         place.origin,
         Msg(
             f"{target} has no connector {name}; whether this image registers it is unknown",
-            f"{target} 没有连接器 {name};不知道这个镜像是否注册了它",
+            f"{target} 没有连接器 {name}；不知道这个镜像是否注册了它",
         ),
         Msg(
             "a plugin of the image must register it, or kv_connector_module_path must name its module",
-            "要么由镜像里的插件注册它,要么用 kv_connector_module_path 写出它的模块",
+            "要么由镜像里的插件注册它，要么用 kv_connector_module_path 写出它的模块",
         ),
         severity="warning",
     )
@@ -190,7 +190,7 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
 def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if cuda_only:
         return Msg(
-            " that works on NPUs: this one is upstream's, for CUDA", "(可用于 NPU 的):这个名称是上游的 CUDA 连接器"
+            " that works on NPUs: this one is upstream's, for CUDA", "（可用于 NPU 的）：这个名称是上游的 CUDA 连接器"
         )
     row = ASCEND_CONNECTORS.get(name)
     theirs = VLLM_CONNECTORS.get(name)
@@ -235,7 +235,7 @@ def _help(instead: str | None, target: Target) -> Msg:
         return Msg(f"use {instead}", f"改用 {instead}")
     return Msg(
         f"{target} has {', '.join(names(target))}; your own connector needs kv_connector_module_path",
-        f"{target} 有 {'、'.join(names(target))};自己的连接器要写 kv_connector_module_path",
+        f"{target} 有 {'、'.join(names(target))}；自己的连接器要写 kv_connector_module_path",
     )
 
 

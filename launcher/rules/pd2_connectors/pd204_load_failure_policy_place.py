@@ -84,7 +84,7 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
             ),
             Msg(
                 f"move it to the top level of --kv-transfer-config, next to kv_role{_model_note(top)}",
-                "把它移到 --kv-transfer-config 的顶层,与 kv_role 并列",
+                "把它移到 --kv-transfer-config 的顶层，与 kv_role 并列",
             ),
             related=((top.origin, Msg("this one takes effect", "生效的是这个")),) if top else (),
             fix=_move(node, value, top),

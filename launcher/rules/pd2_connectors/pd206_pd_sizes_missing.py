@@ -94,6 +94,6 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 Msg(f"{connector.name} needs {listed}", f"{connector.name} 需要 {listed}"),
                 Msg(
                     '"prefill": {"dp_size": …, "tp_size": …}, "decode": {…} with the real sizes of both sides',
-                    '写上两侧真实的大小:"prefill": {"dp_size": …, "tp_size": …}, "decode": {…}',
+                    '写上两侧真实的大小："prefill": {"dp_size": …, "tp_size": …}, "decode": {…}',
                 ),
             )

@@ -112,14 +112,14 @@ def fits(node: NodeLaunch, connector: Connector, side: str, own: int, target: Ta
 
 
 def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, own: int, right: bool) -> Hit:
-    has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}(即 1)")
+    has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}（即 1）")
     place = arg.value.origin if arg is not None and arg.value is not None else None
     return Hit(
         value.origin,
-        Msg(f"{key} is {declared}, but this node has {has}", f"{key} 是 {declared},但本节点{has_zh}"),
+        Msg(f"{key} is {declared}, but this node has {has}", f"{key} 是 {declared}，但本节点{has_zh}"),
         Msg(
             f"make both the same: {key} {own}, or --{flag} {declared}",
-            f"让两处一致:{key} 写 {own},或 --{flag} 写 {declared}",
+            f"让两处一致：{key} 写 {own}，或 --{flag} 写 {declared}",
         ),
         related=((place, Msg("the node's own size", "本节点自己的大小")),) if place else (),
         fix=fix(Msg(f"write {own}", f"写成 {own}"), set_value(value, own)) if right else None,

@@ -117,7 +117,7 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 prefill.origin,
                 Msg(
                     f"prefill TP {first} and decode TP {second}: {why.en}",
-                    f"预填充 TP {first},解码 TP {second}:{why.zh}",
+                    f"预填充 TP {first}，解码 TP {second}：{why.zh}",
                 ),
                 _help(second),
                 related=((decode.origin, Msg("decode's size", "解码侧的大小")),),
@@ -150,5 +150,5 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
 def _help(decode: int) -> Msg:
     return Msg(
         f"use prefill TP {decode}, {2 * decode} or {4 * decode}, or a smaller decode TP, and change the flags too",
-        f"预填充 TP 用 {decode}、{2 * decode} 或 {4 * decode},或者减小解码 TP,并同时修改启动参数",
+        f"预填充 TP 用 {decode}、{2 * decode} 或 {4 * decode}，或者减小解码 TP，并同时修改启动参数",
     )

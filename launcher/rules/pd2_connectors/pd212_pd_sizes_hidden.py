@@ -118,7 +118,7 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 ("these sizes are inside a child: the platform's checks and KV head ratio look only at the top level"),
-                "这些大小写在子项里:平台的检查和 KV 头比例只看顶层",
+                "这些大小写在子项里：平台的检查和 KV 头比例只看顶层",
             ),
             Msg(
                 "repeat prefill and decode in the top level's kv_connector_extra_config, next to connectors",

@@ -85,8 +85,8 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place.origin,
             Msg(
                 "a second offload connector: only the first one restores requests",
-                "第二个卸载连接器:只有第一个会恢复请求",
+                "第二个卸载连接器：只有第一个会恢复请求",
             ),
-            Msg("remove it and give the first one the whole budget", "删掉它,把全部预算给第一个"),
+            Msg("remove it and give the first one the whole budget", "删掉它，把全部预算给第一个"),
             related=((before.origin, Msg("the first one", "第一个在这里")),),
         )

@@ -102,6 +102,6 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
                 ),
                 Msg(
                     "use MooncakeLayerwiseConnector on both sides, or weights without C8",
-                    "两侧都改用 MooncakeLayerwiseConnector,或者用不带 C8 的权重",
+                    "两侧都改用 MooncakeLayerwiseConnector，或者用不带 C8 的权重",
                 ),
             )

@@ -100,7 +100,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 continue
             yield Hit(
                 value.key or value.origin,
-                Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用:{why.zh}"),
+                Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用：{why.zh}"),
                 Msg("remove it", "删掉它"),
                 fix=fix(Msg(f"remove {field}", f"删掉 {field}"), remove_entry(value), safe=True),
             )

@@ -127,9 +127,11 @@ def _ratio(value: Node, target: Target) -> Hit:
         value.key or value.origin,
         Msg(
             f"offload_host_memory_ratio is not read by {target}: the default of 8 GiB for one engine is used",
-            f"{target} 不读取 offload_host_memory_ratio:使用每个引擎 8 GiB 的默认值",
+            f"{target} 不读取 offload_host_memory_ratio：使用每个引擎 8 GiB 的默认值",
         ),
-        Msg(f'write bytes for each rank: "{PER_RANK}": 17179869184', f'写每个 rank 的字节数:"{PER_RANK}": 17179869184'),
+        Msg(
+            f'write bytes for each rank: "{PER_RANK}": 17179869184', f'写每个 rank 的字节数："{PER_RANK}": 17179869184'
+        ),
     )
 
 
@@ -175,11 +177,11 @@ def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
         span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
         en, zh = (
             f"{name} of {target} does not read it; {span} does",
-            f"{target} 的 {name} 不读取它,{span} 的才读",
+            f"{target} 的 {name} 不读取它，{span} 的才读",
         )
     elif others:
         listed = ", ".join(others[:3])
-        en, zh = f"{name} does not read it; it is an option of {listed}", f"{name} 不读取它,它是 {listed} 的选项"
+        en, zh = f"{name} does not read it; it is an option of {listed}", f"{name} 不读取它，它是 {listed} 的选项"
     else:
         en, zh = f"{name} of {target} does not read it", f"{target} 的 {name} 不读取它"
     return en, zh, bool(releases or others)
@@ -199,7 +201,7 @@ def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
         values[0].key or values[0].origin,
         Msg(
             f"options of {name} that {reader} reads are not known here: {listed}{more} not checked",
-            f"{name} 由 {reader} 读取的选项这里不了解:没有检查 {listed}{more}",
+            f"{name} 由 {reader} 读取的选项这里不了解：没有检查 {listed}{more}",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",
@@ -213,7 +215,7 @@ def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
             f"{key} has no effect inside kv_connector_extra_config: it is a field of the connector itself",
             f"写在 kv_connector_extra_config 里的 {key} 不会被读取：它是连接器自己的字段",
         ),
-        Msg(f"move it one level up, next to kv_connector of {connector.name}", "把它上移一层,与 kv_connector 并列"),
+        Msg(f"move it one level up, next to kv_connector of {connector.name}", "把它上移一层，与 kv_connector 并列"),
     )
 
 
@@ -229,8 +231,8 @@ def _hit(
     name = Msg(f"write {near}", f"写成 {near}")
     return Hit(
         value.key or value.origin,
-        Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}:{what[1]}"),
-        name if near else Msg(f"remove it; known options are {listed}", f"删掉它;已知选项有 {listed}"),
+        Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}：{what[1]}"),
+        name if near else Msg(f"remove it; known options are {listed}", f"删掉它；已知选项有 {listed}"),
         severity=severity,
         fix=fix(name, rename_key(value, near)) if near else None,
     )

@@ -109,7 +109,7 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
             _too_much(
                 Msg(
                     f"{have} per {on.en}, but its KV cache is {about}{most}",
-                    f"{on.each_zh} {have},它的 KV cache {about_zh}{most}",
+                    f"{on.each_zh} {have}，它的 KV cache {about_zh}{most}",
                 )
             ),
             Msg(
@@ -120,7 +120,7 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
 
 def _too_much(what: Msg) -> Msg:
-    return Msg(f"more than can ever be saved: {what.en}", f"比可能保存的还多:{what.zh}")
+    return Msg(f"more than can ever be saved: {what.en}", f"比可能保存的还多：{what.zh}")
 
 
 def _cache(node: NodeLaunch, deployment: Deployment) -> _Cache | None:

@@ -95,7 +95,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"the segment size is per rank: {sums} on this node, which has {human_size(limit)}",
-                f"段大小按每个 rank 计算:本节点 {sums},但它只有 {human_size(limit)}",
+                f"段大小按每个 rank 计算：本节点 {sums}，但它只有 {human_size(limit)}",
             ),
             _help(limit // ranks),
         )
@@ -104,7 +104,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"the segment size is per rank, not per node: {sums}; few machines have that much",
-                f"段大小按每个 rank 而不是节点计算:{sums};很少有机器有这么多内存",
+                f"段大小按每个 rank 而不是节点计算：{sums}；很少有机器有这么多内存",
             ),
             _help(size // ranks),
             severity="warning",
@@ -119,7 +119,7 @@ def _help(each: int) -> Msg:
     gib = max(1, each // 2**30)
     return Msg(
         f"write what one rank may use, at most about {gib}GB here, and leave room for the engines",
-        f"写每个 rank 可以用的大小,这里最多约 {gib}GB,并给引擎留出内存",
+        f"写每个 rank 可以用的大小，这里最多约 {gib}GB，并给引擎留出内存",
     )
 
 

@@ -102,8 +102,8 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"kv {shown(bound.ports)} in {reserved.start}-{reserved.stop - 1}, from which AscendDirect picks its "
                 f"own ports ({by})",
-                f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内,"
-                f"AscendDirect 会从中取用端口({by_zh})",
+                f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内，AscendDirect 会从中"
+                f"取用端口（{by_zh}）",
             ),
             instead,
         )

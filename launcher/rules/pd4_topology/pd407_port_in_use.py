@@ -100,7 +100,7 @@ def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> H
         ),
         Msg(
             f"stop whatever listens there (`ss -ltnp` shows it), or use another: {advice}",
-            f"停掉占用它的进程(`ss -ltnp` 可查),或换一个:{advice_zh}",
+            f"停掉占用它的进程（`ss -ltnp` 可查），或换一个：{advice_zh}",
         ),
     )
 

@@ -81,7 +81,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     address = written.string() if written else None
     help = Msg(
         "write the address at which the other nodes reach the node with rank 0, the same on all nodes",
-        "写 rank 0 所在节点可被其他节点访问的地址,各节点相同",
+        "写 rank 0 所在节点可被其他节点访问的地址，各节点相同",
     )
     related = seen(node, "data-parallel-size-local", "ranks of this node", "本节点的 rank 数")
     if address is not None and is_unreachable(address):
@@ -100,7 +100,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"no --data-parallel-address in a group of several nodes: the default {DEFAULT_ADDRESS} cannot be "
                 "reached from the others",
-                f"多节点的组没有写 --data-parallel-address:默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
+                f"多节点的组没有写 --data-parallel-address：默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
             ),
             help,
             related=related,
@@ -125,7 +125,7 @@ def _meeting(node: NodeLaunch) -> Iterator[Hit]:
         ),
         Msg(
             "set --master-addr to the address at which the other nodes reach node 0, the same on all nodes",
-            "写 --master-addr,值为其他节点能访问的节点 0 的地址,各节点相同",
+            "写 --master-addr，值为其他节点能访问的节点 0 的地址，各节点相同",
         ),
     )
 

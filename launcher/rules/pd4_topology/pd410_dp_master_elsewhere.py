@@ -121,7 +121,7 @@ def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[H
         at(node, PORT, "data-parallel-address"),
         Msg(
             f"this node looks for the DP master on port {dialled}, but the node with rank 0 uses port {listens}",
-            f"本节点在端口 {dialled} 上找 DP master,但 rank 0 所在节点用的是端口 {listens}",
+            f"本节点在端口 {dialled} 上找 DP master，但 rank 0 所在节点用的是端口 {listens}",
         ),
         Msg(f"write --{PORT} {listens}", f"写 --{PORT} {listens}"),
         related=((at(masters[0], PORT, "data-parallel-address"), Msg("rank 0 runs here", "rank 0 在这里")),),
@@ -143,7 +143,7 @@ def _own(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Hit:
         at(node, "data-parallel-address"),
         Msg(
             f"the DP master {address} is this node itself, but rank 0 runs elsewhere",
-            f"DP master {address} 就是本节点自己,但 rank 0 在别处",
+            f"DP master {address} 就是本节点自己，但 rank 0 在别处",
         ),
         Msg(
             f"write the address of the node with rank 0{f': {right}' if right else ''}",
@@ -166,7 +166,7 @@ def _foreign(node: NodeLaunch, address: str, mates: list[NodeLaunch], deployment
         at(node, "data-parallel-address"),
         Msg(
             f"the DP master {address} belongs to another group ({side_of(owner) or 'another engine'})",
-            f"DP master {address} 属于另一组的节点({side_of(owner) or '另一个引擎'})",
+            f"DP master {address} 属于另一组的节点（{side_of(owner) or '另一个引擎'}）",
         ),
         Msg(
             f"write the address of this group's node with rank 0{f': {right}' if right else ''}",

@@ -96,9 +96,9 @@ def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 written.value.origin,
                 Msg(
                     f"{variable} names {absent[0]}, but this host has no such interface",
-                    f"{variable} 写了 {absent[0]},本机没有这个网络接口",
+                    f"{variable} 写了 {absent[0]}，本机没有这个网络接口",
                 ),
-                Msg(f"use one of {listed}", f"使用其中之一:{listed}"),
+                Msg(f"use one of {listed}", f"使用其中之一：{listed}"),
             )
 
 

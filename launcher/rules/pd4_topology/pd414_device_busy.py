@@ -97,7 +97,7 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 ),
                 Msg(
                     f"stop it if it is a leftover (kill {pid}), or use other devices",
-                    f"如果是残留进程就结束它(kill {pid}),或使用别的设备",
+                    f"如果是残留进程就结束它（kill {pid}），或使用别的设备",
                 ),
             )
 

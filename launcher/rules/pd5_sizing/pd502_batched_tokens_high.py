@@ -82,7 +82,7 @@ def batched_tokens_high(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
         ),
         Msg(
             f"{need} is enough; if this node also prefills (recomputes prompts), keep what that needs",
-            f"{need} 就够;如果本节点也做预填充(重算提示),按它的需要保留",
+            f"{need} 就够；如果本节点也做预填充（重算提示），按它的需要保留",
         ),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
     )

@@ -99,7 +99,7 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
             place,
             Msg(
                 f"{name} is set both in --compilation-config and by its own option: the engine refuses that",
-                f"{name} 既写在 --compilation-config 里又写成单独的选项:引擎拒绝同时出现",
+                f"{name} 既写在 --compilation-config 里又写成单独的选项：引擎拒绝同时出现",
             ),
             Msg("keep one of them", "只保留一处"),
             severity="error",
@@ -116,9 +116,9 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
             graphs.most_at,
             Msg(
                 f"{MAX_SIZE} {most} is not the largest usable size of {SIZES}, {max(kept)}: the engine refuses this",
-                f"{MAX_SIZE} {most} 不等于 {SIZES} 中可用的最大值 {max(kept)}:引擎会拒绝",
+                f"{MAX_SIZE} {most} 不等于 {SIZES} 中可用的最大值 {max(kept)}：引擎会拒绝",
             ),
-            Msg(f"write {max(kept)}, or leave {MAX_SIZE} out", f"写 {max(kept)},或去掉 {MAX_SIZE}"),
+            Msg(f"write {max(kept)}, or leave {MAX_SIZE} out", f"写 {max(kept)}，或去掉 {MAX_SIZE}"),
             severity="error",
             related=((graphs.sizes_at, Msg("the sizes", "各个大小")),),
         )
@@ -132,7 +132,7 @@ def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator
         yield _error(
             place,
             f"all sizes are below 1 + {drafts} speculative tokens: none remains",
-            f"所有大小都小于 1 + {drafts} 个推测 token:没有可用的大小",
+            f"所有大小都小于 1 + {drafts} 个推测 token：没有可用的大小",
             f"write multiples of {1 + drafts}",
             f"写 {1 + drafts} 的倍数",
         )
@@ -141,7 +141,7 @@ def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator
 def _error(place: Origin, en: str, zh: str, advice: str, advice_zh: str) -> Hit:
     return Hit(
         place,
-        Msg(f"{SIZES}: {en}; the engine refuses this", f"{SIZES}:{zh};引擎会拒绝"),
+        Msg(f"{SIZES}: {en}; the engine refuses this", f"{SIZES}：{zh}；引擎会拒绝"),
         Msg(advice, advice_zh),
         severity="error",
     )
@@ -162,7 +162,7 @@ def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         place,
         Msg(
             f"the largest captured size is {largest}, but a full decode step has {need} tokens",
-            f"最大的捕获大小是 {largest},但满载的一步有 {need} 个 token",
+            f"最大的捕获大小是 {largest}，但满载的一步有 {need} 个 token",
         ),
         Msg(f"capture up to {need}", f"捕获到 {need}"),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
@@ -183,7 +183,7 @@ def _off_grid(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         at(node, "max-num-seqs"),
         Msg(
             f"a full decode step has {need} tokens, and the largest size captured by default is {largest}",
-            f"满载的一步有 {need} 个 token,而默认捕获的最大值是 {largest}",
+            f"满载的一步有 {need} 个 token，而默认捕获的最大值是 {largest}",
         ),
         Msg(f"write {SIZES} up to {need}", f"写出到 {need} 为止的 {SIZES}"),
     )

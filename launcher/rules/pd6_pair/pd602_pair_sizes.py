@@ -131,7 +131,7 @@ def _undeclared(connector: Connector, others: list[NodeLaunch]) -> Iterator[Hit]
         section.origin,
         Msg(
             f"prefill has no pp_size here, which means 1, but the prefill side has --pipeline-parallel-size {real[0]}",
-            f"这里的 prefill 没有 pp_size,即 1,但预填充一侧是 --pipeline-parallel-size {real[0]}",
+            f"这里的 prefill 没有 pp_size，即 1，但预填充一侧是 --pipeline-parallel-size {real[0]}",
         ),
         Msg(f'write "pp_size": {real[0]} on both sides', f'两侧都写 "pp_size": {real[0]}'),
         related=((at(others[0], FLAGS["pp_size"]), Msg("the prefill side's own size", "对侧自己的大小")),),
@@ -150,7 +150,8 @@ def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[Node
         value.origin,
         Msg(
             f"{side}.{key} is {declared} here, but the {side} side has --{flag} {real[0]}",
-            f"这里的 {side}.{key} 是 {declared},但{'预填充' if side == 'prefill' else '解码'}一侧是 --{flag} {real[0]}",
+            f"这里的 {side}.{key} 是 {declared}，"
+            f"但{'预填充' if side == 'prefill' else '解码'}一侧是 --{flag} {real[0]}",
         ),
         Msg(f"write {side}.{key} {real[0]} on both sides", f"两侧都写 {side}.{key} {real[0]}"),
         related=((at(others[0], flag), Msg(f"the {side} side's own size", "对侧自己的大小")),),

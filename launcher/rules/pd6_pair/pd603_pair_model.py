@@ -117,7 +117,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
     first, second = model_name(prefill), model_name(decode)
     yield Hit(
         decode.model.origin,
-        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second},预填充的模型是 {first}"),
+        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second}，预填充的模型是 {first}"),
         Msg("serve the same model on both sides", "两侧使用同一个模型"),
         related=((prefill.model.origin, PREFILL),),
     )
@@ -146,7 +146,7 @@ def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
                 "write the same name on both sides (mount the folder at the same path), or "
                 '"enforce_handshake_compat": false'
             ),
-            '两侧写成一样(把目录挂载到同一路径),或写 "enforce_handshake_compat": false',
+            '两侧写成一样（把目录挂载到同一路径），或写 "enforce_handshake_compat": false',
         ),
         related=((prefill.model.origin, PREFILL),),
     )
@@ -184,7 +184,7 @@ def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator
 def _differs(prefill: NodeLaunch, decode: NodeLaunch, flag: str, left: str, right: str) -> Hit:
     return Hit(
         at(decode, flag),
-        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right},在预填充是 {left}"),
+        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right}，在预填充是 {left}"),
         Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
         related=((at(prefill, flag), PREFILL),),
     )

@@ -30,7 +30,7 @@ def protocol(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
                 proxy.origin,
                 Msg(
                     f"this proxy does not add what {name} needs to its requests: no KV is transferred",
-                    f"这个代理不在请求里写入 {name} 需要的内容:不会传输 KV",
+                    f"这个代理不在请求里写入 {name} 需要的内容：不会传输 KV",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),
@@ -52,7 +52,7 @@ def bootstrap(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
                 asked[0][1],
                 Msg(
                     f"the producer's bootstrap server is on port {port.first}, but the proxy uses {asked[0][0]}",
-                    f"生产者的 bootstrap 服务在端口 {port.first},代理却访问 {asked[0][0]}",
+                    f"生产者的 bootstrap 服务在端口 {port.first}，代理却访问 {asked[0][0]}",
                 ),
                 Msg(f"write {port.first} after the URL of --prefill", f"在 --prefill 的 URL 后面写 {port.first}"),
                 related=((port.origin, Msg("the producer's port", "生产者的端口")),),

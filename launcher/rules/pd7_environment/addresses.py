@@ -55,7 +55,7 @@ def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misr
             ),
             Msg(
                 "write this node's IP address; the interface name goes into HCCL_SOCKET_IFNAME",
-                "请写本节点的 IP 地址;网卡名写在 HCCL_SOCKET_IFNAME 里",
+                "请写本节点的 IP 地址；网卡名写在 HCCL_SOCKET_IFNAME 里",
             ),
             "error",
         )
@@ -68,7 +68,7 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
         yield Misread(
             found,
             Msg("it must be the name of a network interface, not an address", "这里应当写网卡名，而不是地址"),
-            Msg("write the name of the interface with this address, such as eth0", "请写拥有该地址的网卡名,如 eth0"),
+            Msg("write the name of the interface with this address, such as eth0", "请写拥有该地址的网卡名，如 eth0"),
             severity,
         )
     elif found.name == "GLOO_SOCKET_IFNAME" and text.startswith(("^", "=")):
@@ -76,7 +76,7 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
             found,
             Msg(
                 "Gloo reads this as an interface name: only NCCL and HCCL understand ^ and =",
-                "Gloo 把它当作网卡名:只有 NCCL、HCCL 认识 ^ 和 =",
+                "Gloo 把它当作网卡名：只有 NCCL、HCCL 认识 ^ 和 =",
             ),
             Msg("write the name of one interface", "请写一个网卡的名字"),
             severity,
@@ -102,7 +102,7 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, name: str, connector
             ),
             Msg(
                 "write this node's own address; in a pod, take it from status.podIP",
-                "请写本节点自己的地址;在 Pod 里取自 status.podIP",
+                "请写本节点自己的地址；在 Pod 里取自 status.podIP",
             ),
             "warning",
         )

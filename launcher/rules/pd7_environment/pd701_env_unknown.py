@@ -107,7 +107,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(f"nothing in the engine reads {name}", f"引擎不会读取 {name}"),
-            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant},请改过来"),
+            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant}，请改过来"),
             fix=renamed(rename_key(variable.value, meant), meant),
         )
 

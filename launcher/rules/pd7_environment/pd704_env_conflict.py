@@ -101,7 +101,7 @@ def _expandable(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         found.value.origin,
         Msg(
             f"vLLM refuses expandable segments ({CUDA_ALLOC}) together with a KV connector",
-            f"vLLM 拒绝同时使用可扩展段({CUDA_ALLOC})和 KV 连接器",
+            f"vLLM 拒绝同时使用可扩展段（{CUDA_ALLOC}）和 KV 连接器",
         ),
         Msg(
             f"remove {EXPANDABLE} from {CUDA_ALLOC}; on an NPU the variable is {NPU_ALLOC}",
@@ -120,7 +120,7 @@ def _blocking(node: NodeLaunch) -> Iterator[Hit]:
         Msg("graph mode is refused while ASCEND_LAUNCH_BLOCKING is 1", "ASCEND_LAUNCH_BLOCKING=1 时图模式会被拒绝"),
         Msg(
             "unset ASCEND_LAUNCH_BLOCKING, or add --enforce-eager",
-            "去掉 ASCEND_LAUNCH_BLOCKING,或加上 --enforce-eager",
+            "去掉 ASCEND_LAUNCH_BLOCKING，或加上 --enforce-eager",
         ),
     )
 
@@ -148,7 +148,7 @@ def _sleep(node: NodeLaunch) -> Iterator[Hit]:
         found.value.origin,
         Msg(
             f"sleep mode's allocator stops the engine when {NPU_ALLOC} asks for expandable segments",
-            f"{NPU_ALLOC} 要求可扩展段时,睡眠模式的分配器会使引擎停止",
+            f"{NPU_ALLOC} 要求可扩展段时，睡眠模式的分配器会使引擎停止",
         ),
         Msg(f"remove {EXPANDABLE} from {NPU_ALLOC}", f"从 {NPU_ALLOC} 中去掉 {EXPANDABLE}"),
     )
@@ -166,7 +166,7 @@ def _hierarchy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         Msg(
             "hierarchical MC2 is on, so the decode ranks still exchange token counts in every step, which the "
             "recompute scheduler would avoid",
-            "分层 MC2 已打开,解码 rank 每步仍要交换 token 数,而重计算调度器本可省去这一步",
+            "分层 MC2 已打开，解码 rank 每步仍要交换 token 数，而重计算调度器本可省去这一步",
         ),
         Msg(
             "keep both variables only where the link between the machines needs them",

@@ -75,7 +75,7 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         shown = text if len(text) <= 60 else f"{text[:60]}…"
         yield Hit(
             leaf.origin,
-            Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符:{shown!r}"),
+            Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符：{shown!r}"),
             Msg("write the real value", "换成真实的值"),
         )
     for what, leaf, name in _references(node):
@@ -109,6 +109,6 @@ def _instead(what: str, name: str) -> Msg:
     if name.strip("${}") == what:
         return Msg(
             (f"to keep the value that {what} already has, write {{prepend: TEXT}} or {{append: TEXT}} without {name}"),
-            f"要保留 {what} 原有的值,请写 {{prepend: 文本}} 或 {{append: 文本}},不写 {name}",
+            f"要保留 {what} 原有的值，请写 {{prepend：文本}} 或 {{append：文本}}，不写 {name}",
         )
     return Msg("write the value itself", "写出值本身")

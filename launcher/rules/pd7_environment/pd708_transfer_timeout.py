@@ -110,7 +110,7 @@ def _hit(origin: Origin, seconds: int, needed: int, wait: Origin | None) -> Hit:
         ),
         Msg(
             f"set {ABORT} above the longest wait in the decode node's queue, at least {needed}",
-            f"把 {ABORT} 设得大于解码节点队列中的最长等待时间,至少 {needed}",
+            f"把 {ABORT} 设得大于解码节点队列中的最长等待时间，至少 {needed}",
         ),
         related=() if wait is None else ((wait, Msg("the decode node's wait", "解码节点的等待时间")),),
     )

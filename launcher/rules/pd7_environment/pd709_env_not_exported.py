@@ -79,7 +79,7 @@ def env_not_exported(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             origin,
             Msg(
                 f"{name} is set but not exported: the engine does not see it",
-                f"{name} 已赋值但没有导出,引擎读不到它",
+                f"{name} 已赋值但没有导出，引擎读不到它",
             ),
             Msg(f"write export {name}=…", f"写成 export {name}=…"),
         )

@@ -101,11 +101,11 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
             amount.origin,
             Msg(
                 f"the pod requests {asked} {name}, but its engines need {needed}",
-                f"Pod 申请 {asked} 个 {name},其中的引擎需要 {needed} 个",
+                f"Pod 申请 {asked} 个 {name}，其中的引擎需要 {needed} 个",
             ),
             Msg(
                 f"request {needed}, or change the parallel sizes to {asked} ranks",
-                f"申请 {needed} 个,或把并行规模改为 {asked} 个 rank",
+                f"申请 {needed} 个，或把并行规模改为 {asked} 个 rank",
             ),
             fix=_fix(container, name, needed),
         )

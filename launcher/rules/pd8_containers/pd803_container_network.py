@@ -111,7 +111,7 @@ def container_network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
                 "this node works with other machines, but its container neither uses the host network nor publishes "
                 "its ports"
             ),
-            "本节点要与其他机器协作,但容器没有主机网络,也没有发布端口",
+            "本节点要与其他机器协作，但容器没有主机网络，也没有发布端口",
         ),
         Msg(f"add {how}", f"加上 {how}"),
     )

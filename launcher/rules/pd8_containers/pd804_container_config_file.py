@@ -103,7 +103,7 @@ def _hccn(
         container.origin,
         Msg(
             f"{HCCN} is not mounted, so {transports[0]} finds no device addresses",
-            f"没有挂载 {HCCN},{transports[0]} 找不到设备的网络地址",
+            f"没有挂载 {HCCN}，{transports[0]} 找不到设备的网络地址",
         ),
         Msg(f"add {mount}", f"加上 {mount_zh}"),
     )
@@ -122,9 +122,9 @@ def _backends(
             value.origin,
             Msg(
                 f"{name} points to {path}, which is not mounted in the container",
-                f"{name} 指向 {path},但它不在任何挂载之内",
+                f"{name} 指向 {path}，但它不在任何挂载之内",
             ),
-            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去:-v {path}:{path}"),
+            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去：-v {path}：{path}"),
         )
 
 

@@ -85,9 +85,9 @@ def mount_path_repeated(deployment: Deployment) -> Iterator[Hit]:
                 mount.origin,
                 Msg(
                     f"{path} is mounted twice in this container, so it never starts",
-                    f"{path} 在这个容器里被挂载了两次,容器不会启动",
+                    f"{path} 在这个容器里被挂载了两次，容器不会启动",
                 ),
-                Msg("remove one of the two mounts, or give it a different path", "删去其中一个,或者换一个路径"),
+                Msg("remove one of the two mounts, or give it a different path", "删去其中一个，或者换一个路径"),
                 related=((earlier.origin, Msg("the other mount", "另一个挂载")),),
             )
 

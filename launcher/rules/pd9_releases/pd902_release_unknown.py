@@ -100,7 +100,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         origin,
         Msg(
             f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
-            f"表中没有 {asked}:按{side_zh}的版本 {target} 的事实检查",
+            f"表中没有 {asked}：按{side_zh}的版本 {target} 的事实检查",
         ),
         Msg("use --target to choose another release from the tables", "用 --target 指定表中的其他版本"),
     )
@@ -116,13 +116,13 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
     if part.is_guess:
         why, why_zh = (
             "the release it resembles most: its version number does not help",
-            "与它最相似的版本,因为版本号说明不了",
+            "与它最相似的版本，因为版本号说明不了",
         )
     yield Hit(
         origin,
         Msg(
             f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
-            f"表中没有 {target}:文件里没有写的事实取自 {row}({why_zh})",
+            f"表中没有 {target}：文件里没有写的事实取自 {row}({why_zh})",
         ),
         Msg("no change needed", "无需修改"),
     )
@@ -141,7 +141,7 @@ def _undecided(deployment: Deployment) -> Iterator[Hit]:
             Msg("nothing says which release this engine runs", "没有任何内容说明这个引擎的版本"),
             Msg(
                 "write # pd-launch: target vllm-ascend==X above it, or target in pd-launch.toml, or give --target",
-                "在它上方写 # pd-launch: target vllm-ascend==X,或写进 pd-launch.toml,或用 --target 指定",
+                "在它上方写 # pd-launch: target vllm-ascend==X，或写进 pd-launch.toml，或用 --target 指定",
             ),
             "error",
         )

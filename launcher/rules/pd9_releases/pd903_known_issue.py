@@ -81,7 +81,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     written.origin,
                     Msg(
                         f"known bug in {deployment.target}: {issue.what.en} ({issue.link}, {issue.date})",
-                        f"{deployment.target} 的已知缺陷:{issue.what.zh}({issue.link},{issue.date})",
+                        f"{deployment.target} 的已知缺陷：{issue.what.zh}({issue.link}，{issue.date})",
                     ),
                     issue.instead,
                 )

@@ -97,11 +97,11 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         node.origin,
         Msg(
             f"this is for {_family(target)} {wanted}, but {family} {version} is installed",
-            f"这里针对的是 {_family(target)} {wanted},安装的却是 {family} {version}",
+            f"这里针对的是 {_family(target)} {wanted}，安装的却是 {family} {version}",
         ),
         Msg(
             f"name the release that runs ({word}), or install the one named here",
-            f"写明实际运行的版本:{word};或者安装所写的版本",
+            f"写明实际运行的版本：{word}；或者安装所写的版本",
         ),
     )
 

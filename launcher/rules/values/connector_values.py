@@ -96,7 +96,8 @@ def _kinds(connector: Connector, target: Target) -> Iterator[Hit]:
             yield Hit(
                 value.origin,
                 Msg(
-                    f"{key} needs {wanted.en}, not {value.plain()!r}", f"{key} 需要{wanted.zh},不能是 {value.plain()!r}"
+                    f"{key} needs {wanted.en}, not {value.plain()!r}",
+                    f"{key} 需要{wanted.zh}，不能是 {value.plain()!r}",
                 ),
                 Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
             )

@@ -54,7 +54,7 @@ def _swallowed(word: Text) -> Fault:
         word.origin(),
         Msg(
             f"{word.value} becomes an argument of the engine: the line before ends with a backslash",
-            f"{word.value} 成了引擎的参数:上一行以反斜杠结尾",
+            f"{word.value} 成了引擎的参数：上一行以反斜杠结尾",
         ),
         help=Msg("remove the backslash from the engine's last line", "删掉引擎命令最后一行的反斜杠"),
     )
@@ -113,11 +113,11 @@ class _Words:
                 word.origin(),
                 Msg(
                     f"the quotes are part of the argument {word.value}: it is quoted twice",
-                    f"引号成了参数 {word.value} 的一部分:加了两次引号",
+                    f"引号成了参数 {word.value} 的一部分：加了两次引号",
                 ),
                 help=Msg(
                     f"write {inner.value} with one pair of quotes, or none",
-                    f"只用一对引号写 {inner.value},或者不加引号",
+                    f"只用一对引号写 {inner.value}，或者不加引号",
                 ),
             )
         )

@@ -13,7 +13,7 @@ _MOST = 2
 """Words of a command's beginning that may hold further ones."""
 _HELP = Msg(
     'write each word as a separate element, or let a shell split them: ["bash", "-c", "…"]',
-    '每个词单独写成一个元素,或者交给 shell 拆分:["bash", "-c", "…"]',
+    '每个词单独写成一个元素，或者交给 shell 拆分：["bash", "-c", "…"]',
 )
 
 
@@ -43,7 +43,7 @@ def _one_word(word: Text) -> Fault:
         word.origin(),
         Msg(
             "this is one word, blanks included: no shell splits it here, and no program has this name",
-            "这里连同空格是一个词:此处没有 shell 来拆分,也没有这个名字的程序",
+            "这里连同空格是一个词：此处没有 shell 来拆分，也没有这个名字的程序",
         ),
         help=_HELP,
     )
@@ -53,6 +53,6 @@ def _not_a_list(place: Origin) -> Fault:
     return Fault(
         "shell",
         place,
-        Msg("Kubernetes needs a list here and refuses a string", "Kubernetes 在这里需要列表,不接受字符串"),
+        Msg("Kubernetes needs a list here and refuses a string", "Kubernetes 在这里需要列表，不接受字符串"),
         help=_HELP,
     )

@@ -148,6 +148,6 @@ def unseen(place: Origin) -> Fault:
         Msg("it is not checked", "它没有检查"),
         Msg(
             "start it with a plain command, or check what it runs as a separate file",
-            "用普通命令启动它,或把实际执行的内容单独写成文件来检查",
+            "用普通命令启动它，或把实际执行的内容单独写成文件来检查",
         ),
     )

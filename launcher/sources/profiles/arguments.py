@@ -98,7 +98,7 @@ def _option_for_value(name: str, node: Node) -> Fault:
         node.origin,
         Msg(
             f"the value of {name} must not begin with -: the command line would treat it as an option",
-            f"{name} 的值不能以 - 开头:命令行会把它当成选项",
+            f"{name} 的值不能以 - 开头：命令行会把它当成选项",
         ),
         help=Msg("write the value itself", "请写值本身"),
     )

@@ -21,7 +21,7 @@ from pd_launch.schemas.profile import Profile
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
 _SKELETON = Msg(
     f"write version, hardware, model and a side; start with `{_START}`",
-    f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始",
+    f"请写 version、hardware、model 和其中一侧；可以从 `{_START}` 开始",
 )
 
 
@@ -88,7 +88,7 @@ def beside_profile(documents: Sequence[Node]) -> list[Fault]:
         return []
     said = Msg(
         "a profile must be the only YAML document in its file; this is another",
-        "配置文件只能有一个 YAML 文档,这里是另一个",
+        "配置文件只能有一个 YAML 文档，这里是另一个",
     )
     help = Msg("put it into a separate file", "把它放到另一个文件里")
     return [Fault("profile", written[1].origin, said, help=help)]
@@ -127,7 +127,7 @@ def _no_text(tree: Node) -> list[Fault]:
             node.origin,
             Msg(
                 "a NUL character or half of a surrogate pair, which no argument or variable can contain",
-                "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+                "含有 NUL 字符或半个代理对，任何参数或变量都不能含有它们",
             ),
             help=Msg("remove it", "请删掉它"),
         )

@@ -103,7 +103,9 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
     if kind == "string_too_short":
         return Reason(Msg("must not be empty", "不能为空"), _example(path))
     if kind.startswith(("int_", "finite")):
-        return _wanted(Msg("a whole number", "整数"), problem, Msg("write a number, without quotes", "写数字,不加引号"))
+        return _wanted(
+            Msg("a whole number", "整数"), problem, Msg("write a number, without quotes", "写数字，不加引号")
+        )
     if kind.startswith("bool_"):
         return _wanted(Msg("true or false", " true 或 false"), problem, Msg("write true or false", "写 true 或 false"))
     if kind.startswith("list_"):
@@ -112,7 +114,7 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
         listed = ", ".join(known)
         help = _example(path)
         if known:
-            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh};这里可用的键:{listed}")
+            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh}；这里可用的键：{listed}")
         return _wanted(Msg("a mapping", "映射"), problem, help)
     if kind.startswith("string_"):
         return _text(problem, path)
@@ -133,7 +135,7 @@ def _choice(problem: Any) -> Reason:
     shown = Msg(written(given), written(given)) if scalar else _kind(given)
     listed, listed_zh = expected.replace("'", ""), expected.replace(", ", "、").replace(" or ", " 或 ")
     return Reason(
-        Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh},而不是 {shown.zh}"),
+        Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh}，而不是 {shown.zh}"),
         Msg(
             f"did you mean {near}?" if near else f"write {listed}",
             f"是不是想写 {near}?" if near else f"写 {listed_zh}".replace("'", ""),
@@ -150,7 +152,7 @@ def _bound(problem: Any, path: Sequence[str], key: str, en: str, zh: str) -> Rea
         example = _example(path)
     else:
         example = Msg(f"write a number that is {must}", f"写{must_zh} 的数")
-    return Reason(Msg(f"must be {must}, not {given}", f"应当{must_zh},而不是 {given}"), example)
+    return Reason(Msg(f"must be {must}, not {given}", f"应当{must_zh}，而不是 {given}"), example)
 
 
 def _text(problem: Any, path: Sequence[str]) -> Reason:
@@ -169,7 +171,7 @@ def _text(problem: Any, path: Sequence[str]) -> Reason:
 def _wanted(what: Msg, problem: Any, help: Msg) -> Reason:
     """Say which kind of value is wanted and which is there; not the value, which may be long or a secret."""
     given = _kind(problem["input"])
-    return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh},而不是{given.zh}"), help)
+    return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh}，而不是{given.zh}"), help)
 
 
 def _kind(value: object) -> Msg:

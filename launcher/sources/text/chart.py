@@ -114,7 +114,7 @@ def unread_branches(origin: Origin, most: int) -> Fault:
         Msg("the rest of them are not checked", "其余的没有检查"),
         Msg(
             "check the rendered result: `helm template . | pd-launch check -`",
-            "请检查渲染后的结果:`helm template . | pd-launch check -`",
+            "请检查渲染后的结果：`helm template . | pd-launch check -`",
         ),
     )
 
@@ -139,10 +139,10 @@ def not_filled(fault: Fault) -> Fault:
         fault.origin,
         Msg(
             "this template is not YAML until it is rendered, so it is not checked",
-            "这个模板在渲染之前不是有效的 YAML,没有检查",
+            "这个模板在渲染之前不是有效的 YAML，没有检查",
         ),
         help=Msg(
             "render it first: `helm template . | pd-launch check -`",
-            "请先渲染再检查:`helm template . | pd-launch check -`",
+            "请先渲染再检查：`helm template . | pd-launch check -`",
         ),
     )

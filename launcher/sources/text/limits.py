@@ -16,7 +16,7 @@ NOT_FOLLOWED = "not-followed"
 _BEHIND = Msg("nothing after this point is checked", "此处之后的内容没有检查")
 _SPLIT = Msg(
     "check the rest in a separate file, or make it shorter",
-    "把其余部分放进单独的文件检查,或者写短一些",
+    "把其余部分放进单独的文件检查，或者写短一些",
 )
 
 

@@ -238,7 +238,7 @@ def _twice(name: str, earlier: Node, place: Origin) -> Fault:
         place,
         Msg(
             f"the key {name!r} appears twice in this mapping (first on line {first})",
-            f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+            f"键 {name!r} 在这个映射里出现了两次（第一次在第 {first} 行）",
         ),
         help=Msg("keep one of them", "只保留其中一个"),
     )
