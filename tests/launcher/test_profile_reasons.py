@@ -129,7 +129,7 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
         (
             "decode: {parallel: {tensor: '8'}}",
             "decode.parallel.tensor: must be a whole number, not a string",
-            "decode.parallel.tensor：应当是整数，而不是文本",
+            "decode.parallel.tensor：应当是整数，而不是字符串",
             "write a number, without quotes",
             "写数字，不加引号",
         ),

@@ -61,7 +61,7 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
     faults = [*faults, *_whole(source, documents)]
     tree = documents[0]
     if not isinstance(tree.value, dict):
-        said = Msg("a profile is a mapping", "配置文件应当是一个映射")
+        said = Msg("a profile must be a mapping", "配置文件应当是一个映射")
         fault = Fault("profile", tree.origin, said, help=_SKELETON)
         return LoadedProfile(source, tree, None, [*faults, fault])
     for setting in settings:
