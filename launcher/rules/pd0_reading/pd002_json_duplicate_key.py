@@ -41,7 +41,7 @@ def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Why it matters
 
-    The last one wins silently, so the earlier value is lost without a word.
+    The last one wins silently, and the earlier value is lost.
 
     ## Example
 

@@ -48,12 +48,12 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     Reports quotes that are never closed, a backslash followed by blanks at a line's end (which continues nothing and
     passes a blank argument), and commands that therefore cannot be read. Also quoting that is applied twice, so that
     quotes are part of an argument or of a variable, and scripts whose lines end with CR LF, as on Windows: to the shell
-    each carriage return is a part of the last word of its line, and a script that begins with `#!` does not start.
+    each carriage return is part of the last word of its line, and a script that begins with `#!` does not start.
 
     ## Why it matters
 
     The shell then runs another command than the one you see: the rest of the options is lost, or the engine gets an
-    argument of nothing but blanks and exits.
+    argument of only blanks and exits.
 
     ## Example
 

@@ -66,19 +66,19 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
-    of the fields in a JSON argument. Also ports (a kv_port with too few ports behind it for the node's ranks), the
-    offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as text), the `cpu_bytes_to_use` of
-    vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans of `--additional-config` that are written as
-    text, `--hf-overrides` and its like without an object, levels that no release has, a longest request of 0 tokens,
-    and a `--kv-transfer-config` that names no connector. Of every registered connector: options that are missing and
-    have no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted
-    to a number, and switches written as the text `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool
-    call parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported.
+    of the fields in a JSON argument. Also ports (a kv_port with too few ports above it for the node's ranks), the
+    offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as a string), the `cpu_bytes_to_use`
+    of vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans in `--additional-config` written as strings,
+    `--hf-overrides` and similar options without an object, levels that no release has, a longest request of 0 tokens,
+    and a `--kv-transfer-config` without a connector. Of every registered connector: options that are missing and have
+    no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted to a
+    number, and switches written as the string `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool call
+    parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported.
 
     ## Why it matters
 
-    The engine refuses the value at start, or reads another one than you wrote: before options have types, the text
-    `false` counts as true.
+    The engine refuses the value at start, or silently reads something else: in releases without typed options, the
+    string `false` counts as true.
 
     ## Example
 

@@ -50,15 +50,15 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on `--headless`, `--api-server-count` and a model without `--model` with
-    `python -m vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to
-    other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A
-    graph mode or capture sizes with `--enforce-eager` are an info, `multistream_overlap_shared_expert` beside
-    fused MC2, which switches it off, is a warning.
+    Fires on `--headless`, `--api-server-count` and a model without `--model` with `python -m
+    vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to other
+    hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A graph mode
+    or capture sizes with `--enforce-eager` are an info, `multistream_overlap_shared_expert` with fused MC2, which
+    switches it off, is a warning.
 
     ## Why it matters
 
-    The option is parsed and then ignored, so the node does something else than the command says.
+    The option is parsed and then ignored, so the node does not do what the command says.
 
     ## Example
 

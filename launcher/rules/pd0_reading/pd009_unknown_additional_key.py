@@ -52,12 +52,12 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
     ## What it does
 
     Compares the keys of `--additional-config`, and of the groups in it, with those that the target release of
-    vllm-ascend reads. From 0.27.1rc1 an unknown key is an error, before a warning.
+    vllm-ascend reads. From 0.27.1rc1 an unknown key is an error; before, it is a warning.
 
     ## Why it matters
 
-    An unknown key is ignored without a word, so the feature that it names stays off; releases with typed options
-    refuse it at start.
+    An unknown key is silently ignored, so the feature that it names stays off; releases with typed options refuse it at
+    start.
 
     ## Example
 

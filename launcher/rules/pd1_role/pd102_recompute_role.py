@@ -36,7 +36,7 @@ vllm_ascend/platform.py(0.18.0 第 461 行,0.22.1rc1 第 677 行,0.23.0 第 689�
 
 @rule("PD102", "recompute-role", "error", zh=ZH, needs="C R")
 def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The recompute scheduler is switched on where the role does not take it.
+    r"""The recompute scheduler is switched on for a role that does not support it.
 
     ## What it does
 

@@ -41,13 +41,13 @@ def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## What it does
 
-    Checks where `recompute_scheduler_enable` is set in `--additional-config`. Up to 0.24 only the flat key is read,
-    and one nested in `scheduler_config` does nothing (error). From 0.25 it belongs into `scheduler_config`: a flat
-    key still works but is deprecated (info), and where both are set and differ, the nested one wins (warning).
+    Checks where `recompute_scheduler_enable` is set in `--additional-config`. Up to 0.24 only the flat key is read, and
+    one nested in `scheduler_config` does nothing (error). From 0.25 it belongs in `scheduler_config`: a flat key still
+    works but is deprecated (info), and where both are set and differ, the nested one wins (warning).
 
     ## Why it matters
 
-    Nothing warns about a switch in the wrong place: the scheduler just stays off, and preempted requests are not kept
+    Nothing warns about a switch in the wrong place: the scheduler simply stays off, and preempted requests are not kept
     in CPU memory.
 
     ## Example

@@ -57,14 +57,14 @@ platform.py 第 630–670 行),以及 0.27.1rc1 到 0.30.0rc2 的源码包(0.30.
 
 @rule("PD107", "scheduler-conflict", "error", zh=ZH, needs="C R")
 def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Schedulers that exclude each other, or this role.
+    r"""Schedulers that cannot be combined, or do not fit this role.
 
     ## What it does
 
     Checks what the target release refuses at start: balance scheduling on a P/D node; short_request_first on a decode
-    node, without the fcfs policy, or with another scheduler; DyntraLB outside decode nodes, with one DP rank, or
-    beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, beside balance
-    scheduling, or with `--async-scheduling` where the release does not take it.
+    node, without the fcfs policy, or with another scheduler; DyntraLB outside decode nodes, with one DP rank, or with
+    balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, with balance scheduling, or
+    with `--async-scheduling` where the release does not support it.
 
     ## Why it matters
 

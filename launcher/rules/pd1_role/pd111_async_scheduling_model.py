@@ -48,8 +48,8 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Why it matters
 
-    Qwen3.5 with async scheduling is not fully supported yet with preemption offload, and a restored request may go on
-    from a wrong state.
+    Qwen3.5 with async scheduling is not fully supported yet with preemption offload, and a restored request may
+    continue from a wrong state.
 
     ## Example
 

@@ -44,7 +44,7 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## Why it matters
 
-    The options do not look at each other, so the last one to write the scheduler's class wins.
+    The options are independent of each other, so the last one to write the scheduler's class wins.
 
     ## Example
 

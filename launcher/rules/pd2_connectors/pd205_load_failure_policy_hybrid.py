@@ -34,7 +34,7 @@ vllm_ascend/platform.py(0.21.0rc1 第 831 行,0.27.1rc1 第 928–934 行)。
 
 @rule("PD205", "load-failure-policy-hybrid", "error", zh=ZH, needs="C R")
 def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A hybrid model does not take kv_load_failure_policy "recompute".
+    r"""A hybrid model does not support kv_load_failure_policy "recompute".
 
     ## What it does
 

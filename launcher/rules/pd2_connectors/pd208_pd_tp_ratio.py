@@ -59,12 +59,12 @@ ascend_config.py(0.26.0rc1)。
 
 @rule("PD208", "pd-tp-ratio", "error", zh=ZH, needs="C R")
 def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The TP sizes of prefill and decode do not go together.
+    r"""The TP sizes of prefill and decode do not match.
 
     ## What it does
 
     Compares `prefill.tp_size` and `decode.tp_size` of vllm-ascend's P/D connectors: prefill must not be smaller; it
-    must be a multiple for models without MLA and for models with Mamba layers; MooncakeHybridConnector wants them
+    must be a multiple for models without MLA and for models with Mamba layers; MooncakeHybridConnector needs them to be
     equal for models with Mamba layers.
 
     ## Why it matters

@@ -42,14 +42,14 @@ mooncake_hybrid_connector.py。
 
 @rule("PD209", "pd-pipeline", "error", zh=ZH, needs="C R")
 def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The P/D connector does not take this pipeline parallelism.
+    r"""The P/D connector does not support this pipeline parallelism.
 
     ## What it does
 
-    Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with
-    pipeline parallelism of its own, a `prefill.pp_layer_partition` with another number of parts than `pp_size`, and
-    for MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with
-    pipeline parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
+    Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with its
+    own pipeline parallelism, a `prefill.pp_layer_partition` whose number of parts differs from `pp_size`, and for
+    MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with pipeline
+    parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
 
     ## Why it matters
 

@@ -40,13 +40,13 @@ vLLM 的 config/vllm.py(0.27.1 第 1639–1662 行)与 kv_connector/factory.py(0
 
 @rule("PD211", "hybrid-manager", "error", zh=ZH, needs="C R")
 def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The hybrid KV cache manager does not go with the connector or the model.
+    r"""The hybrid KV cache manager does not fit the connector or the model.
 
     ## What it does
 
     Fires when `--no-disable-hybrid-kv-cache-manager` forces it on and a connector lacks it, when
     `--disable-hybrid-kv-cache-manager` turns it off and the model has Mamba or linear-attention layers, and when
-    neither is said but vLLM turns it off by itself, because a connector lacks it, for a model that needs it.
+    neither is given but vLLM turns it off itself, because a connector lacks it, for a model that needs it.
 
     ## Why it matters
 

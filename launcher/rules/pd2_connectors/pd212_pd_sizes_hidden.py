@@ -70,8 +70,8 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    vllm-ascend's own checks and its KV head ratio look at the top level only, so sizes inside a child are nothing to
-    them: a wrong one is not noticed, and for a GQA model with different TP on both sides the ratio is taken to be 1.
+    vllm-ascend's own checks and its KV head ratio look at the top level only, so they ignore sizes inside a child: a
+    wrong one goes unnoticed, and for a GQA model with different TP on both sides the ratio is assumed to be 1.
 
     ## Example
 

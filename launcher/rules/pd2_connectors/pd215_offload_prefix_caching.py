@@ -60,8 +60,8 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Why it matters
 
-    Sharing host blocks between requests that start alike is experimental, and the guide asks to leave it off except
-    for tests of it.
+    Sharing host blocks between requests with the same prefix is experimental, and the guide says to leave it off except
+    to test it.
 
     ## Example
 

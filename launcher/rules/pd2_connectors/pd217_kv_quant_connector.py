@@ -45,7 +45,7 @@ vllm_ascend/ascend_config.py 的 _check_mooncake_c8_kv_cache_quant(0.23.0 第 36
 
 @rule("PD217", "kv-quant-connector", "error", zh=ZH, confidence="medium", needs="C R")
 def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The connector does not take a quantised KV cache.
+    r"""The connector does not support a quantised KV cache.
 
     ## What it does
 

@@ -54,9 +54,9 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
-    reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
-    `enable_permute_local_kv`. On vLLM the first three, for the connectors that vLLM itself has.
+    On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and then ignores
+    or resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`, `enable_permute_local_kv`.
+    On vLLM the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
 

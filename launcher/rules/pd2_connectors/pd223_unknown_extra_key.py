@@ -48,7 +48,7 @@ ZH = """
 
 @rule("PD223", "unknown-extra-key", "warning", zh=ZH, needs="C R")
 def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A connector does not know an option that it is given.
+    r"""A connector does not know one of its options.
 
     ## What it does
 

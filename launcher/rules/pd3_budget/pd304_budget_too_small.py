@@ -54,8 +54,8 @@ def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     A request that does not fit is not saved: it goes back to the proxy or is recomputed as without the offload, while
-    the memory is taken all the same. The built-in connector also loses one block to the null block, so a budget of one
-    block is a budget of none.
+    the memory is still allocated. The built-in connector also loses one block to the null block, so a budget of one
+    block holds nothing.
 
     ## Example
 

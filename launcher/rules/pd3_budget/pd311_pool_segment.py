@@ -49,7 +49,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     The size is that of each rank, not of the node: at start every rank registers that much, and fails where the sum is
-    more than there is.
+    more than is available.
 
     ## Example
 

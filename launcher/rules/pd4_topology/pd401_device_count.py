@@ -41,7 +41,7 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
 
     Compares local DP × TP × PP (and PCP) with the list of visible devices and with the node's number of devices; all
     engines that the input starts on one machine count together. It also reports a device that is given twice: in one
-    list, or to two engines of one machine. More visible devices than needed are fine.
+    list, or to two engines on one machine. More visible devices than needed are fine.
 
     ## Why it matters
 

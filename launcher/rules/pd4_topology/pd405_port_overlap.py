@@ -65,8 +65,8 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The engine that comes second cannot bind and stops; where kv_port ranges overlap, KV goes to the wrong engine or
-    fails now and then.
+    The second engine cannot bind and stops; where kv_port ranges overlap, KV goes to the wrong engine or fails
+    intermittently.
 
     ## Example
 

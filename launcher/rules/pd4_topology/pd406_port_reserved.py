@@ -45,13 +45,13 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Computes the kv_port range that this node really binds and compares it with AscendDirect's range: from 20000, 1000
-    ports for each device (8 devices up to 27999, 16 up to 35999). With the number of devices unknown only 20000-27999
-    counts. `ASCEND_BASE_PORT` moves the range. A side that only dials out is not reported.
+    ports for each device (8 devices up to 27999, 16 up to 35999). With the number of devices unknown, only 20000-27999
+    is compared. `ASCEND_BASE_PORT` moves the range. A side that only dials out is not reported.
 
     ## Why it matters
 
-    AscendDirect takes ports of this range at random, so that now and then the engine finds its address in use and does
-    not start, and with the next try it may.
+    AscendDirect takes ports of this range at random, so the engine sometimes finds its address in use and does not
+    start, and may start on the next try.
 
     ## Example
 

@@ -44,13 +44,13 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     ## What it does
 
     Three cases: a node whose ranks do not start at 0 names its own address as DP master, while rank 0 does not run on
-    this machine; the master address of a group is that of a node of the other side and of no node of its own; or the
-    address is right and --data-parallel-rpc-port is another one than the node with rank 0 has. A node's own address is
+    this machine; the master address of a group is that of a node on the other side and not of one of its own nodes; or
+    the address is right but --data-parallel-rpc-port differs from that of the node with rank 0. A node's own address is
     taken from HCCL_IF_IP, VLLM_HOST_IP or the profile.
 
     ## Why it matters
 
-    The node with rank 0 is the master: named elsewhere, nodes wait for a master that is not there, or join the wrong
+    The node with rank 0 is the master: named elsewhere, nodes wait for a master that does not exist, or join the wrong
     group, until they time out.
 
     ## Example

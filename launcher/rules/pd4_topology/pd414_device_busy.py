@@ -38,11 +38,11 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Names the processes that have a device of this launch open (/dev/davinciN, /dev/nvidiaN), such as an engine that did
-    not end. It needs host facts.
+    not exit. It needs host facts.
 
     ## Why it matters
 
-    What is left of an engine keeps its device memory, and the new engine runs out of memory when it allocates its KV
+    A leftover engine process keeps its device memory, and the new engine runs out of memory when it allocates its KV
     cache, or gets few blocks.
 
     ## Example

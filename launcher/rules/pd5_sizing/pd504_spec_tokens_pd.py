@@ -77,10 +77,10 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares num_speculative_tokens of both sides. Models with Mamba or linear-attention layers (Qwen3-Next, Qwen3.5 and
-    their like) need the same number on both (error); for others that differ, prefill should have 1 and decode at
-    least 1 (warning). Methods without layers in the KV cache (ngram, suffix) do not count. Over NixlConnector it is
-    the method that must be the same (MTP, EAGLE and their like): on one side only, or another one, is an error, and
-    the numbers may differ. Silent where something is unknown.
+    similar) need the same number on both (error); for others that differ, prefill should have 1 and decode at least 1
+    (warning). Methods without layers in the KV cache (ngram, suffix) do not count. Over NixlConnector it is the method
+    that must be the same (MTP, EAGLE and similar): on one side only, or a different one, is an error, and the numbers
+    may differ. Silent where something is unknown.
 
     ## Why it matters
 

@@ -47,13 +47,13 @@ PIPELINED = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
 @rule("PD602", "pair-sizes", "error", zh=ZH, needs="P R")
 def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """The sizes that one side declares for the other are not the other's real ones.
+    """The sizes that one side declares for the other do not match the other side.
 
     ## What it does
 
-    A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`:
-    they are compared with the parallel flags of the other side's engines. Where the other side has instances of
-    several sizes, one that fits is enough. Where a decode node names no pp_size of `prefill`, 1 is compared.
+    A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`: they
+    are compared with the parallel flags of the other side's engines. Where the other side has instances of several
+    sizes, one that fits is enough. Where a decode node gives no pp_size for `prefill`, 1 is compared.
 
     ## Why it matters
 

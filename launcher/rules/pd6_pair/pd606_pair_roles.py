@@ -47,7 +47,7 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
     kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
     alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
-    Dynamo without `--disaggregation-mode` beside one for prefill are a warning too.
+    Dynamo without `--disaggregation-mode` next to one for prefill are a warning too.
 
     ## Why it matters
 

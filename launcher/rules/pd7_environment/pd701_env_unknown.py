@@ -61,14 +61,14 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a name that nothing reads and that is only a slip away from a known one, and on names often taken for
+    Fires on a name that nothing reads and that is only a slip away from a known one, and on names often mistaken for
     another: `ASCEND_VISIBLE_DEVICES` means something to `docker run -e` with the Ascend container runtime, but as a
     shell variable, or in a container that is given its devices one by one, it selects no device for the engine. Unknown
-    names that are near to nothing are not reported.
+    names that resemble nothing known are not reported.
 
     ## Why it matters
 
-    A misspelt variable is ignored without a word, so the setting that was meant never takes effect.
+    A misspelt variable is silently ignored, so the setting that was meant never takes effect.
 
     ## Example
 

@@ -55,15 +55,15 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a text that its reader cannot parse, or takes for something else: `true` where a switch is read as a
-    number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`,
-    an address where a network card is named (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which
-    other engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the
-    target really reads are checked.
+    Fires on a value that its reader cannot parse, or misreads: `true` where a switch is read as a number, a port
+    outside 1-65535, a mode that the release does not have, invalid JSON, devices written as `0-7`, an address where a
+    network interface is expected (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which other
+    engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the target
+    really reads are checked.
 
     ## Why it matters
 
-    The reader stops the engine at start, or goes on with another value than the one that was meant.
+    The reader stops the engine at start, or continues with a value other than the one you meant.
 
     ## Example
 

@@ -49,13 +49,13 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Fires where data parallelism spans machines without `GLOO_SOCKET_IFNAME`, or with neither `HCCL_IF_IP` nor
     `HCCL_SOCKET_IFNAME`; where NixlConnector works across machines without `VLLM_NIXL_SIDE_CHANNEL_HOST`; where a KV
-    pool's backend lacks its own variable; and where `LD_LIBRARY_PATH` is replaced as a whole and no longer leads to
-    Mooncake's libraries. A script that reads a further file of variables is left alone.
+    pool's backend lacks its own variable; and where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's
+    libraries. A script that reads a further file of variables is left alone.
 
     ## Why it matters
 
-    Without them the engine picks the wrong network card, listens on this machine only, or does not find its backend's
-    configuration or libraries at start.
+    Without them the engine picks the wrong network interface, listens on this machine only, or does not find its
+    backend's configuration or libraries at start.
 
     ## Example
 

@@ -41,12 +41,12 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Fires on arguments, variables, JSON values and mounts that are still placeholders: `your_ip_here`, `xxxx`,
-    `192.168.x.x`, `/path/to/…`, `<model>` and their like. No other rule speaks of such a value. Fires as well on values
-    of a profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
+    `192.168.x.x`, `/path/to/…`, `<model>` and similar. No other rule reports such a value. Fires as well on values of a
+    profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
 
     ## Why it matters
 
-    The engine takes the placeholder for a real address or path, and fails only after it was started.
+    The engine uses the placeholder as a real address or path, and fails only after it has started.
 
     ## Example
 

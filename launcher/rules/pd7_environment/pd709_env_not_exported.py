@@ -41,7 +41,7 @@ def env_not_exported(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where a script assigns a variable that engines read (`VLLM_*`, `HCCL_*`, `LMCACHE_*`, `PYTHONHASHSEED` and
-    their like), neither exports it nor writes it in front of the command, and does not read it itself.
+    similar), neither exports it nor writes it in front of the command, and does not read it itself.
 
     ## Why it matters
 

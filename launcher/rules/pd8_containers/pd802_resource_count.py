@@ -35,7 +35,7 @@ vLLM 的并行配置(每个 rank 一个设备);Ascend 设备插件的资源名�
 
 @rule("PD802", "resource-count", "error", zh=ZH, needs="C")
 def resource_count(deployment: Deployment) -> Iterator[Hit]:
-    """A pod asks for another number of devices than its ranks need.
+    """A pod requests a different number of devices than its ranks need.
 
     ## What it does
 

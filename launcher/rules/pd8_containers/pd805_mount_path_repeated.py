@@ -40,8 +40,8 @@ def mount_path_repeated(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where a container of a pod names one `mountPath` twice among its `volumeMounts`, and where two different `-v`
-    of one `docker run` lead to the same path. Two `-v` of exactly the same text are one to docker, and compose merges
-    them: both are left alone.
+    of one `docker run` lead to the same path. To docker, two identical `-v` are one, and compose merges them: both are
+    left alone.
 
     ## Why it matters
 

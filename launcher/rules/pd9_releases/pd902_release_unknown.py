@@ -40,7 +40,7 @@ schemas/core/pairing.py。
 
 @rule("PD902", "release-unknown", "info", zh=ZH, needs="R")
 def release_unknown(deployment: Deployment) -> Iterator[Hit]:
-    """The target release is none of the tables' rows.
+    """The target release is not in the tables.
 
     ## What it does
 
@@ -48,7 +48,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     between two rows. Of a path, whose own files are read, it says where the other facts come from. For a target older
     than all rows, a finding that depends on the release is at most a warning: there it may well be right.
 
-    A profile's target that is not for its hardware is a warning: it does not count.
+    A profile's target that is not for its hardware is a warning: it is ignored.
 
     With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
     error.

@@ -34,7 +34,7 @@ schemas/releases/known_issues.py 中每条的链接。
 
 @rule("PD903", "known-issue", "warning", zh=ZH, confidence="medium", needs="C R")
 def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The target release has a recorded fault that this configuration meets.
+    r"""The target release has a known bug that affects this configuration.
 
     ## What it does
 

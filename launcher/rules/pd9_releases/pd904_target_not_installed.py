@@ -41,11 +41,11 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     Where `--target`, the profile, a comment, the configuration file or an image decides the release, and the host has
     another vLLM or vllm-ascend installed: in a real launch, and with `--host` or `--host-facts`. An engine that runs in
-    a container of its own does not use what the host has, and is passed over.
+    its own container does not use what the host has, and is skipped.
 
     ## Why it matters
 
-    Everything is checked and rendered for the release that is named, and another one runs: flags and defaults may
+    Everything is checked and rendered for the release that is named, but a different one runs: flags and defaults may
     differ.
 
     ## Example
