@@ -124,7 +124,7 @@ def _backends(
                 f"{name} points to {path}, which is not mounted in the container",
                 f"{name} 指向 {path}，但它不在任何挂载之内",
             ),
-            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去：-v {path}：{path}"),
+            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去：-v {path}:{path}"),
         )
 
 

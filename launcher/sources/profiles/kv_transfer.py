@@ -165,7 +165,7 @@ def _division_help(key: str, total: int, ranks: int) -> Msg:
             share -= share % unit
             break
     whole, each = format_size(share * ranks), format_size(share)
-    return Msg(f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each}，或 {key}：{whole}")
+    return Msg(f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each}，或 {key}: {whole}")
 
 
 def _overlay(tree: Node, written: Node | None) -> Node:
