@@ -12,7 +12,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 
 ZH = r"""
-两个选项互相排斥，或者一个缺少另一个
+两个选项不能同时使用，或者一个缺少另一个
 
 ## 作用
 
@@ -46,20 +46,20 @@ vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 �
 
 @rule("PD114", "feature-conflict", "error", zh=ZH, needs="C R")
 def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Two options that exclude each other, or one that lacks another.
+    r"""Two options that cannot be combined, or one that lacks another.
 
     ## What it does
 
     Checks pairs of options of `--additional-config` outside the scheduler: fused MC2 with hierarchical MC2,
-    reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap,
-    sparse KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given
-    twice, the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token,
-    and FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data
-    parallelism (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from
-    0.30.0rc1). Of vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point
-    `--kv-cache-dtype` other than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured
-    connector, `--async-scheduling` with drafts by ngram and its like, and `--enable-return-routed-experts` with the
-    bundled offload connector.
+    reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap, sparse
+    KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given twice,
+    the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token, and
+    FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data parallelism
+    (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from 0.30.0rc1). Of
+    vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point `--kv-cache-dtype` other
+    than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured connector,
+    `--async-scheduling` with ngram drafting and similar methods, and `--enable-return-routed-experts` with the bundled
+    offload connector.
 
     Also options that are refused without another: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
@@ -106,6 +106,6 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),
-            conflict.help or Msg("keep one of the two", "只保留其中之一"),
-            related=((conflict.other, Msg("the other stands here", "另一个在这里")),) if conflict.other else (),
+            conflict.help or Msg("keep only one of the two", "只保留其中之一"),
+            related=((conflict.other, Msg("the other one is here", "另一个在这里")),) if conflict.other else (),
         )

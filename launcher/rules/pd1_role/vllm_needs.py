@@ -47,7 +47,7 @@ def _is_absent(node: NodeLaunch, name: str) -> bool:
 def _needs(node: NodeLaunch, name: str, other: str) -> Conflict:
     return Conflict(
         node.named(name)[-1].origin,
-        f"--{name} needs {other}: the engine refuses it alone",
+        f"--{name} needs {other}: the engine refuses it on its own",
         f"--{name} 需要 {other}：单独给出时引擎会拒绝",
         None,
         Msg(f"add {other}, or leave --{name} out", f"加上 {other}，或去掉 --{name}"),
@@ -72,7 +72,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if name is not None and name.value in NGRAM and tokens is None:
         yield Conflict(
             name.origin,
-            f"drafts by {name.value} need {TOKENS}: no model says how many",
+            f"drafting with {name.value} needs {TOKENS}: no model supplies the number",
             f"{name.value} 草稿需要 {TOKENS}：没有模型能给出个数",
             None,
             Msg(f'write "{TOKENS}": 3, for example', f'例如写 "{TOKENS}": 3'),
@@ -80,10 +80,10 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if tokens is not None and config.get("model") is None and name is None:
         yield Conflict(
             tokens.key or tokens.origin,
-            "there is neither a method nor a model to draft with",
+            "neither a draft method nor a draft model is given",
             "既没有草稿方法，也没有草稿模型",
             None,
-            Msg('write "method" or "model" beside it', '在旁边写 "method" 或 "model"'),
+            Msg('add "method" or "model"', '加上 "method" 或 "model"'),
         )
     least, most = config.get("prompt_lookup_min"), config.get("prompt_lookup_max")
     low, high = (least.integer() if least else None), (most.integer() if most else None)
@@ -92,7 +92,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if node.switch("async-scheduling") and method(node) in _ASYNC_REFUSED and ASYNC_DRAFTS.holds(target):
         yield Conflict(
             node.named("async-scheduling")[-1].origin,
-            f"--async-scheduling does not go with drafts by {method(node)}",
+            f"--async-scheduling cannot be combined with {method(node)} drafting",
             f"--async-scheduling 不能与 {method(node)} 草稿同用",
             _place(config, "method").origin,
         )
@@ -104,7 +104,7 @@ def _bound(one: Node, other: Node, shown: str, limit: str) -> Conflict:
         f"{shown} is above {limit}: the engine refuses this",
         f"{shown} 大于 {limit}：引擎会拒绝",
         other.origin,
-        Msg(f"write a value up to that of {limit}", f"写不超过 {limit} 的值"),
+        Msg(f"write at most the value of {limit}", f"写不超过 {limit} 的值"),
     )
 
 
@@ -117,7 +117,7 @@ def _context(node: NodeLaunch) -> Iterator[Conflict]:
     if tensor % size:
         yield Conflict(
             written.origin,
-            f"tensor-parallel size {tensor} is no multiple of decode context parallel size {size}",
+            f"tensor-parallel size {tensor} is not a multiple of decode context parallel size {size}",
             f"张量并行数 {tensor} 不是解码上下文并行数 {size} 的倍数",
             None,
             Msg(f"write a divisor of {tensor}", f"写 {tensor} 的约数"),
@@ -136,7 +136,7 @@ def _machines(node: NodeLaunch) -> Iterator[Conflict]:
             f"{ranks} ranks cannot be spread evenly over {machines} machines",
             f"{ranks} 个 rank 不能平均分到 {machines} 台机器",
             None,
-            Msg("let --nnodes divide DP × PP × TP × PCP", "让 --nnodes 整除 DP × PP × TP × PCP"),
+            Msg("choose --nnodes so that it divides DP × PP × TP × PCP", "让 --nnodes 整除 DP × PP × TP × PCP"),
         )
 
 
@@ -157,7 +157,7 @@ def _experts(node: NodeLaunch) -> Iterator[Conflict]:
     if extra is not None and (extra.integer() or 0) > 0 and _is_off(node, "enable-eplb"):
         yield Conflict(
             extra.key or extra.origin,
-            "num_redundant_experts needs --enable-eplb: the engine refuses it alone",
+            "num_redundant_experts needs --enable-eplb: the engine refuses it on its own",
             "num_redundant_experts 需要 --enable-eplb：单独给出时引擎会拒绝",
             None,
             Msg("add --enable-eplb, or leave it out", "加上 --enable-eplb，或去掉它"),
@@ -188,7 +188,7 @@ def _profiler(node: NodeLaunch) -> Iterator[Conflict]:
     if config is not None and kind is not None and kind.value == "torch" and not config.get("torch_profiler_dir"):
         yield Conflict(
             kind.origin,
-            "the torch profiler needs torch_profiler_dir: the engine refuses it alone",
+            "the torch profiler needs torch_profiler_dir: the engine refuses it on its own",
             "torch profiler 需要 torch_profiler_dir：单独给出时引擎会拒绝",
             None,
             Msg('write "torch_profiler_dir": "/absolute/path"', '写 "torch_profiler_dir": "/绝对路径"'),
@@ -216,7 +216,7 @@ def _encoder(node: NodeLaunch) -> Iterator[Conflict]:
     if config is not None and name is not None and name.string() and not config.get("ec_role"):
         yield Conflict(
             name.origin,
-            "an encoder cache connector needs ec_role: the engine refuses it alone",
+            "an encoder cache connector needs ec_role: the engine refuses it on its own",
             "编码器缓存连接器需要 ec_role：单独给出时引擎会拒绝",
             None,
             Msg(

@@ -22,7 +22,7 @@ _SIDES: dict[PairSide | EncoderSide, Msg] = {
     "prefill": Msg("the prefill side", " prefill 一侧"),
     "decode": Msg("the decode side", " decode 一侧"),
     "encode": Msg("the encoders", "编码引擎"),
-    "rest": Msg("the engines behind the encoders", "编码引擎之后的引擎"),
+    "rest": Msg("the engines after the encoders", "编码引擎之后的引擎"),
 }
 
 ZH = """
@@ -66,9 +66,9 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed; the same
-    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines behind them. Also the
+    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines after them. Also the
     `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
-    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have proxies of their own, and Mooncake's must know the
+    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
     port of the producer's bootstrap server.
 
     ## Why it matters
@@ -149,10 +149,10 @@ def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             told.origin,
             Msg(
-                f"{connector.name} tells its proxy port {number}, but the engine serves on {port.first}",
-                f"{connector.name} 告诉代理的端口是 {number},但引擎监听的是 {port.first}",
+                f"{connector.name} announces port {number} to its proxy, but the engine listens on {port.first}",
+                f"{connector.name} 告诉代理的端口是 {number}，但引擎监听的是 {port.first}",
             ),
-            Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port,即 {port.first}"),
+            Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port，即 {port.first}"),
             related=((port.origin if port.written else node.origin, Msg("the engine's port", "引擎的端口")),),
         )
 
@@ -171,8 +171,8 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 proxy.origin,
                 Msg(
-                    f"this proxy goes to {first} first, which {name} cannot do",
-                    f"这个代理先走{first_zh},{name} 不支持这样的顺序",
+                    f"this proxy contacts {first} first, which {name} does not support",
+                    f"这个代理先走{first_zh}，{name} 不支持这样的顺序",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),
@@ -197,9 +197,9 @@ def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
         listed.origin,
         Msg(
             f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
-            f"{_SIDES[side].zh}有 {hosts} 个主机,却有 {ports} 个端口",
+            f"{_SIDES[side].zh}有 {hosts} 个主机，却有 {ports} 个端口",
         ),
-        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口,次序相同"),
+        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口，次序相同"),
     )
 
 
@@ -221,11 +221,11 @@ def _unlisted(side: PairSide | EncoderSide, listed: SideList, nodes: list[NodeLa
             listed.origin,
             Msg(
                 f"{shown} belongs to {_SIDES[side].en}, but the proxy does not list it",
-                f"{shown} 属于{_SIDES[side].zh},但代理的列表里没有它",
+                f"{shown} 属于{_SIDES[side].zh}，但代理的列表里没有它",
             ),
             Msg(
                 "list the host and port of every engine; with external DP that is one entry for each rank",
-                "列出每个引擎的主机和端口;外部 DP 时每个 rank 一项",
+                "列出每个引擎的主机和端口；外部 DP 时每个 rank 一项",
             ),
             related=((port.origin if port.written else node.origin, Msg("the engine", "引擎")),),
         )

@@ -61,6 +61,6 @@ def connector_name(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     if written is None or written.value is None:
         yield Hit(
             config.origin if written is None else written.origin,
-            Msg("--kv-transfer-config names no kv_connector", "--kv-transfer-config 没有写 kv_connector"),
+            Msg("--kv-transfer-config has no kv_connector", "--kv-transfer-config 没有写 kv_connector"),
             Msg('write "kv_connector", or leave the argument out', '写上 "kv_connector"，或去掉这个参数'),
         )

@@ -120,7 +120,7 @@ def wrong(value: Node, shown: str, wanted: Msg, said: object = None) -> Hit:
     text = text if len(text) <= 60 else f"{text[:57]}…"
     return Hit(
         value.origin,
-        Msg(f"{shown} needs {wanted.en}, not {text!r}", f"{shown} 需要{wanted.zh},不能是 {text!r}"),
+        Msg(f"{shown} needs {wanted.en}, not {text!r}", f"{shown} 需要{wanted.zh}，不能是 {text!r}"),
         Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
     )
 

@@ -69,7 +69,7 @@ class Expansions(Spelling):
             words, whole = expanded([sign for sign, *_ in parts], MAX_ITEMS)
         except TooMuch:
             self.cut(
-                node, Msg(f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
+                node, Msg(f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词，或嵌套过深")
             )
             return [[Piece(self.spread(HOLE * 2, *self.span(node)), True)]]
         if words == [((0, len(parts), None),)]:
