@@ -16,6 +16,9 @@ NEEDS = {
     "enable-auto-tool-choice": "tool-call-parser",
     "enable-log-outputs": "enable-log-requests",
     "collect-detailed-traces": "otlp-traces-endpoint",
+    "numa-bind-nodes": "numa-bind",
+    "numa-bind-cpus": "numa-bind",
+    "enable-elastic-ep": "enable-eplb",
 }
 """Flag → the flag without which it is refused, in every release of the tables."""
 NGRAM = ("ngram", "[ngram]", "ngram_gpu")
@@ -29,6 +32,7 @@ def needs(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         if (node.switch(name) or node.value(name) is not None) and _is_absent(node, other):
             yield _needs(node, name, f"--{other}")
     yield from _nsight(node)
+    yield from _single_drafts(node)
     yield from _drafts(node, target)
     yield from _context(node)
     yield from _machines(node)
@@ -58,6 +62,14 @@ def _nsight(node: NodeLaunch) -> Iterator[Conflict]:
     backend = node.value("distributed-executor-backend")
     if node.switch("ray-workers-use-nsight") and not node.partial and (backend is None or backend.value == "mp"):
         yield _needs(node, "ray-workers-use-nsight", "--distributed-executor-backend ray")
+
+
+def _single_drafts(node: NodeLaunch) -> Iterator[Conflict]:
+    """A number of drafts alone, without anything that makes them."""
+    if node.arg("spec-tokens") is None or node.arg("speculative-config") is not None:
+        return
+    if _is_absent(node, "spec-method") and _is_absent(node, "spec-model"):
+        yield _needs(node, "spec-tokens", "--spec-method or --spec-model")
 
 
 def _place(config: Node, key: str) -> Node:

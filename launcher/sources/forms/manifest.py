@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
 from pd_launch.launcher.sources.forms.pod_parts import (
     PROBES,
+    probed_ports,
     read_entry_point,
     read_files,
     read_script,
@@ -137,6 +138,10 @@ class _Around(NamedTuple):
     """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
     replicas: int | None = None
     annotations: Node | None = None
+    kserve: bool = False
+    """Whether KServe gives the main container its command: the template of an LLMInferenceService."""
+    operated: bool = False
+    """Whether Dynamo's operator completes the pod: shared memory, probes and more."""
 
     def at(self, node: Node) -> _Around:
         """Return what is around what stands in a mapping."""
@@ -148,6 +153,8 @@ class _Around(NamedTuple):
             grouped=self.grouped or _is_group(node),
             replicas=self.replicas if count is None else count.integer(),
             annotations=annotations or self.annotations,
+            kserve=self.kserve or getattr(node.get("kind"), "value", "") == "LLMInferenceService",
+            operated=self.operated or str(getattr(node.get("apiVersion"), "value", "")).startswith("nvidia.com/"),
         )
 
     def of(self, key: str, group: Node) -> _Around:
@@ -248,6 +255,7 @@ class _Place(NamedTuple):
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     names, path, how, around_pod, _ = place
     facts = _facts(pod, container)
+    facts.probed = probed_ports(pod, container, found.maps.values())
     env = _environment(container, found.maps, how)
     env_open = _further(container, found.maps)
     injected = _injected(container, place)
@@ -262,9 +270,11 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         if (text := _scalar(container, key)) is not None and not words:
             given = image_engine(expand_command(text, KUBERNETES, lookup)[0], image, image is None)
             words = of_text(text, given, found)
-    facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
+    facts.partial = around_pod.operated or pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := _chart_command(pod, container, words)):
         command = words = chart
+    elif around_pod.kserve and not words and _is_named(container, "main"):
+        command = words = words.having(_kserve_command(container))
     facts.grouped, facts.replicas = around_pod.grouped, around_pod.replicas
     _placement(pod, around_pod, facts)
     facts.spread = any(_RAY.search(word.value) for word in words)
@@ -321,6 +331,12 @@ def _chart_command(pod: Node, container: Node, words: Words) -> Words:
         given = expand_command(added.text, KUBERNETES)[0]
         return words.having([*_serve(added.text), _hole(added.text, 1), *given, _hole(added.text, 2)])
     return words.having(())
+
+
+def _kserve_command(container: Node) -> list[Text]:
+    """Return the command that KServe gives the main container of an LLMInferenceService, as far as it is known."""
+    at = container.get("name")
+    return [] if at is None or at.text is None else [*_serve(at.text), _hole(at.text, 1), _hole(at.text, 2)]
 
 
 def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
