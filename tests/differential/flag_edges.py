@@ -13,9 +13,10 @@ OBJECTS = ("'{}'", "'[]'", """'{"x": 1}'""", "x")
 """Values for each kind of argument: both sides of each bound that a number, a size or an object can have."""
 LEFT_OUT = frozenset({
     "--help", "--config", "--model", "--hf-config-path", "--tokenizer", "--load-format", "--revision",
-    "--code-revision", "--tokenizer-revision", "--config-format", "--hf-token", "--generation-config", "--model-impl",
-    "--hf-overrides", "--worker-cls", "--worker-extension-cls", "--scheduler-cls", "--reasoning-parser-plugin",
-    "--tool-parser-plugin", "--io-processor-plugin", "--logits-processors", "--uds", "--log-config-file", "--logging-config", "--log-level",
+    "--code-revision", "--tokenizer-revision", "--config-format", "--hf-token", "--generation-config",
+    "--model-impl", "--hf-overrides", "--worker-cls", "--worker-extension-cls", "--scheduler-cls",
+    "--reasoning-parser-plugin", "--tool-parser-plugin", "--io-processor-plugin", "--logits-processors",
+    "--uds", "--log-config-file", "--logging-config", "--log-level",
 })  # fmt: skip
 """Flags whose value names a file, a module or a model, of which a command line alone says nothing."""
 

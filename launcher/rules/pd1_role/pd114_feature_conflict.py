@@ -64,8 +64,8 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Also options that are refused without another: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
-    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory, TP and the model's attention heads,
-    where the model is known.
+    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory;
+    TP and the attention heads of a model that is known.
 
     ## Why it matters
 
