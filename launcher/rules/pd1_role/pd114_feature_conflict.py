@@ -25,7 +25,7 @@ ZH = r"""
 `--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与自带的
 卸载连接器。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
 请求日志,ngram 草稿缺少个数,冗余专家缺少 EPLB,torch profiler 缺少目录,编码器缓存连接器缺少角色,多端口负载均衡缺少 rank;
-以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量。
+以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
 
 ## 为什么重要
 
@@ -64,7 +64,8 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Also options that are refused without another: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
-    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory.
+    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory;
+    TP and the attention heads of a model that is known.
 
     ## Why it matters
 

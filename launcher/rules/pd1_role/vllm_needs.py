@@ -10,12 +10,16 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.speculation import TOKENS, config_of, method
+from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.stock import ASYNC_DRAFTS, MULTI_PORT
 
 NEEDS = {
     "enable-auto-tool-choice": "tool-call-parser",
     "enable-log-outputs": "enable-log-requests",
     "collect-detailed-traces": "otlp-traces-endpoint",
+    "numa-bind-nodes": "numa-bind",
+    "numa-bind-cpus": "numa-bind",
+    "enable-elastic-ep": "enable-eplb",
 }
 """Flag → the flag without which it is refused, in every release of the tables."""
 NGRAM = ("ngram", "[ngram]", "ngram_gpu")
@@ -29,6 +33,9 @@ def needs(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         if (node.switch(name) or node.value(name) is not None) and _is_absent(node, other):
             yield _needs(node, name, f"--{other}")
     yield from _nsight(node)
+    yield from _single_drafts(node)
+    yield from _valued(node)
+    yield from _heads(node)
     yield from _drafts(node, target)
     yield from _context(node)
     yield from _machines(node)
@@ -58,6 +65,50 @@ def _nsight(node: NodeLaunch) -> Iterator[Conflict]:
     backend = node.value("distributed-executor-backend")
     if node.switch("ray-workers-use-nsight") and not node.partial and (backend is None or backend.value == "mp"):
         yield _needs(node, "ray-workers-use-nsight", "--distributed-executor-backend ray")
+
+
+def _single_drafts(node: NodeLaunch) -> Iterator[Conflict]:
+    """A number of drafts alone, without anything that makes them."""
+    if node.arg("spec-tokens") is None or node.arg("speculative-config") is not None:
+        return
+    if _is_absent(node, "spec-method") and _is_absent(node, "spec-model"):
+        yield _needs(node, "spec-tokens", "--spec-method or --spec-model")
+
+
+def _valued(node: NodeLaunch) -> Iterator[Conflict]:
+    """Options that need another one with a value of its own."""
+    if node.value("mamba-ssu-algorithm") is not None and _is_absent(node, "mamba-backend"):
+        yield _needs(node, "mamba-ssu-algorithm", "--mamba-backend flashinfer")
+    if node.switch("enable-mamba-cache-stochastic-rounding") and _is_absent(node, "mamba-ssm-cache-dtype"):
+        yield _needs(node, "enable-mamba-cache-stochastic-rounding", "--mamba-ssm-cache-dtype float16")
+    metrics = node.value("per-request-spec-decode-metrics")
+    drafted = any(not _is_absent(node, name) for name in ("speculative-config", "spec-method", "spec-model"))
+    if metrics is not None and metrics.string() in ("summary", "detailed") and not drafted:
+        yield _needs(node, "per-request-spec-decode-metrics", "--speculative-config")
+    balanced = any(not _is_absent(node, name) for name in ("data-parallel-external-lb", "data-parallel-rank"))
+    if node.switch("enable-fault-tolerance") and not balanced:
+        yield _needs(node, "enable-fault-tolerance", "--data-parallel-external-lb or --data-parallel-rank")
+    backend = node.value("offload-backend")
+    if backend is not None and backend.value == "prefetch" and _is_absent(node, "offload-group-size"):
+        yield _needs(node, "offload-backend", "--offload-group-size of 1 or more")
+    method_, tokens = node.value("spec-method"), "spec-tokens"
+    if method_ is not None and method_.value in NGRAM and _is_absent(node, tokens):
+        yield _needs(node, "spec-method", f"--{tokens}")
+
+
+def _heads(node: NodeLaunch) -> Iterator[Conflict]:
+    """Every rank takes as many attention heads of the model as the others."""
+    model, tensor, written = model_of(node), node.tensor, node.value("tensor-parallel-size")
+    heads = model.heads if model is not None else None
+    if written is None or not tensor or not heads or node.arg("hf-overrides") is not None or heads % tensor == 0:
+        return
+    yield Conflict(
+        written.origin,
+        f"{heads} attention heads of this model cannot be spread evenly over tensor-parallel size {tensor}",
+        f"这个模型的 {heads} 个注意力头不能平均分到 {tensor} 个张量并行 rank",
+        None,
+        Msg(f"write a divisor of {heads}", f"写 {heads} 的约数"),
+    )
 
 
 def _place(config: Node, key: str) -> Node:

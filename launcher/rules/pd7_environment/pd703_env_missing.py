@@ -11,7 +11,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.core.words import agreeing, listed
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
-from pd_launch.schemas.engine.sides import is_unreachable, spans_machines
+from pd_launch.schemas.engine.sides import is_unreachable, named_side, spans_machines
 
 NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
@@ -186,10 +186,13 @@ def _across_machines(node: NodeLaunch, deployment: Deployment) -> bool:
 
 
 def _own_pod(node: NodeLaunch) -> bool:
-    """Whether this is a producer in a pod of its own, which others never reach as localhost."""
-    return (
-        node.form == "manifest" and node.role == "kv_producer" and not (node.container and node.container.host_network)
-    )
+    """Whether this is a producer in a pod of its own, which others never reach as localhost.
+
+    One of both roles is, where it is named as the prefill side. Dynamo's worker sets the variable itself.
+    """
+    hands_over = node.role == "kv_producer" or (node.role == "kv_both" and named_side(node) == "prefill")
+    own_network = not (node.container and node.container.host_network)
+    return node.form == "manifest" and node.program != "dynamo" and hands_over and own_network
 
 
 def _uses_ray(node: NodeLaunch) -> bool:

@@ -99,8 +99,8 @@ def _choices(spec: Spec) -> Msg:
 
 
 def out_of_bounds(value: float, spec: Spec) -> Msg | None:
-    """Return the bounds of a field where ``value`` lies outside; a converted size is not looked at."""
-    if spec.kind in ("size", "length") or (isinstance(value, float) and math.isnan(value)):
+    """Return the bounds of a field where ``value`` lies outside; a length has -1 for the model's own."""
+    if spec.kind == "length" or (isinstance(value, float) and math.isnan(value)):
         return None
     tests = {
         "ge": lambda bound: value >= bound,
