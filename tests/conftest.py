@@ -16,7 +16,7 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-from tests.sampling import SEED, WHOLE, said
+from tests.sampling import SEED, WHOLE, said, thinned
 from tests.timing import spent
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
@@ -51,6 +51,23 @@ _BEGUN = time.monotonic()
 def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thin",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run the first case of each test, and a sample of one in N of all others",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept = thinned(items, config.getoption("--thin"), lambda item: item.nodeid.partition("[")[0])
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 def pytest_report_header() -> str:

@@ -6,7 +6,7 @@ PD_TEST_SAMPLE=all takes the whole (``make test-all``). PD_TEST_SEED chooses ano
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -24,6 +24,15 @@ def sample(items: Sequence[T], share: float, salt: str = "") -> list[T]:
         return list(items)
     chosen = Random(f"{SEED} {salt}").sample(range(len(items)), max(1, round(len(items) * share)))
     return [items[number] for number in sorted(chosen)]
+
+
+def thinned(items: Sequence[T], one_in: int, group: Callable[[T], str]) -> list[T]:
+    """Return the first of each group and one in ``one_in`` of all others, in their order."""
+    seen: set[str] = set()
+    firsts = {number for number, item in enumerate(items) if not (group(item) in seen or seen.add(group(item)))}
+    others = [number for number in range(len(items)) if number not in firsts]
+    chosen = set(sample(others, 1 / one_in, "thinned")) if one_in > 1 else set(others)
+    return [item for number, item in enumerate(items) if number in firsts or number in chosen]
 
 
 def size(sampled: int, whole: int) -> int:

@@ -30,6 +30,20 @@ def test_a_sample_is_the_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sampling.size(1, 2) == 2
 
 
+def test_a_thin_run_keeps_every_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "WHOLE", False)
+    items = [f"{test}[{case}]" for test in ("a", "b", "c") for case in range(100)] + ["d"]
+
+    def test_of(item: str) -> str:
+        return item.partition("[")[0]
+
+    kept = sampling.thinned(items, 10, test_of)
+    assert len(kept) == 4 + round(297 / 10)
+    assert {"a[0]", "b[0]", "c[0]", "d"} <= set(kept)
+    assert kept == sorted(kept, key=items.index)
+    assert sampling.thinned(items, 1, test_of) == items
+
+
 @pytest.mark.parametrize(("env", "said"), [({}, "samples: seed 1 "), ({"PD_TEST_SAMPLE": "all"}, "samples: all of it")])
 def test_a_run_says_its_samples_and_where_its_time_went(env: dict[str, str], said: str, tmp_path: Path) -> None:
     command = [
