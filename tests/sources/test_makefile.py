@@ -103,3 +103,9 @@ WRONG = "vllm serve X --tensor-parallel-sizee 8"
 def test_what_make_puts_together_is_followed_or_said(lines: str, codes: list[str]) -> None:
     text = "ok:\n\tvllm serve ok\n" + lines.replace("@", WRONG)
     assert [f.code for f in check(read_texts({"Makefile": text}, target="vllm:0.32.0"))] == codes
+
+
+def test_variables_that_would_grow_without_bound_are_bounded() -> None:
+    lines = "A0=x\n" + "".join(f"A{i}=" + f"$(A{i - 1})" * 100 + "\n" for i in range(1, 7))
+    node, _ = launch(made(lines, "vllm serve m --port $(A6)"), "Makefile")
+    assert not flag(node, "port").known

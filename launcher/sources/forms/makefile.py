@@ -45,6 +45,11 @@ _SAYS = re.compile(r"\$\((?:info|warning|error)\b")
 _CALL = re.compile(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<given>.{0,2000}))?", re.DOTALL)
 _REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
 _MOST_NAMES = 50
+_MOST_REFERENCES = 20_000
+"""References that are looked up in one file; behind them a value is not known."""
+_WEIGHS = 1_000
+"""Characters of a value that count as one reference more."""
+_LONGEST_VALUE = 50_000
 _MOST_NESTED = 5
 """How often a variable's value is looked into for others."""
 _LONGEST = 2_000
@@ -58,11 +63,17 @@ class Line(NamedTuple):
     end: int
 
 
+class Values(dict[str, "Text | None"]):
+    """What make's variables are, and how many references to them were looked up so far in the file."""
+
+    looked_up = 0
+
+
 @dataclass
 class Variables:
     """What make's variables are where a recipe is run; of one that is not known, None."""
 
-    values: dict[str, Text | None] = field(default_factory=dict)
+    values: Values = field(default_factory=Values)
     exported: set[str] = field(default_factory=set)
     all_exported: bool = False
     more: Origin | None = None
@@ -200,7 +211,7 @@ def _held_of(name: str, variables: Variables) -> list[Text]:
     return found
 
 
-def _lost(text: Text, values: Mapping[str, Text | None]) -> Iterator[Text]:
+def _lost(text: Text, values: Values) -> Iterator[Text]:
     """Iterate over make's functions in a recipe that speak of an engine and are not followed."""
     at = text.value.find("$")
     while at >= 0:
@@ -228,7 +239,7 @@ def _lines(text: str) -> Iterator[Line]:
         yield Line(start, end)
 
 
-def _expanded(text: Text, values: Mapping[str, Text | None], depth: int = 0) -> Text:
+def _expanded(text: Text, values: Values, depth: int = 0) -> Text:
     """Return a text with make's variables filled in."""
     value = text.value
     at = value.find("$")
@@ -236,6 +247,8 @@ def _expanded(text: Text, values: Mapping[str, Text | None], depth: int = 0) -> 
         return text.quoted("dollar", text.spots[0]) if depth == 0 else text
     weaver, done, stretch = Weaver(text), 0, Stretch("dollar", text.spots[0])
     while 0 <= at < len(value):
+        if depth and len(weaver.value) > _LONGEST_VALUE:
+            return text.stand_in(HOLE)
         weaver.take(done, at, stretch)
         opening = value[at + 1 : at + 2]
         if opening == "$":
@@ -262,7 +275,10 @@ def _end(value: str, at: int) -> int:
     return min(len(value), at + _LONGEST)
 
 
-def _value(name: str, values: Mapping[str, Text | None], depth: int) -> str:
+def _value(name: str, values: Values, depth: int) -> str:
+    values.looked_up += 1
+    if values.looked_up > _MOST_REFERENCES:
+        return HOLE
     call = _CALL.fullmatch(name)
     if call is not None and depth < _MOST_NESTED:
         function = values.get(call["name"])
@@ -272,8 +288,14 @@ def _value(name: str, values: Mapping[str, Text | None], depth: int) -> str:
         filled_in = {
             str(number): _expanded(function.stand_in(text.strip()), values, depth + 1) for number, text in given
         }
-        return _expanded(function, {**values, **filled_in}, depth + 1).value
+        inner = Values({**values, **filled_in})
+        inner.looked_up = values.looked_up
+        made = _expanded(function, inner, depth + 1).value
+        values.looked_up = inner.looked_up
+        return made
     known = values.get(name) if _NAME.fullmatch(name) else None
     if known is None or depth >= _MOST_NESTED:
         return HOLE
-    return _expanded(known, values, depth + 1).value
+    made = _expanded(known, values, depth + 1).value
+    values.looked_up += len(made) // _WEIGHS
+    return made
