@@ -47,7 +47,7 @@ _REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
 _MOST_NAMES = 50
 _MOST_REFERENCES = 20_000
 """References that are looked up in one file; behind them a value is not known."""
-_WEIGHS = 1_000
+_WEIGHS = 100
 """Characters of a value that count as one reference more."""
 _LONGEST_VALUE = 50_000
 _MOST_NESTED = 5
