@@ -319,7 +319,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         """Give the host memory back."""
         SIBLINGS.remove(self)
         if self.scheduler:
-            self.scheduler.lines.close()
+            self.scheduler.close()
         for worker in (self.worker, self._worker_here):
             if worker:
                 worker.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.connector.cgroups import limits
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
 
 ROOT = Path("/")
 RLIMITS = {"ulimit -v (address space)": resource.RLIMIT_AS, "ulimit -l (locked memory)": resource.RLIMIT_MEMLOCK}
@@ -97,9 +97,9 @@ def shortage(per_rank: int, ranks: int, name: str, root: Path = ROOT) -> str | N
         return None
     asked, there = sizes(per_rank * ranks, left[where])
     return (
-        f"{name}: the budget is {asked} for {ranks} rank(s) on this host, but {there} are {where}, with weights and KV "
-        "cache in place: if so much is ever parked, the kernel ends the engine. Lower cpu_bytes_to_use_per_rank, or "
-        "raise the limit"
+        f"{name}: the budget is {asked} for {counted(ranks, 'rank')} on this host, but {there} are {where}, with "
+        "weights and KV cache in place: if so much is ever parked, the kernel ends the engine. Lower "
+        "cpu_bytes_to_use_per_rank, or raise the limit"
     )
 
 
@@ -119,8 +119,8 @@ def _message(name: str, per_rank: int, ranks: int, why: str, root: Path) -> str:
         if soft != resource.RLIM_INFINITY:
             known.append(f"{text} {human_size(soft)}")
     return (
-        f"{name}: {per_rank} bytes of host memory per rank ({human_size(per_rank)}) for {ranks} rank(s) of this "
-        f"engine, {_exact(together, memory_limits(root))} together, cannot be had: {why}. Limits: "
+        f"{name}: {per_rank} bytes of host memory per rank ({human_size(per_rank)}) for {counted(ranks, 'rank')} of "
+        f"this engine, {_exact(together, memory_limits(root))} together, cannot be had: {why}. Limits: "
         f"{', '.join(known) or 'unknown'}. Lower cpu_bytes_to_use_per_rank, or raise the limit; every other engine on "
         "this host needs its own share"
     )

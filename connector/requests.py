@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.offload.ledger import Hashes
 
 RUNNING = "RUNNING"
 
@@ -11,6 +14,24 @@ RUNNING = "RUNNING"
 def is_running(request: Any) -> bool:
     """Whether a request runs, by its own word; False where it says nothing."""
     return getattr(getattr(request, "status", None), "name", None) == RUNNING
+
+
+def final_hashes(request: Any, groups: Sequence[Group], size: int, computed: int) -> Hashes:
+    """Return per group the hashes of the full blocks whose KV is final: no draft may still be in them.
+
+    Args:
+        request: one of which ``computed`` tokens are computed.
+        groups: the KV cache groups.
+        size: tokens per hash.
+        computed: as tracked; drafts in flight are counted.
+    """
+    final = min(computed, request.num_tokens - 1)
+    out = []
+    for group in groups:
+        ratio, rest = divmod(group.block_size, size)
+        hashes = [] if rest else request.block_hashes[ratio - 1 :: ratio]
+        out.append(hashes[: final // group.block_size])
+    return out
 
 
 def watch_resets(pool: Any, forget: Callable[[], object], goes_on: Callable[[], bool]) -> bool:

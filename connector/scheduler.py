@@ -1,21 +1,17 @@
-"""Scheduler side: translates what vLLM's scheduler does into the ledger's terms, and tells people about it."""
+"""Scheduler side: translates what vLLM's scheduler does into the ledger's terms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from vllm.logger import init_logger
-
-from pd_launch.connector.lines import Lines
 from pd_launch.connector.metadata import WorkerReport
-from pd_launch.connector.metrics import FALLBACK, Counts, OffloadStats
-from pd_launch.connector.requests import Opened, is_running, watch_resets
+from pd_launch.connector.metrics import Counts, OffloadStats
+from pd_launch.connector.requests import Opened, final_hashes, is_running, watch_resets
+from pd_launch.connector.telling import NO_POOL, NO_WORKER, UNKNOWN_ENGINE, Telling
 from pd_launch.connector.wording import Wording
 from pd_launch.schemas.offload.groups import Group
-from pd_launch.schemas.offload.ledger import Hashes, Ledger, Parked, Rows, Step
-
-logger = init_logger(f"vllm.{__name__}")
+from pd_launch.schemas.offload.ledger import Ledger, Rows, Step
 
 
 class OffloadScheduler:
@@ -32,25 +28,27 @@ class OffloadScheduler:
         self, groups: Sequence[Group], host_blocks: int, words: Wording, hash_block_size: int | None = None
     ) -> None:
         self.ledger = Ledger(groups, host_blocks)
-        self._words = words
-        self.lines = Lines(logger)
+        self._tell = Telling(words)
         self._hash_block_size = hash_block_size
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
         self.lacks: list[str] = []  # names that this engine does not have, without which no save is safe
-        self._lack_told = False
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._answered = False  # a worker side of this connector has reported
-        self._silence_told = False
         self._decided: set[str] = set()  # victims of this step of which the hook has decided
         self._stale: set[str] = set()  # requests that were under way at a reset since the last step
         self._opened = Opened()
         self._reset_seen = False
-        self._reset_missing_told = False
-        self._gauges: dict[str, float] = {}
-        self._workers: dict[str, float] = {}  # their totals as last reported
-        self.counts = Counts()
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted since the last collection."""
+        return self._tell.counts
+
+    def close(self) -> None:
+        """Write the lines that are still waiting."""
+        self._tell.lines.close()
 
     # Resets: a weight update makes all KV stale, and preempts everything through the same path as pressure does
 
@@ -71,57 +69,23 @@ class OffloadScheduler:
             self._stale.update(self.ledger.tables)
         dropped = self.ledger.reset(running)
         if dropped:
-            self._fell_back("reset", dropped)
+            self._tell.fell_back("reset", dropped)
         return True
 
     def _goes_on(self) -> bool:
         """Whether a request that is followed is still running: a reset that vLLM means preempts all of them first."""
         return any(is_running(self._requests.get(request_id)) for request_id in self.ledger.tables)
 
-    def _fell_back(self, reason: str, count: int = 1) -> None:
-        self.counts.add(FALLBACK + reason, count)
-
     def _may_save(self) -> bool:
         if self.lacks:
-            self._tell_lack()
-            self._fell_back("unknown_engine")
-            return False
-        if not self._answered:
-            self._tell_silence()
-            self._fell_back("no_worker")
-            return False
-        if not self._reset_seen and not self._reset_missing_told:
-            self._reset_missing_told = True
-            logger.warning(
-                "%s: this scheduler shows no block pool with reset_prefix_cache, so stale KV could not be told from "
-                "good: nothing is saved and preempted requests are recomputed",
-                self._words.connector,
-            )
-        if not self._reset_seen:
-            self._fell_back("no_pool")
-        return self._reset_seen
-
-    def _tell_lack(self) -> None:
-        if not self._lack_told:
-            self._lack_told = True
-            logger.warning(
-                "%s: this vLLM has no %s, which tells whether a request's KV may be saved: nothing is saved and "
-                "preempted requests are recomputed. Use a release that this connector was tried with",
-                self._words.connector,
-                ", ".join(self.lacks),
-            )
-
-    def _tell_silence(self) -> None:
-        """Without a worker side nothing is copied, and then a restore would be blocks that nobody wrote."""
-        if self._silence_told:
-            return
-        self._silence_told = True
-        logger.warning(
-            "%s: no worker of this connector has answered so far: until one does nothing is saved and preempted "
-            "requests are recomputed. vLLM keeps the workers' connector of a process until the engine that it was made "
-            "for is shut down: where another one was used in this process before, shut that engine down first",
-            self._words.connector,
-        )
+            self._tell.unsaved("unknown_engine", UNKNOWN_ENGINE, ", ".join(self.lacks))
+        elif not self._answered:
+            self._tell.unsaved("no_worker", NO_WORKER)
+        elif not self._reset_seen:
+            self._tell.unsaved("no_pool", NO_POOL)
+        else:
+            return True
+        return False
 
     # Admission
 
@@ -151,26 +115,8 @@ class OffloadScheduler:
             self._drop(request_id, "superseded")
             return
         transfer = self.ledger.plan_restore(request_id, rows, external, beside)
-        if transfer is None:
-            return
-        self.counts.add("restored")
-        if transfer.missing:
-            self.lines.flush()
-            logger.warning(
-                "%s: of what was offered for request %s the scheduler takes only %d tokens, whose window looks at %d "
-                "blocks that were given up before: they are reported as invalid",
-                self._words.connector,
-                request_id,
-                external,
-                len(transfer.missing),
-            )
-        self.lines.info(
-            "Prepared %s offload H2D load for request %s: external_tokens=%d load_blocks=%d",
-            self._words.feature,
-            request_id,
-            external,
-            len(transfer.host),
-        )
+        if transfer is not None:
+            self._tell.restored(request_id, external, transfer)
 
     def finished(self, request_id: str) -> None:
         """Take in the end of a request."""
@@ -182,7 +128,7 @@ class OffloadScheduler:
     def _drop(self, request_id: str, reason: str) -> None:
         """Forget a copy that nobody needs any more, and count it, so that none goes without a word."""
         if self.ledger.drop(request_id):
-            self._fell_back(reason)
+            self._tell.fell_back(reason)
 
     # Preemption
 
@@ -233,7 +179,7 @@ class OffloadScheduler:
         blocks = set(getattr(output, "new_block_ids_to_zero", None) or ())
         blocks |= {copy.dst_block_id for copy in getattr(output, "kv_cache_block_copies", None) or ()}
         if lost := self.ledger.revoke(blocks):
-            self._fell_back("overwritten", len(lost))
+            self._tell.fell_back("overwritten", len(lost))
 
     def _track(self, request_id: str, rows: Rows, computed: int) -> None:
         if not self._resumable(request_id):
@@ -251,38 +197,26 @@ class OffloadScheduler:
         if request_id in output.finished_req_ids:
             return  # vLLM does not count it either
         if request_id in self._stale or request_id in output.num_scheduled_tokens:
-            self._fell_back("reset_running")  # pressure never lets a victim run again in the same step
+            self._tell.fell_back("reset_running")  # pressure never lets a victim run again in the same step
         elif table is None:
-            self._fell_back("resumable" if self._resumable(request_id) else "untracked")
+            self._tell.fell_back("resumable" if self._resumable(request_id) else "untracked")
         elif self._park(request_id, table.rows, table.computed):
-            self.lines.info(
-                "%s preemption offload enabled for request %s", self._words.feature.capitalize(), request_id
-            )
+            self._tell.enabled(request_id)
 
     def _park(self, request_id: str, rows: Rows, computed: int) -> bool:
         if self._resumable(request_id):
-            self._fell_back("resumable")
+            self._tell.fell_back("resumable")
             return False
         if not self._may_save() or not self._let_restore(request_id, computed):
             return False
-        parked = self.ledger.park(request_id, rows, computed, self._hashes(request_id, computed))
+        hashes = None
+        if self._hash_block_size is not None and (request := self._requests.get(request_id)) is not None:
+            hashes = final_hashes(request, self.ledger.groups, self._hash_block_size, computed)
+        parked = self.ledger.park(request_id, rows, computed, hashes)
         if parked.tokens == 0:
-            self._tell_skipped(request_id, parked)
+            self._tell.skipped(request_id, parked)
             return False
-        self.counts.add("parked")
-        if parked.tokens < parked.computed:
-            self._fell_back("partial")
-        self.lines.info(
-            "Created %s offload state for request %s: computed_tokens=%d saved_tokens=%d cpu_blocks=%d store_blocks=%d "
-            "ready=%s",
-            self._words.feature,
-            request_id,
-            parked.computed,
-            parked.tokens,
-            parked.blocks,
-            parked.copied,
-            parked.copied == 0,
-        )
+        self._tell.parked(request_id, parked)
         return True
 
     def _let_restore(self, request_id: str, computed: int) -> bool:
@@ -295,45 +229,8 @@ class OffloadScheduler:
         request = self._requests.get(request_id)
         if request is None or self._opened.may(request, computed):
             return True
-        self._fell_back("prompt_pass")
+        self._tell.fell_back("prompt_pass")
         return False
-
-    def _tell_skipped(self, request_id: str, parked: Parked) -> None:
-        if parked.needed > parked.free:
-            reason = "pool_full"
-            line = (
-                "Skip %s offload for request %s: CPU cache has %d free blocks, but %d are needed; computed_tokens=%d "
-                "will be recomputed. Raise cpu_bytes_to_use_per_rank if this happens often"
-            )
-        else:
-            reason = "window"
-            line = (
-                "Skip %s offload for request %s: CPU cache has %d free blocks and %d would be taken, but blocks that "
-                "an attention window looks at were gone; computed_tokens=%d will be recomputed"
-            )
-        self._fell_back(reason)
-        self.lines.flush()  # they keep their order
-        logger.warning(
-            line,
-            self._words.feature,
-            request_id,
-            parked.free,
-            parked.needed,
-            parked.computed,
-        )
-
-    def _hashes(self, request_id: str, computed: int) -> Hashes | None:
-        """Return per group the hashes of the full blocks whose KV is final: no draft may still be in them."""
-        request, size = self._requests.get(request_id), self._hash_block_size
-        if size is None or request is None:
-            return None
-        final = min(computed, request.num_tokens - 1)
-        out = []
-        for group in self.ledger.groups:
-            ratio, rest = divmod(group.block_size, size)
-            hashes = [] if rest else request.block_hashes[ratio - 1 :: ratio]
-            out.append(hashes[: final // group.block_size])
-        return out
 
     # What the workers say
 
@@ -343,30 +240,15 @@ class OffloadScheduler:
         if isinstance(report, WorkerReport):
             self._answered = True
             self.ledger.limit(report.capacity)
-            self._count_workers(report.totals)
+            self._tell.workers(report.totals)
             lost = self.ledger.report(report.done, report.failed)
             if lost:
-                self._fell_back("save_failed", len(lost))
+                self._tell.fell_back("save_failed", len(lost))
         if output.invalid_block_ids and (lost := self.ledger.distrust(set(output.invalid_block_ids))):
-            self._fell_back("save_failed", len(lost))
+            self._tell.fell_back("save_failed", len(lost))
         for request_id in output.finished_recving or ():
             self.ledger.loaded(request_id)
 
-    def _count_workers(self, totals: dict[str, float]) -> None:
-        for name, value in totals.items():
-            self.counts.add(name, value - self._workers.get(name, 0))
-        self._workers = totals
-
     def stats(self) -> OffloadStats | None:
         """Return counts and gauges, if there is anything new."""
-        host = self.ledger.host
-        gauges = {
-            "pool_blocks_used": host.total - host.free,
-            "pool_blocks_total": host.total,
-            "oldest_parked_seconds": round(self.ledger.oldest_parked_seconds(), 3),
-        }
-        counts = self.counts.take()
-        if not counts and gauges == self._gauges:
-            return None
-        self._gauges = gauges
-        return OffloadStats(data={"counts": counts, "gauges": dict(gauges)})
+        return self._tell.stats(self.ledger)

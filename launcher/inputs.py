@@ -108,6 +108,8 @@ def load_facts(path: str) -> dict[str, Any]:
     """
     from pd_launch.launcher import host as host_module
     from pd_launch.launcher.host.contract import MOST_LOOKED_UP
+    from pd_launch.schemas.core.units import counted
+    from pd_launch.schemas.core.words import agreeing
 
     try:
         facts = host_module.read_facts(read_source(path).text, path)
@@ -119,5 +121,7 @@ def load_facts(path: str) -> dict[str, Any]:
         shown = key if len(key) <= 100 else f"{key[:100]}…"
         click.echo(clean(f"pd-launch: {path}: the key {shown} is not used: {meant}"), err=True)
     if len(unknown) > MOST_LOOKED_UP:
-        click.echo(clean(f"pd-launch: {path}: {len(unknown) - MOST_LOOKED_UP} further keys are not used"), err=True)
+        more = len(unknown) - MOST_LOOKED_UP
+        said = f"{counted(more, 'further key')} {agreeing(more, 'is', 'are')} not used"
+        click.echo(clean(f"pd-launch: {path}: {said}"), err=True)
     return facts

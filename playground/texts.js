@@ -25,7 +25,7 @@ export const TEXTS = {
     broken: "The link holds no files that can be read; it may have been cut.", licences: "Parts and licences",
   },
   zh: {
-    intro: "粘贴启动脚本、清单或 profile。检查就在本页内进行，内容不会发送到任何地方。",
+    intro: "粘贴启动脚本、清单或配置文件。检查就在本页内进行，内容不会发送到任何地方。",
     docs: "文档", loading: "正在加载检查器", files: "文件", text: "文件内容", release: "版本",
     found: "由文件确定", example: "示例", open: "打开文件…", findings: "检查结果",
     drop: "也可以把文件拖到这里；同时放入 prefill 与 decode 两侧，会一并比较。",

@@ -36,7 +36,7 @@ def index(lang: str) -> str:
     for rule in all_rules().values():
         if rule.code[:3] != family:
             family = rule.code[:3]
-            parts.append(f"\n## {family} {FAMILIES[family][lang == 'zh']}\n\n{COLUMNS[lang]}\n|---|---|---|---|\n")
+            parts.append(f"\n## {family} {FAMILIES[family].text(lang)}\n\n{COLUMNS[lang]}\n|---|---|---|---|\n")
         page = rule.page_in(lang)
         title = page["title"].replace("|", "\\|")
         parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {title} |\n")

@@ -17,10 +17,11 @@ JOURNEYS = (
 _HEAD = {
     "en": "# What changed between releases\n\nGenerated from the tables by `scripts/build_docs.py`; "
     "`pd-launch releases diff A B` says it for any two releases of one family, and "
-    "[`pd-launch upgrade`](guide/upgrading.md) says what of it concerns your files. [中文](zh/changes.md)\n",
+    "[`pd-launch upgrade`](guide/upgrading.md) shows which of these changes affect your files. [中文](zh/changes.md)\n",
     "zh": "# 各版本之间的变化\n\n由 `scripts/build_docs.py` 根据数据表生成；"
     "`pd-launch releases diff A B` 可以比较同一系列的任意两个版本，"
-    "[`pd-launch upgrade`](guide/upgrading.md) 说明其中哪些与你的文件有关。[English](../changes.md)\n",
+    "[`pd-launch upgrade`](guide/upgrading.md) 说明其中哪些影响您的文件。"
+    "“拒绝与其他事实”中的条目取自版本表，保留英文。[English](../changes.md)\n",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pd_launch.launcher.rules.registry import FAMILIES, SECTIONS, SECTIONS_ZH, Rule, all_rules
+from pd_launch.launcher.rules.registry import FAMILIES, SECTIONS, TITLES, Rule, all_rules
 from pd_launch.schemas.core.names import nearest
 
 FORMAT_VERSION = 1
@@ -24,6 +24,9 @@ def find_rule(word: str) -> Rule:
     found = rules.get(word.upper()) or next((r for r in rules.values() if r.name == word.lower()), None)
     if found is not None:
         return found
+    if word.upper() in FAMILIES:
+        codes = [code for code in rules if code.startswith(word.upper())]
+        raise UnknownCode(f"{word.upper()} is a family of rules: {codes[0]} to {codes[-1]}; pd-launch rules lists them")
     near = nearest(word.upper(), rules, 0.6) or nearest(word.lower(), [r.name for r in rules.values()], 0.6)
     hint = f"; did you mean {near}?" if near else "; pd-launch rules lists them"
     raise UnknownCode(f"there is no rule {word}{hint}")
@@ -32,9 +35,8 @@ def find_rule(word: str) -> Rule:
 def explain_text(rule: Rule, lang: str) -> str:
     """Return a rule's page as text."""
     page = rule.page_in(lang)
-    titles = dict(zip(SECTIONS, SECTIONS_ZH, strict=True)) if lang == "zh" else {name: name for name in SECTIONS}
     parts = [f"{rule.code} {rule.name} ({rule.severity})", page["title"]]
-    parts += [f"## {titles[name]}\n\n{page[name]}" for name in SECTIONS if page[name]]
+    parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,7 +71,7 @@ def rules_text(lang: str) -> str:
     for rule in all_rules().values():
         if rule.code[:3] != family:
             family = rule.code[:3]
-            lines += ["", f"{family} {FAMILIES[family][lang == 'zh']}"]
+            lines += ["", f"{family} {FAMILIES[family].text(lang)}"]
         page = rule.page_in(lang)
         lines.append(f"  {rule.code}  {rule.severity:7}  {rule.name:28}  {page['title']}")
     return "\n".join(lines[1:]) + "\n"

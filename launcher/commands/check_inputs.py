@@ -14,13 +14,14 @@ from pathlib import Path
 import click
 
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
+from pd_launch.launcher.check.configured import NoSuchRule, configured
 from pd_launch.launcher.check.run import Selection
-from pd_launch.launcher.commands.common import codes, config_target, without_secrets
+from pd_launch.launcher.commands.common import codes, without_secrets
 from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.folders.configs import Configs
 from pd_launch.launcher.folders.names import MAY_BE_LARGE, can_hold_an_engine
 from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_source
-from pd_launch.launcher.rules.registry import all_rules, unknown_codes
+from pd_launch.launcher.rules.registry import unknown_codes
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.severity import Severity
@@ -195,29 +196,16 @@ def _say(given: Given, path: str, reason: str) -> None:
 
 
 def _batch(options: CheckOptions, config: Config, inputs: Inputs) -> Batch:
-    _look_at(config)
-    selection = Selection(
-        codes(options.select) or config.select,
-        codes(options.ignore) or config.ignore,
-        config.severity,
-        tuple(config.per_file_ignores.items()),
-    )
-    inputs = replace(
-        inputs,
-        config=config_target(config),
-        require_target=options.require_target or config.require_target,
-        quiet=inputs.quiet or options.allow_no_engine,
-    )
+    try:
+        inputs, selection = configured(
+            config, inputs, codes(options.select), codes(options.ignore), options.require_target
+        )
+    except NoSuchRule as error:
+        raise click.UsageError(clean(str(error))) from None
+    except ConfigError as error:
+        raise click.ClickException(clean(str(error))) from None
+    inputs = replace(inputs, quiet=inputs.quiet or options.allow_no_engine)
     return Batch(inputs, selection, options.fail_on or config.fail_on or "error")
-
-
-def _look_at(config: Config) -> None:
-    """Refuse a configuration that names what no rule has."""
-    for name, words in config.codes():
-        known_codes(f"{config.path}: {name}:", words)
-    for code in config.severity:
-        if code not in all_rules():
-            raise click.UsageError(f"{clean(f'{config.path}: severity.{code}')}: no rule has this code")
 
 
 def known_codes(where: str, words: Iterable[str]) -> None:

@@ -22,6 +22,7 @@ from pd_launch.launcher.secrets.masking import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
 from pd_launch.launcher.sources.shell.follow import ShellUnavailable
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
@@ -66,8 +67,8 @@ def _from_files(options: InitOptions, lang: str) -> int:
         raise click.ClickException("one of these files is, or starts, a profile already: copy and edit that")
     try:
         made = convert(deployments, _name(options))
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    except ValueFault as error:
+        raise click.ClickException(error.said.text(lang)) from None
     _deliver(made.text, options.output, lang)
     _tell(made, deployments, lang)
     return 1 if made.left else 0

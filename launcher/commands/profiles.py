@@ -14,16 +14,21 @@ from pd_launch.launcher.wording.width import clean
 
 
 def list_command(_options: ProfilesListOptions) -> int:
-    """Print the shipped profiles, each with the first line of what it says about itself."""
+    """Print the shipped profiles, each with the first sentence of what it says about itself."""
     for name in shipped_names():
-        first = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8").lstrip("# ").partition("\n")[0]
-        write(f"{name:16} {first}\n")
+        write(f"{name:16} {_first_sentence((SHIPPED / f'{name}.yaml').read_text(encoding='utf-8'))}\n")
     return 0
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of the comment that a profile begins with."""
+    words = " ".join(line.removeprefix("#").strip() for line in text.partition("\n#\n")[0].split("\n"))
+    return words.partition(". ")[0].removesuffix(".") + "."
 
 
 def show_command(options: ProfilesShowOptions) -> int:
     """Print a shipped profile."""
-    write(_shipped(options.name).read_text(encoding="utf-8"))
+    write(_text(_shipped(options.name)))
     return 0
 
 
@@ -36,11 +41,17 @@ def copy_command(options: ProfilesCopyOptions) -> int:
     if path.exists():
         raise click.ClickException(f"{clean(str(path))} is there already; name another file")
     try:
-        write_atomically(path, source.read_text(encoding="utf-8"))
+        write_atomically(path, _text(source))
     except OSError as error:
         raise click.ClickException(f"{clean(str(path))}: {error.strerror}") from None
     click.echo(f"wrote {clean(str(path))}; next: pd-launch check {clean(str(path))}", err=True)
     return 0
+
+
+def _text(source: Path) -> str:
+    """Return a shipped profile without the line that leads to its schema: the schema lies beside the original only."""
+    lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# yaml-language-server:"))
 
 
 def _shipped(name: str) -> Path:

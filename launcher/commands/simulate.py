@@ -19,10 +19,11 @@ from pd_launch.launcher.inputs import read_profile, read_source
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.simulate import metrics
 from pd_launch.launcher.simulate.answer import Case, answered
-from pd_launch.launcher.simulate.engine import Given, Sized, sized
+from pd_launch.launcher.simulate.engine import sized
 from pd_launch.launcher.simulate.loglines import LogSize, read_log
 from pd_launch.launcher.simulate.report import Row, report
 from pd_launch.launcher.simulate.show import page
+from pd_launch.launcher.simulate.sized import Given, Sized
 from pd_launch.launcher.simulate.spread import from_spread
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arranged, from_text
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
@@ -323,7 +324,7 @@ def _draw(path: str, simulation: Any) -> None:
     try:
         from pd_launch.launcher.simulate.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
+        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
     try:
         draw(Path(path), simulation)
     except OSError as error:

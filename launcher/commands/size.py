@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import keep_inputs, parse_target_option, write
+from pd_launch.launcher.commands.common import keep_inputs, locale_language, parse_target_option, write
 from pd_launch.launcher.commands.options.size import SizeOptions
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, in_options, numbers, table
@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.profiles.load import SettingError
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.memory.cache_model import UnknownModel
 from pd_launch.schemas.memory.kv_layers import KVLayoutError
@@ -39,6 +40,7 @@ class Output:
 def size_command(given: SizeOptions) -> int:
     """Print how much to configure."""
     options = dict(vars(given))
+    lang = options.pop("lang") or locale_language()
     if (workload := options.pop("workload")) is not None:
         raise click.UsageError(
             "what a workload parks at once is played, not computed: write\n\n"
@@ -53,7 +55,7 @@ def size_command(given: SizeOptions) -> int:
     try:
         found = answer(asked)
     except _ERRORS as error:
-        raise click.ClickException(clean(str(error))) from None
+        raise click.ClickException(clean(error.said.text(lang))) from None
     except (ProfileNotFound, SettingError) as error:
         raise click.ClickException(clean(str(error))) from None
     name, choices = _choices(output.over)
@@ -61,18 +63,19 @@ def size_command(given: SizeOptions) -> int:
     if output.png is not None:
         _draw(output.png, name, rows)
     if output.form == "json":
-        write(json.dumps(numbers(found, name, rows), indent=2) + "\n")
+        write(json.dumps(numbers(found, name, rows, lang), indent=2) + "\n")
     elif output.form == "profile":
         write(fragment(found))
     else:
-        write(_text(found, name, rows, output.plot))
+        write(_text(found, name, rows, output.plot, lang))
     return 0
 
 
-def _text(found: Answer, name: str, rows: list[Row], plot: bool) -> str:
-    shown = bars(name, rows) if plot else table(name, rows, seat(found.node).en)
-    said = in_options(found) if found.written else f"In the profile:\n\n{fragment(found)}"
-    return "\n".join([explained(found), shown, said])
+def _text(found: Answer, name: str, rows: list[Row], plot: bool, lang: str) -> str:
+    shown = bars(name, rows, lang) if plot else table(name, rows, seat(found.node), lang)
+    into = Msg("In the profile:", "写入配置文件：").text(lang)
+    said = in_options(found, lang) if found.written else f"{into}\n\n{fragment(found)}"
+    return "\n".join([explained(found, lang), shown, said])
 
 
 def _asked(options: dict[str, Any]) -> Asked:
@@ -126,16 +129,18 @@ def _row(asked: Asked, name: str, choice: Any) -> Row:
         shown = format_size(choice)
     try:
         return shown, answer(with_choice(asked, name, choice)).sizing
-    except (*_ERRORS, SettingError) as error:
-        return shown, clean(str(error))
+    except _ERRORS as error:
+        return shown, Msg(clean(error.said.en), clean(error.said.zh))
+    except SettingError as error:
+        return shown, Msg(clean(str(error)), clean(str(error)))
 
 
 def _draw(path: str, name: str, rows: list[Row]) -> None:
     try:
         from pd_launch.launcher.size.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install pd-launch[plot]") from None
+        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
     try:
-        draw(Path(path), name, [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, str)])
+        draw(Path(path), name, [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, Msg)])
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{clean(path)}: {error}") from None

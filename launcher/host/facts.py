@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pd_launch.launcher.host.contract import FACTS, MORE
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.words import listed
 
 Facts = Mapping[str, Any]
 _BYTES = frozenset(
@@ -135,8 +136,8 @@ def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:
             "error",
             dict.fromkeys(names, value),
             Msg(
-                f"{key} must be each node's own, and {', '.join(names)} have {value}",
-                f"{key} 每个节点必须不同,而 {', '.join(names)} 都是 {value}",
+                f"{key} must be each node's own, and {listed(names).en} have {value}",
+                f"{key} 每个节点必须不同,而 {listed(names).zh} 都是 {value}",
             ),
         )
         for value, names in owners.items()

@@ -14,10 +14,11 @@ from typing import Any
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
-from pd_launch.schemas.engine.budget import PREFIX_CACHING
-from pd_launch.schemas.engine.kv_transfer import MULTI
+from pd_launch.schemas.engine.budget import OFFLOAD_NAMES, PREFIX_CACHING
+from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, MULTI
 
 UNKNOWN = "<unknown>"
+_PATH = "kv_connector_module_path"
 _DEFAULTS: dict[str, Any] = {
     "port": 8000,
     "tensor-parallel-size": 1,
@@ -50,8 +51,8 @@ class Canonical:
         return values
 
 
-def canonical(launch: NodeLaunch) -> Canonical:
-    """Return a launch's canonical form."""
+def canonical(launch: NodeLaunch, by_name: bool = False) -> Canonical:
+    """Return a launch's canonical form. ``by_name``: see :func:`canonical_transfer`."""
     args: dict[str, Any] = {}
     for arg in launch.args:
         if arg.name == "model" and launch.model is not None:
@@ -63,7 +64,7 @@ def canonical(launch: NodeLaunch) -> Canonical:
         values = [_plain(node) for node in (arg.value, *arg.more)]
         args[arg.name] = values if arg.more else values[0]
     if isinstance(args.get("kv-transfer-config"), dict):
-        args["kv-transfer-config"] = canonical_transfer(args["kv-transfer-config"])
+        args["kv-transfer-config"] = canonical_transfer(args["kv-transfer-config"], by_name)
     _drop_defaults(args)
     env = {name: _variable(variable) for name, variable in launch.env.items()}
     model = _scalar(launch.model.value) if launch.model is not None else None
@@ -85,15 +86,20 @@ def _drop_defaults(args: dict[str, Any]) -> None:
             del args[name]
 
 
-def canonical_transfer(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a --kv-transfer-config without what repeats or says the default."""
+def canonical_transfer(config: dict[str, Any], by_name: bool = False) -> dict[str, Any]:
+    """Return a --kv-transfer-config without what repeats or says the default.
+
+    ``by_name``: the name of the connector that comes with pd-launch says the same with its module path and without.
+    """
     config = dict(config)
+    if by_name and config.get("kv_connector") in OFFLOAD_NAMES and config.get(_PATH) == BUNDLED_MODULE:
+        del config[_PATH]
     extra = config.get("kv_connector_extra_config")
     if isinstance(extra, dict):
         extra = {k: v for k, v in extra.items() if not (k == PREFIX_CACHING and v is False)}
         children = extra.get("connectors")
         if config.get("kv_connector") == MULTI and isinstance(children, list):
-            extra["connectors"] = [canonical_transfer(c) if isinstance(c, dict) else c for c in children]
+            extra["connectors"] = [canonical_transfer(c, by_name) if isinstance(c, dict) else c for c in children]
             for side in ("prefill", "decode"):
                 if extra.get(side) is not None and extra[side] in list(_sizes(children, side)):
                     del extra[side]

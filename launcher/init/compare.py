@@ -11,7 +11,7 @@ from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.launcher.init.layout import Layout
 from pd_launch.launcher.init.surroundings import device_numbers
 from pd_launch.launcher.secrets.masking import MASK, is_secret, is_secret_flag
-from pd_launch.launcher.sources.forms.manifest import ADDED
+from pd_launch.launcher.sources.forms.chart_words import ADDED
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
@@ -64,7 +64,7 @@ def compare(text: str, sides: dict[str, list[NodeLaunch]], layouts: dict[str, La
                 why = Msg("the profile has no launch for this engine", "配置文件没有与该引擎对应的启动")
                 outcome.left.append(Left(label, "engine", why, engine.origin))
                 continue
-            differences = list(_differences(engine, made, label))
+            differences = list(_differences(engine, made, label, by_name=not target.is_ascend))
             outcome.left += differences
             outcome.equal += not differences
             if any(d.what == _TRANSFER for d in differences):
@@ -86,8 +86,8 @@ def _counterpart(engine: NodeLaunch, made: list[NodeLaunch], taken: set[int]) ->
     return None
 
 
-def _differences(engine: NodeLaunch, made: NodeLaunch, label: str) -> list[Left]:
-    want, have = canonical(engine).flat(), canonical(made).flat()
+def _differences(engine: NodeLaunch, made: NodeLaunch, label: str, by_name: bool) -> list[Left]:
+    want, have = canonical(engine, by_name).flat(), canonical(made, by_name).flat()
     variable = made.hardware.device_variable if made.hardware is not None else None
     if variable is not None and (devices := device_numbers(engine, variable)) is not None:
         whole = as_integer(devices)

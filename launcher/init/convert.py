@@ -15,9 +15,10 @@ from pd_launch.launcher.init.surroundings import container_section, device_numbe
 from pd_launch.launcher.init.transfer import Parts, shared, take_apart, without_derived
 from pd_launch.launcher.init.write import write_profile
 from pd_launch.launcher.secrets.masking import Held, all_secrets, is_held, is_secret_flag, mask, tells
-from pd_launch.launcher.sources.forms.manifest import ADDED, KSERVE_DECODE_PORT
+from pd_launch.launcher.sources.forms.chart_words import ADDED, KSERVE_DECODE_PORT
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT
 from pd_launch.launcher.sources.release.targets import assumed
+from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -74,7 +75,12 @@ class _Conversion:
     def run(self) -> Converted:
         models = [str(n.model.value) for n in self.engines if n.model and isinstance(n.model.value, str)]
         if not models:
-            raise ValueError("no engine with a known model was found: nothing to make a profile of")
+            raise ValueFault(
+                Msg(
+                    "no engine with a known model was found: nothing to make a profile of",
+                    "没有找到模型已知的引擎：无法生成配置文件",
+                )
+            )
         profile = self.profile(models[0])
         self.notes += [self.masked(note) for note in told(self.engines, self.faults, self.layouts)]
         whole: set[str] = set()
@@ -227,7 +233,8 @@ class _Conversion:
         trees = {side: nodes[0].kv_transfer for side, nodes in self.sides.items()}
         parts: dict[str, Parts] = {}
         for side, tree in trees.items():
-            apart = take_apart(tree) if tree is not None and side not in whole and _role_fits(tree, side) else None
+            fits = tree is not None and side not in whole and _role_fits(tree, side)
+            apart = take_apart(tree, self.target) if tree is not None and fits else None
             if apart is not None and not (apart.offload and side == "prefill"):
                 parts[side] = apart
         derived = {side: _sizes(layout) for side, layout in self.layouts.items()}
@@ -276,7 +283,7 @@ class _Conversion:
             layout = self.layouts[side]
             for engine in self.sides[side][1:] if side in parts else ():
                 tree = engine.kv_transfer
-                apart = take_apart(tree) if tree is not None else None
+                apart = take_apart(tree, self.target) if tree is not None else None
                 if apart is None:
                     continue
                 base = parts[side].transfer

@@ -12,6 +12,7 @@ from pd_launch.launcher.sources.forms.online_dp import TEMPLATE
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Container, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import agreeing, listed
 
 _MOST = 20
 """Faults that are named; what was not followed goes first."""
@@ -106,10 +107,11 @@ def _container(container: Container) -> Iterator[Msg]:
                 "其余写在 patch 里",
             )
     if left:
-        names = ", ".join(left)
+        names, are = listed(left), agreeing(len(left), "is", "are")
         yield Msg(
-            f"{place}: the container's {names} are not in the profile; what pd-launch renders follows from hardware",
-            f"{place}:容器的 {names} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
+            f"{place}: the container's {names.en} {are} not in the profile; what pd-launch renders follows from "
+            "hardware",
+            f"{place}:容器的 {names.zh} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.init.canonical import UNKNOWN
+from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.core.values import Node, as_integer
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
@@ -22,8 +23,11 @@ class Parts:
     offload: dict[str, Any] = field(default_factory=dict)
 
 
-def take_apart(tree: Node) -> Parts | None:
-    """Return the parts, or None where a profile's own words do not reach: then it is written out whole."""
+def take_apart(tree: Node, target: Target) -> Parts | None:
+    """Return the parts, as ``target`` understands names, or None where a profile's own words do not reach.
+
+    Then it is written out whole.
+    """
     top = Connector(tree)
     if not tree.complete() or top.text("kv_role") not in ROLES[:2]:
         return None
@@ -40,7 +44,7 @@ def take_apart(tree: Node) -> Parts | None:
             if key not in ("kv_connector", "kv_role", "kv_connector_extra_config"):
                 parts.transfer[_profile_key(key)] = node.plain()
     if offloads:
-        offload = _offload(offloads[0])
+        offload = _offload(offloads[0], target)
         if offload is None:
             return None
         parts.offload = offload
@@ -64,7 +68,7 @@ def _transfer(connector: Connector) -> dict[str, Any]:
     return out
 
 
-def _offload(connector: Connector) -> dict[str, Any] | None:
+def _offload(connector: Connector, target: Target) -> dict[str, Any] | None:
     extra = connector.extra
     given = dict(extra.items()) if extra else {}
     ways = [key for key in _WAYS if key in given]
@@ -79,7 +83,7 @@ def _offload(connector: Connector) -> dict[str, Any] | None:
     out: dict[str, Any] = {_WAYS[ways[0]]: value}
     if PREFIX_CACHING in given and given[PREFIX_CACHING].value is True:
         out["prefix_caching"] = True
-    if not connector.is_bundled_offload:
+    if not connector.bundled_in(target):
         out["connector"] = "builtin"
     return out
 

@@ -34,7 +34,7 @@ class LogsText:
         if many:
             head = self._verdict(report.verdict)
             count = len(report.engines)
-            parts.append(self._say(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎"))
+            parts.append(self._say(Msg(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎")))
         return "\n\n".join(parts) + "\n"
 
     def _engine(self, engine: EngineReport, many: bool) -> list[str]:
@@ -65,8 +65,10 @@ class LogsText:
         if engine.starts > 1:
             parts.append(
                 self._say(
-                    f"{engine.starts} starts in this log; this is the last, from line {engine.first_line}",
-                    f"日志中有 {engine.starts} 次启动;此处为最后一次,始于第 {engine.first_line} 行",
+                    Msg(
+                        f"{engine.starts} starts in this log; this is the last, from line {engine.first_line}",
+                        f"日志中有 {engine.starts} 次启动;此处为最后一次,始于第 {engine.first_line} 行",
+                    )
                 )
             )
         return ", ".join(part for part in parts if part)
@@ -76,33 +78,37 @@ class LogsText:
         if found is None or (found.name is None and not engine.vllm):
             return ""
         if found.name is None:
-            return self._say("vLLM's own", "vLLM 自带")
-        own = self._say("the recompute scheduler", "recompute 调度器") if found.recompute else ""
+            return self._say(Msg("vLLM's own", "vLLM 自带"))
+        own = self._say(Msg("the recompute scheduler", "recompute 调度器")) if found.recompute else ""
         return f"{clean(found.name)}{f' ({own})' if own else ''}"
 
     def _connector(self, engine: EngineReport) -> str:
         found = engine.connector
         if found is None or (not found.created and not found.configured):
             if engine.vllm is None and not engine.ascend:
-                return self._say("not said: the engine's start is not in the log", "未知:日志中没有引擎的启动部分")
-            return self._say("none", "无")
+                return self._say(Msg("not said: the engine's start is not in the log", "未知:日志中没有引擎的启动部分"))
+            return self._say(Msg("none", "无"))
         origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
         parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]
         if not found.created:
-            parts.append(self._say("configured, but not made", "已配置,但未创建"))
+            parts.append(self._say(Msg("configured, but not made", "已配置,但未创建")))
         if found.per_rank_bytes:
             parts.append(
-                self._say(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
+                self._say(
+                    Msg(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
+                )
             )
         if found.blocks is not None:
             size = (
-                self._say(f" of {human_size(found.block_bytes)}", f" × {human_size(found.block_bytes)}")
+                self._say(Msg(f" of {human_size(found.block_bytes)}", f" × {human_size(found.block_bytes)}"))
                 if found.block_bytes
                 else ""
             )
-            parts.append(self._say(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}"))
+            parts.append(self._say(Msg(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}")))
         if found.blocks_used_most:
-            parts.append(self._say(f"{found.blocks_used_most} seen in use", f"见到使用 {found.blocks_used_most} 个"))
+            parts.append(
+                self._say(Msg(f"{found.blocks_used_most} seen in use", f"见到使用 {found.blocks_used_most} 个"))
+            )
         return ", ".join(parts)
 
     def _preempted(self, engine: EngineReport) -> str:
@@ -110,21 +116,21 @@ class LogsText:
         if found is None or not (found.preempted or found.restored):
             count = found.engine_preemptions if found else 0
             return (
-                self._say(f"{count}, by the engine's statistics", f"引擎统计 {count} 次")
+                self._say(Msg(f"{count}, by the engine's statistics", f"引擎统计 {count} 次"))
                 if count
-                else self._say("none", "无")
+                else self._say(Msg("none", "无"))
             )
         parts = [
-            self._say(f"{found.preempted} times", f"{found.preempted} 次"),
-            self._say(f"parked {found.parked}", f"停放 {found.parked}"),
-            self._say(f"restored {found.restored}", f"恢复 {found.restored}"),
+            self._say(Msg(f"{found.preempted} times", f"{found.preempted} 次")),
+            self._say(Msg(f"parked {found.parked}", f"停放 {found.parked}")),
+            self._say(Msg(f"restored {found.restored}", f"恢复 {found.restored}")),
         ]
         fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
-        parts.append(self._say(f"fell back {fallbacks}", f"回退 {fallbacks}") if fallbacks else "")
+        parts.append(self._say(Msg(f"fell back {fallbacks}", f"回退 {fallbacks}")) if fallbacks else "")
         parts.append(
-            self._say(f"handed back {found.handed_back}", f"交还 {found.handed_back}") if found.handed_back else ""
+            self._say(Msg(f"handed back {found.handed_back}", f"交还 {found.handed_back}")) if found.handed_back else ""
         )
-        parts.append(self._say(f"aborted {found.aborted}", f"中止 {found.aborted}") if found.aborted else "")
+        parts.append(self._say(Msg(f"aborted {found.aborted}", f"中止 {found.aborted}")) if found.aborted else "")
         return ", ".join(part for part in parts if part)
 
     def _recomputed(self, engine: EngineReport) -> str:
@@ -132,20 +138,22 @@ class LogsText:
         if found is None or counts is None or not (counts.preempted or counts.restored):
             return ""
         if found.at_most == found.at_least:
-            return self._say(f"{found.at_least} tokens", f"{found.at_least} 个 token")
+            return self._say(Msg(f"{found.at_least} tokens", f"{found.at_least} 个 token"))
         if found.at_most is not None:
             return self._say(
-                f"{found.at_least} to {found.at_most} tokens", f"{found.at_least} 至 {found.at_most} 个 token"
+                Msg(f"{found.at_least} to {found.at_most} tokens", f"{found.at_least} 至 {found.at_most} 个 token")
             )
         return self._say(
-            f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
-            f"至少 {found.at_least} 个 token;另有 {found.requests_unknown} 次抢占日志未说明",
+            Msg(
+                f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
+                f"至少 {found.at_least} 个 token;另有 {found.requests_unknown} 次抢占日志未说明",
+            )
         )
 
     def _problem(self, problem: Problem) -> list[str]:
         code = f"[{problem.code}]" if problem.code else ""
         head = self._paint(f"{problem.severity}{code}", COLOURS[problem.severity])
-        place = self._say(f" (line {problem.line})", f"(第 {problem.line} 行)") if problem.line else ""
+        place = self._say(Msg(f" (line {problem.line})", f"(第 {problem.line} 行)")) if problem.line else ""
         times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
         lines = [f"  {head} {clean(problem.message)}{place}{times}"]
         if problem.text:
@@ -165,7 +173,7 @@ class LogsText:
                 lines.append(f"    {m.line:>7} {m.time:14} {TITLES.get(m.event, m.event):20} {clean(m.text)[:160]}")
         if engine.requests_left_out:
             n = engine.requests_left_out
-            lines.append(self._say(f"  and {n} earlier requests", f"  另有 {n} 个更早的请求"))
+            lines.append(self._say(Msg(f"  and {n} earlier requests", f"  另有 {n} 个更早的请求")))
         return lines
 
     def _verdict(self, verdict: Verdict) -> str:
@@ -175,8 +183,8 @@ class LogsText:
     def _label(self, key: str) -> str:
         return f"{_LABELS[key].text(self.lang)}: "
 
-    def _say(self, en: str, zh: str) -> str:
-        return Msg(en, zh).text(self.lang)
+    def _say(self, said: Msg) -> str:
+        return said.text(self.lang)
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\033[1;{colour}m{text}\033[0m" if self.colour else text

@@ -8,6 +8,8 @@ from pd_launch.launcher.logs.collect import EngineFacts
 from pd_launch.launcher.verdicts.counts import IDLE, Tally, budget_advice, fallback_troubles, of_counts
 from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.words import agreeing
 from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.schedulers import NESTED
@@ -244,8 +246,8 @@ def _handed_back(count: int) -> Trouble:
         "PD607",
         "warning",
         Msg(
-            f'{count} requests were ended with stop_reason "recomputed": a client gets the rest only if the proxy '
-            "sends them again",
+            f'{counted(count, "request")} {agreeing(count, "was", "were")} ended with stop_reason "recomputed": a '
+            "client gets the rest only if the proxy sends such requests again",
             f"{count} 个请求以 stop_reason recomputed 结束:只有代理重新发送,客户端才能得到其余部分",
         ),
         Msg(

@@ -9,16 +9,15 @@ from pathlib import Path
 from pd_launch.launcher import unsaved
 from pd_launch.launcher.check.baseline import Baseline, BaselineError
 from pd_launch.launcher.check.config import Config, ConfigError, find_config
+from pd_launch.launcher.check.configured import configured
 from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.folders.configs import Configs
 from pd_launch.launcher.folders.names import can_name_an_engine, is_of_a_form, may_be_read
 from pd_launch.launcher.folders.walk import Walk
 from pd_launch.launcher.inputs import MAX_FILE
 from pd_launch.launcher.lsp.model import Job, Settings
-from pd_launch.launcher.rules.registry import all_rules, unknown_codes
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
-from pd_launch.schemas.core.target import TargetError, parse_target
 from pd_launch.schemas.core.values import SourceFile
 
 
@@ -103,21 +102,12 @@ class Gatherer:
         return list(sources.values())
 
     def _batch(self, config: Config, files: list[SourceFile], separate: bool) -> Batch:
-        _look_at(config)
+        given = Inputs(files, target=self._settings.target, separate=separate, quiet=True)
         try:
-            target = None if config.target is None else parse_target(config.target, "config")
-        except TargetError as error:
-            raise Refused(f"{config.path}: target: {error}") from None
-        inputs = Inputs(
-            files,
-            target=self._settings.target,
-            config=target,
-            require_target=config.require_target,
-            separate=separate,
-            quiet=True,
-        )
-        per_file = tuple(config.per_file_ignores.items())
-        return Batch(inputs, Selection(config.select, config.ignore, config.severity, per_file), _baseline(config))
+            inputs, selection = configured(config, given)
+        except ConfigError as error:
+            raise Refused(str(error)) from None
+        return Batch(inputs, selection, _baseline(config))
 
 
 def below(path: str, root: str) -> str:
@@ -150,14 +140,3 @@ def _baseline(config: Config) -> Baseline | None:
         return Baseline.read(config.path.parent / config.baseline)
     except BaselineError as error:
         raise Refused(str(error)) from None
-
-
-def _look_at(config: Config) -> None:
-    """Refuse a configuration that names what no rule has, as ``check`` does."""
-    rules = all_rules()
-    for name, words in config.codes():
-        for word in unknown_codes(words):
-            raise Refused(f"{config.path}: {name}: {word}: no rule has this code; pd-launch rules lists them")
-    for code in config.severity:
-        if code not in rules:
-            raise Refused(f"{config.path}: severity.{code}: no rule has this code")

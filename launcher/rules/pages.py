@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.launcher.rules.registry import SECTIONS, SECTIONS_ZH, Rule
+from pd_launch.launcher.rules.registry import TITLES, Rule
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
@@ -49,12 +49,11 @@ def example_of(section: str) -> Example:
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
     page = rule.page_in(lang)
-    titles = SECTIONS_ZH if lang == "zh" else SECTIONS
     labels = ("级别", "可信度") if lang == "zh" else ("Severity", "Confidence")
     parts = [
         f"# {rule.code} {rule.name}",
         page["title"],
         f"{labels[0]}: {rule.severity} · {labels[1]}: {rule.confidence}",
     ]
-    parts += [f"## {title}\n\n{page[name]}" for name, title in zip(SECTIONS, titles, strict=True) if page[name]]
+    parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"

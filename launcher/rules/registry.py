@@ -25,21 +25,29 @@ from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.severity import Confidence, Severity
 from pd_launch.schemas.core.values import Origin, Splice
 
-SECTIONS = ("What it does", "Why it matters", "Example", "Use instead", "Releases", "Sources")
+TITLES = {
+    "What it does": Msg("What it does", "作用"),
+    "Why it matters": Msg("Why it matters", "为什么重要"),
+    "Example": Msg("Example", "示例"),
+    "Use instead": Msg("Use instead", "应当这样写"),
+    "Releases": Msg("Releases", "适用版本"),
+    "Sources": Msg("Sources", "来源"),
+}
+"""The sections of a rule's page, under their English names."""
+SECTIONS = tuple(TITLES)
 _STATED = re.compile(r"<(?:since|until|last|before|all) ")
-SECTIONS_ZH = ("作用", "为什么重要", "示例", "应当这样写", "适用版本", "来源")
 EXAMPLES = ("Example", "Use instead")
 FAMILIES = {
-    "PD0": ("Reading the input", "读取输入"),
-    "PD1": ("Role and scheduler", "角色与调度器"),
-    "PD2": ("Connectors", "连接器"),
-    "PD3": ("Budget and host memory", "预算与主机内存"),
-    "PD4": ("Topology, devices, ports", "拓扑、设备与端口"),
-    "PD5": ("Engine sizing", "引擎规格"),
-    "PD6": ("Both sides", "两侧一致性"),
-    "PD7": ("Environment", "环境变量"),
-    "PD8": ("Containers and clusters", "容器与集群"),
-    "PD9": ("Releases", "版本"),
+    "PD0": Msg("Reading the input", "读取输入"),
+    "PD1": Msg("Role and scheduler", "角色与调度器"),
+    "PD2": Msg("Connectors", "连接器"),
+    "PD3": Msg("Budget and host memory", "预算与主机内存"),
+    "PD4": Msg("Topology, devices, ports", "拓扑、设备与端口"),
+    "PD5": Msg("Engine sizing", "引擎规格"),
+    "PD6": Msg("Both sides", "两侧一致性"),
+    "PD7": Msg("Environment", "环境变量"),
+    "PD8": Msg("Containers and clusters", "容器与集群"),
+    "PD9": Msg("Releases", "版本"),
 }
 
 
@@ -106,8 +114,8 @@ class Rule:
     @cached_property
     def page_zh(self) -> dict[str, str]:
         """The rule's Chinese page, under the English section names; its examples may be the English ones."""
-        found = _page(typeset(_stated(inspect.cleandoc(self.zh), "zh")), SECTIONS_ZH)
-        page = {en: found[zh] for en, zh in zip(SECTIONS, SECTIONS_ZH, strict=True)}
+        found = _page(typeset(_stated(inspect.cleandoc(self.zh), "zh")), tuple(title.zh for title in TITLES.values()))
+        page = {name: found[title.zh] for name, title in TITLES.items()}
         examples = {name: page[name] or self.page[name] for name in EXAMPLES}
         return {"title": found["title"], **page, **examples}
 

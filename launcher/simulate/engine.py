@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from pd_launch.launcher.simulate.left_out import hands_back, left_out, transfers
 from pd_launch.launcher.simulate.loglines import LogSize
+from pd_launch.launcher.simulate.sized import Given, Sized, rules_of
 from pd_launch.launcher.simulate.speculation import speculation_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -23,83 +22,15 @@ from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.releases.stepping import (
     ASYNC_DEFAULT,
     COMPARED,
-    DEFERS_FREES,
     HOLDING_FIRST,
-    LONE_UNLIMITED,
-    PADS_LONE,
-    RESERVES_DRAFTS,
     RESERVES_FULL,
-    SELF_PREEMPTED_GOES_ON,
-    VICTIMS_WAIT,
     WINDOW_TAILS,
 )
-from pd_launch.schemas.sim.shape import Engine, Rules, SimulationError
+from pd_launch.schemas.sim.shape import Engine, SimulationError
 
 SEQS, BATCHED = 256, 2048
 ASYNC_BYTES = "async_restore_bytes"
 ARRIVAL_STEPS = 4
-
-
-@dataclass(frozen=True)
-class Given:
-    """Options of the call; None: not given. ``memory`` is the KV cache of one rank, in bytes."""
-
-    blocks: int | None = None
-    memory: int | None = None
-    block_size: int | None = None
-    bytes_per_block: int | None = None
-    max_num_seqs: int | None = None
-    max_num_batched_tokens: int | None = None
-    max_model_len: int | None = None
-    long_prefill_token_threshold: int | None = None
-    watermark: float | None = None
-    priority: bool | None = None
-    prefix_caching: bool | None = None
-    async_scheduling: bool | None = None
-    arrival_steps: int | None = None
-    draft_tokens: int | None = None
-    acceptance: float | None = None
-    seed: int = 1
-
-
-@dataclass
-class Sized:
-    """The engine, and how far it is known.
-
-    Attributes:
-        engine: what is played.
-        target: the release.
-        block_bytes: bytes of a block on one rank; None: unknown.
-        budget: host bytes per rank that the launch asks for; None: no offload there, or unknown.
-        share: whether parked requests share host blocks.
-        async_from: host blocks from which on a restore runs beside the others' steps; None: no restore does.
-        whole: the launch names vllm-ascend's own connector, which saves a victim whole or not at all.
-        assumed: values that nothing says.
-        not_modelled: what of the input is not played.
-    """
-
-    engine: Engine
-    target: Target
-    block_bytes: int | None
-    budget: int | None = None
-    share: bool = False
-    async_from: int | None = None
-    whole: bool = False
-    assumed: list[Msg] = field(default_factory=list)
-    not_modelled: list[Msg] = field(default_factory=list)
-
-
-def rules_of(target: Target) -> Rules:
-    """Return the rules of a release."""
-    return Rules(
-        holding_first=HOLDING_FIRST.holds(target),
-        victims_wait=VICTIMS_WAIT.holds(target),
-        lone_unlimited=LONE_UNLIMITED.holds(target),
-        self_preempted_goes_on=SELF_PREEMPTED_GOES_ON.holds(target),
-        pads_lone=PADS_LONE.holds(target),
-        reserves_drafts=RESERVES_DRAFTS.holds(target),
-        defers_frees=DEFERS_FREES.holds(target),
-    )
 
 
 def sized(given: Given, node: NodeLaunch | None, log: LogSize | None, target: Target) -> Sized:
@@ -359,21 +290,3 @@ class _Finder:
                 )
             )
         notes += left_out(self.node, self.log, self.target)
-
-
-def describe(engine: Engine) -> Mapping[str, Any]:
-    """Return the engine as the JSON answer shows it."""
-    return {
-        "blocks": engine.blocks,
-        "block_size": engine.groups[0].block_size,
-        "groups": [{"block_size": group.block_size, "window": group.window} for group in engine.groups],
-        "max_num_seqs": engine.max_num_seqs,
-        "max_num_batched_tokens": engine.max_num_batched_tokens,
-        "max_model_len": engine.max_model_len if engine.max_model_len < 2**31 else None,
-        "prefix_caching": engine.prefix_caching,
-        "policy": "priority" if engine.priority else "fcfs",
-        "async_scheduling": engine.asynchronous,
-        "watermark": engine.watermark,
-        "draft_tokens": engine.drafts.tokens if engine.drafts is not None else 0,
-        "hands_back": engine.hands_back,
-    }

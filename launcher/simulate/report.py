@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pd_launch.launcher.simulate.answer import Answer, Case, Outcome
-from pd_launch.launcher.simulate.engine import Sized, describe
+from pd_launch.launcher.simulate.sized import Sized, describe
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.sim.play import Played
 from pd_launch.schemas.simulation import (

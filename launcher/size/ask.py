@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.core.values import SourceFile
@@ -83,11 +84,13 @@ def answer(asked: Asked) -> Answer:
     loaded = _profile(asked)
     if loaded.profile is None:
         fault = loaded.faults[0]
-        raise SizingError(f"{fault.origin.file}:{fault.origin.line}: {fault.detail.en}")
+        place = f"{fault.origin.file}:{fault.origin.line}: "
+        raise SizingError(Msg(f"{place}{fault.detail.en}", f"{place}{fault.detail.zh}"))
     target = target_of(loaded, asked.target)
     rendered = render(loaded, "decode", target)
     if rendered.faults or not rendered.launches:
-        raise SizingError(rendered.faults[0].detail.en if rendered.faults else "the profile has no decode side")
+        no_side = Msg("the profile has no decode side", "配置文件没有 decode 侧")
+        raise SizingError(rendered.faults[0].detail if rendered.faults else no_side)
     launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
     node = launches[0]
     node.model_config = _config(asked)
@@ -96,7 +99,12 @@ def answer(asked: Asked) -> Answer:
     layout = _layout(launches, target)
     tokens = asked.tokens or longest_request(node, model_of(node))
     if not tokens:
-        raise SizingError("how long a parked request is, is not known: give --tokens or --max-model-len")
+        raise SizingError(
+            Msg(
+                "the length of a parked request is not known: give --tokens or --max-model-len",
+                "不知道停放的请求有多长：请给出 --tokens 或 --max-model-len",
+            )
+        )
     return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node, bool(asked.files))
 
 
@@ -110,7 +118,12 @@ def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: 
     offload = next(iter(offloads(node)), None)
     budget = budget_of(node, offload, target) if offload is not None else None
     if budget is None or budget.per_rank_bytes is None:
-        raise SizingError("say what to size for: --requests N to park, or --memory SIZE that the node has")
+        raise SizingError(
+            Msg(
+                "say what to size for: --requests N to park, or --memory SIZE that the node has",
+                "请说明按什么估算：--requests N（停放的请求数），或 --memory SIZE（节点的内存）",
+            )
+        )
     return Sizing(layout, geometry, tokens, budget.per_rank_bytes)
 
 
@@ -119,8 +132,12 @@ def _geometry(asked: Asked, node: NodeLaunch, target: Target) -> Geometry:
         facts = model_of(node)
         if node.model_config is None and facts is not None and facts.hybrid:
             raise SizingError(
-                "the blocks of this model's layers differ, and only its config.json says how: give its path with "
-                "--model or --config, or --bytes-per-block from the engine's log"
+                Msg(
+                    "the blocks of this model's layers differ, and only its config.json says how: give its path with "
+                    "--model or --config, or --bytes-per-block from the engine's log",
+                    "该模型各层的块大小不同，只有其 config.json 有说明：请用 --model 或 --config 给出它的路径，"
+                    "或用 --bytes-per-block 给出引擎日志中的字节数",
+                )
             )
         return known_geometry(node, facts, target, most=True)
     tokens = node.number("block-size", 128 if target.is_ascend else 16) or 128
@@ -132,7 +149,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
     world, data = node.world_size, node.data
     engines = sum(launch.local_engines or 0 for launch in launches)
     if not world or not data or not engines:
-        raise SizingError("the parallel sizes are not known")
+        raise SizingError(Msg("the parallel sizes are not known", "不知道并行大小"))
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
     builtin = any(not connector.bundled_in(target) for connector in offloads(node))
     context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
@@ -171,7 +188,12 @@ def _of_files(files: tuple[str, ...], target: Target | None, given: tuple[str, .
 def _fresh(asked: Asked) -> dict[str, Any]:
     """Return a profile of the model alone."""
     if asked.model is None:
-        raise SizingError("give --profile, or --model with the name or the folder of a model, or files of yours")
+        raise SizingError(
+            Msg(
+                "give --profile, or --model with the name or the folder of a model, or files of yours",
+                "请给出 --profile，或 --model 加模型的名字或目录，或自己的文件",
+            )
+        )
     return {"version": 1, "name": "sized", "hardware": asked.hardware, "model": _model_name(asked.model), "decode": {}}
 
 
@@ -194,16 +216,16 @@ def _config(asked: Asked) -> dict[str, Any] | None:
         path = path / "config.json"
     if not path.is_file():
         if asked.config is not None:
-            raise SizingError(f"{path}: no such file")
+            raise SizingError(Msg(f"{path}: no such file", f"{path}：没有这个文件"))
         return None
     try:
         config = json.loads(read_source(str(path)).text)
     except RecursionError:
-        raise SizingError(f"{path} is nested too deep") from None
+        raise SizingError(Msg(f"{path} is nested too deep", f"{path} 嵌套过深")) from None
     except ValueError as error:
-        raise SizingError(f"{path} is not JSON: {error}") from None
+        raise SizingError(Msg(f"{path} is not JSON: {error}", f"{path} 不是 JSON：{error}")) from None
     if not isinstance(config, dict):
-        raise SizingError(f"{path} is no model's config.json")
+        raise SizingError(Msg(f"{path} is not the config.json of a model", f"{path} 不是模型的 config.json"))
     return config
 
 

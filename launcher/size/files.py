@@ -11,6 +11,8 @@ from pd_launch.launcher.inputs import read_source
 from pd_launch.launcher.sources.profiles.shipped import is_profile
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.memory.sizing_numbers import SizingError
@@ -40,17 +42,27 @@ def profile_of(paths: Sequence[str], target: Target | None, given: Sequence[str]
     sources = [read_source(path) for path in dict.fromkeys(paths)]
     deployments = [d for d in read(Inputs(sources, target=target)) if d.nodes]
     if not deployments:
-        raise SizingError("no engine was found in these files: pd-launch check says more about them")
+        raise SizingError(
+            Msg(
+                "no engine was found in these files: pd-launch check says more about them",
+                "这些文件中没有找到引擎：pd-launch check 会给出更多说明",
+            )
+        )
     profiles = [d for d in deployments if d.nodes[0].form == "profile"]
     if profiles:
         named = {path: source for d in profiles for path, source in d.sources.items()}
         if len(named) > 1 or len(profiles) < len(deployments):
-            raise SizingError("these files hold several deployments: give those of one")
+            raise SizingError(
+                Msg(
+                    "these files hold several deployments: give those of one",
+                    "这些文件含有多个部署：请只给出其中一个",
+                )
+            )
         return next(iter(named.values()))
     try:
         made = convert(deployments)
-    except ValueError as error:
-        raise SizingError(str(error)) from None
+    except ValueFault as error:
+        raise SizingError(error.said) from None
     _refuse_unknown(made, given)
     return SourceFile("the files", _decode_alone(made.text))
 
@@ -60,7 +72,12 @@ def _refuse_unknown(made: Converted, given: Sequence[str]) -> None:
         option = _COUNTS.get(left.what)
         if option is not None and option not in given:
             place = f"{left.origin.file}:{left.origin.line}: " if left.origin else ""
-            raise SizingError(f"{place}{left.what} is not known before the launch: give {option}")
+            raise SizingError(
+                Msg(
+                    f"{place}{left.what} is not known before the launch: give {option}",
+                    f"{place}启动之前不知道 {left.what}：请给出 {option}",
+                )
+            )
 
 
 def _decode_alone(text: str) -> str:
@@ -68,7 +85,12 @@ def _decode_alone(text: str) -> str:
     trees, _ = parse_yaml(SourceFile("the files", text))
     profile: dict[str, Any] = next((tree.plain() for tree in trees if is_profile(tree)), {})
     if "decode" not in profile:
-        raise SizingError("these files hold a prefill side alone: the offload belongs to the decode side")
+        raise SizingError(
+            Msg(
+                "these files hold a prefill side alone: the offload belongs to the decode side",
+                "这些文件只有 prefill 侧：卸载属于 decode 侧",
+            )
+        )
     profile.pop("prefill", None)
     profile.pop("patch", None)
     return json.dumps({**profile, "nodes": {k: v for k, v in profile.get("nodes", {}).items() if k == "decode"}})

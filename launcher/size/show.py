@@ -2,71 +2,170 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pd_launch.launcher.formats.text import yaml_text
 from pd_launch.launcher.size.ask import Answer, proposal
-from pd_launch.launcher.wording.nouns import seat
+from pd_launch.launcher.wording.nouns import Noun, seat
+from pd_launch.launcher.wording.width import width
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted, human_size
+from pd_launch.schemas.core.words import joined
 from pd_launch.schemas.engine.budget import PER_RANK, TOTAL
 from pd_launch.schemas.memory.sizing_numbers import Sizing
 
-Row = tuple[str, "Sizing | str"]
+Row = tuple[str, "Sizing | Msg"]
 """A choice, and its numbers or why there are none."""
 BAR = 40
-_HEAD = ("", "per {}", "per engine", "per node", "blocks", "requests", "/dev/shm", "pod memory")
+_COLUMNS = (
+    Msg("per engine", "每个引擎"),
+    Msg("per node", "每个节点"),
+    Msg("blocks", "块"),
+    Msg("requests", "请求"),
+    Msg("/dev/shm", "/dev/shm"),
+    Msg("pod memory", "Pod 内存"),
+)
+_KINDS = {
+    "full": Msg("full attention", "全注意力"),
+    "window": Msg("a window", "滑动窗口"),
+    "state": Msg("states", "状态"),
+}
+Line = tuple[Msg, Msg]
+"""A label, and what stands beside it."""
 
 
-def explained(found: Answer) -> str:
+def explained(found: Answer, lang: str) -> str:
     """Return the numbers with how they come about."""
-    sizing, layout, geometry = found.sizing, found.sizing.layout, found.sizing.geometry
-    exact, on = "" if geometry.exact else " (estimate)", seat(found.node).en
-    lines = [
-        f"{found.node.model.value if found.node.model else ''} for {found.target}",
-        f"  a block      {geometry.block_tokens} tokens, {human_size(geometry.block_bytes)} on each {on}{exact}",
-        *_groups(sizing),
-        f"  a request    {sizing.tokens} tokens, {sizing.blocks_per_request} blocks",
-        "",
-        f"  per {on}     {human_size(sizing.per_rank)} = {sizing.blocks} blocks",
-        f"  per engine   {human_size(sizing.per_engine)} on {counted(layout.world, on)} ({layout.worlds})",
-        f"  per node     {human_size(sizing.per_node)} on {counted(layout.engines, 'engine')}"
-        + (f"; {layout.nodes} nodes: {human_size(sizing.per_node * layout.nodes)}" if layout.nodes > 1 else ""),
-        f"  holds        {sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
-        f"  /dev/shm     {human_size(sizing.shm)} ({human_size(layout.rings)} for vLLM's messages"
-        + (f"; the guides ask for the budget of {human_size(sizing.per_node)} as well)" if layout.ascend else ")"),
-        f"  pod memory   {human_size(sizing.pod_memory)}, with 8 GiB allowed for each rank's own process",
-    ]
-    if layout.null_blocks:
-        lines.append("  one block of the built-in connector's pool never holds anything")
-    if geometry.note:
-        lines.append(f"  note         {geometry.note}")
-    return "\n".join([*lines, "", *_divisions(sizing, on)]) + "\n"
+    sizing, on = found.sizing, seat(found.node)
+    model = found.node.model.value if found.node.model else ""
+    rows = [*_of_the_model(found, on), None, *_amounts(sizing, on)]
+    width_ = max(width(row[0].text(lang)) for row in rows if row is not None)
+    lines = [Msg(f"{model} for {found.target}", f"{model}，{found.target}").text(lang)]
+    for row in rows:
+        lines.append("" if row is None else f"  {_padded(row[0].text(lang), width_)}   {row[1].text(lang)}")
+    if sizing.layout.null_blocks:
+        never = Msg("one block of the built-in connector's pool never holds anything", "内置连接器有一块永远不用")
+        lines.append(f"  {never.text(lang)}")
+    if sizing.geometry.note:
+        note = Msg("note", "说明").text(lang)
+        lines.append(f"  {_padded(note, width_)}   {sizing.geometry.note.text(lang)}")
+    return "\n".join([*lines, "", *(said.text(lang) for said in _divisions(sizing, on))]) + "\n"
 
 
-def _groups(sizing: Sizing) -> list[str]:
-    layout = sizing.geometry.layout
-    if layout is None or len(layout.groups) < 2:
-        return []
-    named = {"full": "full attention", "window": "a window", "state": "states"}
-    kinds = [f"{len(group.pages)} layers with {named[group.kind]}" for group in layout.groups]
-    return [f"  groups       {len(kinds)}, each with blocks of its own: {', '.join(kinds)}"]
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
 
 
-def _divisions(sizing: Sizing, on: str) -> list[str]:
+def _of_the_model(found: Answer, on: Noun) -> Iterator[Line]:
+    """Say what a block and a request are."""
+    sizing, geometry = found.sizing, found.sizing.geometry
+    block = human_size(geometry.block_bytes)
+    about, about_zh = ("", "") if geometry.exact else (" (estimate)", "（估算）")
+    yield (
+        Msg("a block", "每块"),
+        Msg(
+            f"{geometry.block_tokens} tokens, {block} on each {on.en}{about}",
+            f"{geometry.block_tokens} 个 token，{on.each_zh} {block}{about_zh}",
+        ),
+    )
+    layout = geometry.layout
+    if layout is not None and len(layout.groups) > 1:
+        kinds = [
+            Msg(
+                f"{len(group.pages)} layers with {_KINDS[group.kind].en}",
+                f"{len(group.pages)} 层{_KINDS[group.kind].zh}",
+            )
+            for group in layout.groups
+        ]
+        yield (
+            Msg("groups", "缓存组"),
+            Msg(
+                f"{len(kinds)}, each with blocks of its own: {', '.join(kind.en for kind in kinds)}",
+                f"{len(kinds)} 个，各用自己的块：{'、'.join(kind.zh for kind in kinds)}",
+            ),
+        )
+    yield (
+        Msg("a request", "每个请求"),
+        Msg(
+            f"{sizing.tokens} tokens, {sizing.blocks_per_request} blocks",
+            f"{sizing.tokens} 个 token，{sizing.blocks_per_request} 块",
+        ),
+    )
+
+
+def _amounts(sizing: Sizing, on: Noun) -> Iterator[Line]:
+    """Say how much there is of what, and where."""
+    layout = sizing.layout
+    budget = human_size(sizing.per_rank)
+    yield (
+        Msg(f"per {on.en}", on.each_zh),
+        Msg(f"{budget} = {counted(sizing.blocks, 'block')}", f"{budget} = {sizing.blocks} 块"),
+    )
+    whole = human_size(sizing.per_engine)
+    yield (
+        Msg("per engine", "每个引擎"),
+        Msg(
+            f"{whole} on {counted(layout.world, on.en)} ({layout.worlds})",
+            f"{whole}，共 {layout.world} {on.zh}（{layout.worlds}）",
+        ),
+    )
+    yield Msg("per node", "每个节点"), _per_node(sizing)
+    yield (
+        Msg("holds", "可停放"),
+        Msg(
+            f"{sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
+            f"每个引擎同时 {sizing.requests} 个这样的请求，或 {sizing.tokens_fit} 个 token",
+        ),
+    )
+    yield Msg("/dev/shm", "/dev/shm"), _shared_memory(sizing)
+    memory = human_size(sizing.pod_memory)
+    yield (
+        Msg("pod memory", "Pod 内存"),
+        Msg(
+            f"{memory}, with 8 GiB allowed for each rank's own process",
+            f"{memory}，其中为每个 rank 自己的进程预留 8 GiB",
+        ),
+    )
+
+
+def _per_node(sizing: Sizing) -> Msg:
+    layout, size = sizing.layout, human_size(sizing.per_node)
+    said = Msg(f"{size} on {counted(layout.engines, 'engine')}", f"{size}，共 {layout.engines} 个引擎")
+    if layout.nodes < 2:
+        return said
+    total = human_size(sizing.per_node * layout.nodes)
+    return joined([said, Msg(f"{layout.nodes} nodes: {total}", f"{layout.nodes} 个节点共 {total}")])
+
+
+def _shared_memory(sizing: Sizing) -> Msg:
+    layout, size, rings = sizing.layout, human_size(sizing.shm), human_size(sizing.layout.rings)
+    said = Msg(f"{rings} for vLLM's messages", f"其中 vLLM 的消息占 {rings}")
+    if layout.ascend:
+        budget = human_size(sizing.per_node)
+        said = joined(
+            [said, Msg(f"the guides ask for the budget of {budget} as well", f"官方指南要求再加上预算 {budget}")]
+        )
+    return Msg(f"{size} ({said.en})", f"{size}（{said.zh}）")
+
+
+def _divisions(sizing: Sizing, on: Noun) -> Iterator[Msg]:
     """Say what cpu_bytes_to_use would be, and which divisions are wrong."""
     layout, total = sizing.layout, sizing.per_engine
-    lines = [
+    yield Msg(
         f"As {TOTAL} the same would be {total}: it is divided by the ranks of one engine, "
-        f"{layout.worlds} = {layout.world}, and every engine has its own."
-    ]
+        f"{layout.worlds} = {layout.world}, and every engine has its own.",
+        f"若写 {TOTAL}，同样的预算是 {total}：它会除以一个引擎的 rank 数（{layout.worlds} = {layout.world}），"
+        "每个引擎各有一份。",
+    )
     if layout.data > 1:
-        wrong = human_size(total // layout.data)
-        lines.append(
-            f"The guides divide it by DP {layout.data}, which would give {wrong} for a {on}; the code gives "
-            f"{human_size(sizing.per_rank)}. Write per_rank, which nothing divides."
+        wrong, right = human_size(total // layout.data), human_size(sizing.per_rank)
+        yield Msg(
+            f"The guides divide it by DP {layout.data}, which would give {wrong} for a {on.en}; the code gives "
+            f"{right}. Write per_rank, which nothing divides.",
+            f"官方指南让它除以 DP {layout.data}，那样{on.each_zh}会是 {wrong}；代码实际给出 {right}。"
+            "请写 per_rank，它不会被任何数除。",
         )
-    return lines
 
 
 def fragment(found: Answer) -> str:
@@ -74,28 +173,40 @@ def fragment(found: Answer) -> str:
     return yaml_text(proposal(found))
 
 
-def in_options(found: Answer) -> str:
+def in_options(found: Answer, lang: str) -> str:
     """Return what to write into launches that are no profile."""
     sizing = found.sizing
-    return (
-        f"In the options of the offload connector (kv_connector_extra_config):\n\n"
-        f'"{PER_RANK}": {sizing.per_rank}\n\n'
-        f"The container needs {human_size(sizing.shm)} of /dev/shm and {human_size(sizing.pod_memory)} of memory.\n"
+    where = Msg(
+        "In the options of the offload connector (kv_connector_extra_config):",
+        "写入卸载连接器的选项（kv_connector_extra_config）：",
     )
+    shm, memory = human_size(sizing.shm), human_size(sizing.pod_memory)
+    needs = Msg(
+        f"The container needs {shm} of /dev/shm and {memory} of memory.",
+        f"容器需要 {shm} 的 /dev/shm 和 {memory} 内存。",
+    )
+    return f'{where.text(lang)}\n\n"{PER_RANK}": {sizing.per_rank}\n\n{needs.text(lang)}\n'
 
 
-def table(name: str, rows: Sequence[Row], on: str) -> str:
+def table(name: str, rows: Sequence[Row], on: Noun, lang: str) -> str:
     """Return a table over choices; ``on`` is what holds a rank, such as a card."""
-    cells: list[tuple[str, ...]] = [(name, *(head.format(on) for head in _HEAD[1:]))]
+    head = (Msg(f"per {on.en}", on.each_zh), *_COLUMNS)
+    cells: list[tuple[str, ...]] = [(name, *(column.text(lang) for column in head))]
     for choice, sizing in rows:
-        if isinstance(sizing, str):
-            cells.append((choice, sizing, *("",) * (len(_HEAD) - 2)))
+        if isinstance(sizing, Msg):
+            cells.append((choice, sizing.text(lang), *("",) * (len(head) - 1)))
         else:
             cells.append((choice, *_cells(sizing)))
     fitting = [row for row in cells if row[2]]
-    widths = [max(len(row[i]) for row in fitting) for i in range(len(_HEAD))]
-    widths[0] = max(len(row[0]) for row in cells)
-    return "".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() + "\n" for row in cells)
+    widths = [max(width(row[i]) for row in fitting) for i in range(len(head) + 1)]
+    widths[0] = max(width(row[0]) for row in cells)
+    return "".join(_line(row, widths) for row in cells)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a line of a table, each cell to the right of its column."""
+    parts = (" " * (columns - width(cell)) + cell for cell, columns in zip(row, widths, strict=True))
+    return "  ".join(parts).rstrip() + "\n"
 
 
 def _cells(sizing: Sizing) -> tuple[str, ...]:
@@ -109,19 +220,19 @@ def _cells(sizing: Sizing) -> tuple[str, ...]:
     )
 
 
-def bars(name: str, rows: Sequence[Row]) -> str:
+def bars(name: str, rows: Sequence[Row], lang: str) -> str:
     """Return the bytes of a node over choices as bars."""
-    known = [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, str)]
+    known = [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, Msg)]
     most = max((sizing.per_node for _, sizing in known), default=1)
     width = max((len(choice) for choice, _ in known), default=0)
-    lines = [f"host memory of a node over {name}"]
+    lines = [Msg(f"host memory of a node over {name}", f"每个节点的主机内存，按 {name}").text(lang)]
     for choice, sizing in known:
         length = max(1, round(BAR * sizing.per_node / most))
         lines.append(f"{choice.rjust(width)} {'█' * length} {human_size(sizing.per_node)}")
     return "\n".join(lines) + "\n"
 
 
-def numbers(found: Answer, name: str, rows: Sequence[Row]) -> dict[str, Any]:
+def numbers(found: Answer, name: str, rows: Sequence[Row], lang: str) -> dict[str, Any]:
     """Return the numbers for programs (format version 1). Bytes, blocks, tokens and requests."""
     geometry, layout = found.sizing.geometry, found.sizing.layout
     return {
@@ -131,7 +242,7 @@ def numbers(found: Answer, name: str, rows: Sequence[Row]) -> dict[str, Any]:
         "block_tokens": geometry.block_tokens,
         "block_bytes": geometry.block_bytes,
         "exact": geometry.exact,
-        "note": geometry.note,
+        "note": geometry.note.text(lang),
         "ranks_per_engine": layout.world,
         "engines_on_node": layout.engines,
         "nodes": layout.nodes,
@@ -140,7 +251,9 @@ def numbers(found: Answer, name: str, rows: Sequence[Row]) -> dict[str, Any]:
         "profile": proposal(found),
         "over": name,
         "choices": [
-            {"choice": choice, "error": sizing} if isinstance(sizing, str) else {"choice": choice, **_numbers(sizing)}
+            {"choice": choice, "error": sizing.text(lang)}
+            if isinstance(sizing, Msg)
+            else {"choice": choice, **_numbers(sizing)}
             for choice, sizing in rows
         ],
     }

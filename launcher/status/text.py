@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
 from pd_launch.launcher.wording.width import clean, width
-from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.logs import Problem
@@ -57,27 +56,31 @@ class StatusText:
         if report.verdict is not None and report.verdict != "not_an_engine":
             row = VERDICTS[report.verdict]
             head = self._paint(row.title.text(self.lang), row.colour)
-            text = self._say(f"{head}: {leading.reason}", f"{head}：{leading.reason}") if leading else head
+            text = self._say(Msg(f"{head}: {leading.reason}", f"{head}：{leading.reason}")) if leading else head
         elif report.verdict == "not_an_engine":
             text = self._paint(_NOT_AN_ENGINE.text(self.lang), "31")
         elif not silent:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
-                f"{head}: no engine here shows an offload connector, so there is no verdict on it",
-                f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
+                Msg(
+                    f"{head}: no engine here shows an offload connector, so there is no verdict on it",
+                    f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
+                )
             )
         else:
             text = ""
         if silent:
             count = self._say(
-                f"{len(silent)} of {len(report.engines)} engines do not answer",
-                f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有应答",
+                Msg(
+                    f"{len(silent)} of {len(report.engines)} engines do not answer",
+                    f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有应答",
+                )
             )
             gone = self._paint(_NO_ANSWER.text(self.lang), "31")
             text = (
-                self._say(f"{text}; {count}", f"{text}；{count}")
+                self._say(Msg(f"{text}; {count}", f"{text}；{count}"))
                 if text
-                else self._say(f"{gone}: {count}", f"{gone}：{count}")
+                else self._say(Msg(f"{gone}: {count}", f"{gone}：{count}"))
             )
         return text
 
@@ -118,28 +121,28 @@ class StatusText:
             return lambda e: self._counted(e, lambda counts: getattr(counts, key))
 
         return [
-            (self._say("offload", "卸载"), self._verdict),
+            (self._say(Msg("offload", "卸载")), self._verdict),
             ("vLLM", lambda e: clean(e.version or (NOTHING if e.answer != "answers" else "?"))),
-            (self._say("running, waiting", "运行中、等待"), self._requests),
-            (self._say("KV cache in use", "KV 缓存占用"), self._kv),
-            (self._say("preempted", "被抢占"), counted("preempted")),
-            (self._say("parked", "停放"), counted("parked")),
-            (self._say("restored", "恢复"), counted("restored")),
-            (self._say("fell back", "回退"), self._fallbacks),
-            (self._say("not needed", "不再需要"), lambda e: self._by_reason(e, "unneeded")),
-            (self._say("recomputed, handed back", "重新计算、交还"), self._recomputed),
-            (self._say("parked now", "目前停放"), self._parked_now),
-            (self._say("host pool", "主机池"), self._pool),
-            (self._say("to host, back", "保存、取回"), self._bytes),
-            (self._say("KV transfers", "KV 传输"), lambda e: self._transfers(e, self._moved)),
-            (self._say("  failed, expired", "  失败、过期"), lambda e: self._transfers(e, self._failed)),
-            (self._say("  p50, p99", "  p50、p99"), lambda e: self._transfers(e, self._times)),
-            (self._say("tokens out", "输出 token"), counted("generated_tokens")),
-            (self._say("requests ended", "已结束请求"), lambda e: self._by_reason(e, "finished")),
-            (self._say("first token p50, p99", "首 token p50、p99"), lambda e: self._latency(e, "ttft")),
-            (self._say("next token p50, p99", "后续 token p50、p99"), lambda e: self._latency(e, "itl")),
-            (self._say("queue p50, p99", "排队 p50、p99"), lambda e: self._latency(e, "queue")),
-            (self._say("other offload", "其他卸载"), self._stores),
+            (self._say(Msg("running, waiting", "运行中、等待")), self._requests),
+            (self._say(Msg("KV cache in use", "KV 缓存占用")), self._kv),
+            (self._say(Msg("preempted", "被抢占")), counted("preempted")),
+            (self._say(Msg("parked", "停放")), counted("parked")),
+            (self._say(Msg("restored", "恢复")), counted("restored")),
+            (self._say(Msg("fell back", "回退")), self._fallbacks),
+            (self._say(Msg("not needed", "不再需要")), lambda e: self._by_reason(e, "unneeded")),
+            (self._say(Msg("recomputed, handed back", "重新计算、交还")), self._recomputed),
+            (self._say(Msg("parked now", "目前停放")), self._parked_now),
+            (self._say(Msg("host pool", "主机池")), self._pool),
+            (self._say(Msg("to host, back", "保存、取回")), self._bytes),
+            (self._say(Msg("KV transfers", "KV 传输")), lambda e: self._transfers(e, self._moved)),
+            (self._say(Msg("  failed, expired", "  失败、过期")), lambda e: self._transfers(e, self._failed)),
+            (self._say(Msg("  p50, p99", "  p50、p99")), lambda e: self._transfers(e, self._times)),
+            (self._say(Msg("tokens out", "输出 token")), counted("generated_tokens")),
+            (self._say(Msg("requests ended", "已结束请求")), lambda e: self._by_reason(e, "finished")),
+            (self._say(Msg("first token p50, p99", "首 token p50、p99")), lambda e: self._latency(e, "ttft")),
+            (self._say(Msg("next token p50, p99", "后续 token p50、p99")), lambda e: self._latency(e, "itl")),
+            (self._say(Msg("queue p50, p99", "排队 p50、p99")), lambda e: self._latency(e, "queue")),
+            (self._say(Msg("other offload", "其他卸载")), self._stores),
         ]
 
     def _verdict(self, engine: EngineStatus) -> str:
@@ -183,7 +186,7 @@ class StatusText:
         if totals is None or not totals.preempted:
             return NOTHING
         told = (totals.recomputed_tokens, totals.handed_back)
-        return self._say("not told", "未导出") if told == (None, None) else ", ".join(map(_number, told))
+        return self._say(Msg("not told", "未导出")) if told == (None, None) else ", ".join(map(_number, told))
 
     def _parked_now(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -192,7 +195,7 @@ class StatusText:
         if not now.oldest_parked_seconds:
             return f"{now.parked}"
         age = _seconds(now.oldest_parked_seconds)
-        return self._say(f"{now.parked}, oldest {age}", f"{now.parked},最久 {age}")
+        return self._say(Msg(f"{now.parked}, oldest {age}", f"{now.parked},最久 {age}"))
 
     def _pool(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -200,8 +203,10 @@ class StatusText:
             return NOTHING
         share = f" ({100 * (now.pool_used or 0) / now.pool_total:.0f} %)" if now.pool_total else ""
         return self._say(
-            f"{_number(now.pool_used)} of {now.pool_total:,} blocks{share}",
-            f"{_number(now.pool_used)} / {now.pool_total:,} 块{share}",
+            Msg(
+                f"{_number(now.pool_used)} of {now.pool_total:,} blocks{share}",
+                f"{_number(now.pool_used)} / {now.pool_total:,} 块{share}",
+            )
         )
 
     def _bytes(self, engine: EngineStatus) -> str:
@@ -244,16 +249,20 @@ class StatusText:
             totals, now = rank.totals, rank.now
             parts = [
                 self._say(
-                    f"running {_number(now.running)}, waiting {_number(now.waiting)}",
-                    f"运行中 {_number(now.running)},等待 {_number(now.waiting)}",
+                    Msg(
+                        f"running {_number(now.running)}, waiting {_number(now.waiting)}",
+                        f"运行中 {_number(now.running)},等待 {_number(now.waiting)}",
+                    )
                 ),
-                self._say(f"preempted {_number(totals.preempted)}", f"被抢占 {_number(totals.preempted)}"),
+                self._say(Msg(f"preempted {_number(totals.preempted)}", f"被抢占 {_number(totals.preempted)}")),
             ]
             if totals.parked is not None:
                 parts.append(
                     self._say(
-                        f"parked {totals.parked}, restored {_number(totals.restored)}",
-                        f"停放 {totals.parked},恢复 {_number(totals.restored)}",
+                        Msg(
+                            f"parked {totals.parked}, restored {_number(totals.restored)}",
+                            f"停放 {totals.parked},恢复 {_number(totals.restored)}",
+                        )
                     )
                 )
             comma = ", " if self.lang == "en" else ","
@@ -265,8 +274,10 @@ class StatusText:
         lines = []
         if engine.error:
             word = self._say(
-                "no answer" if engine.answer == "no_answer" else "not an engine",
-                "没有应答" if engine.answer == "no_answer" else "不是引擎",
+                Msg(
+                    "no answer" if engine.answer == "no_answer" else "not an engine",
+                    "没有应答" if engine.answer == "no_answer" else "不是引擎",
+                )
             )
             lines.append(
                 f"{name}{self._paint('error', COLOURS['error'])} {word}: {clean(engine.error)} ({clean(engine.url)})"
@@ -277,8 +288,10 @@ class StatusText:
             here, there = clean(one.running), clean(one.profile)
             lines.append(
                 self._say(
-                    f"{name}not as the profile says: {one.what} is {here}, not {there}",
-                    f"{name}与配置文件不一致:{one.what} 为 {here},而不是 {there}",
+                    Msg(
+                        f"{name}not as the profile says: {one.what} is {here}, not {there}",
+                        f"{name}与配置文件不一致:{one.what} 为 {here},而不是 {there}",
+                    )
                 )
             )
         return lines
@@ -287,11 +300,11 @@ class StatusText:
         code = f"[{problem.code}]" if problem.code else ""
         lines = [f"{name}{self._paint(problem.severity + code, COLOURS[problem.severity])} {clean(problem.message)}"]
         if problem.help:
-            lines.append("    " + self._say(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}"))
+            lines.append("    " + self._say(Msg(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}")))
         return lines
 
-    def _say(self, en: str, zh: str) -> str:
-        return typeset(zh) if self.lang == "zh" else en
+    def _say(self, said: Msg) -> str:
+        return said.text(self.lang)
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\033[1;{colour}m{text}\033[0m" if self.colour else text

@@ -16,6 +16,7 @@ from pd_launch.launcher.supervise.output import Last, Pump, RotatedFile, Sink, t
 from pd_launch.launcher.supervise.rank import IGNORED, STOPPING, Rank, start
 from pd_launch.launcher.supervise.ready import Readiness
 from pd_launch.launcher.supervise.watch import Watch
+from pd_launch.schemas.core.words import agreeing, listed
 
 NOT_STARTED = 126
 _PART_ENDED = 1
@@ -131,7 +132,8 @@ class Keeper:
             self._stop(signal.SIGTERM, "not all engines got ready in time")
         elif self._ready.ill and self._watch.restarts:
             self._status = self._status or _PART_ENDED
-            self._stop(signal.SIGTERM, f"{', '.join(sorted(self._ready.ill))} hangs")
+            ill = sorted(self._ready.ill)
+            self._stop(signal.SIGTERM, f"{listed(ill).en} {agreeing(len(ill), 'hangs', 'hang')}")
 
     def _wait(self, wake: int) -> None:
         sources = [wake] if self._life is None else [wake, self._life]

@@ -75,7 +75,9 @@ class Readiness(threading.Thread):
             return
         self.ready = True
         if self._ranks:
-            self._say(f"all {len(self._ranks)} engines are ready after {time.monotonic() - began:.0f} s")
+            count = len(self._ranks)
+            who = "the engine is" if count == 1 else f"all {count} engines are"
+            self._say(f"{who} ready after {time.monotonic() - began:.0f} s")
 
     def _from_then_on(self) -> None:
         failed = dict.fromkeys((rank.name for rank in self._ranks), 0)

@@ -9,14 +9,19 @@ from pd_launch.schemas.core.launch import NodeLaunch
 
 @dataclass(frozen=True)
 class Noun:
-    """What holds one rank: ``a card``, ``each card``; in Chinese 每张卡, to be followed by a blank."""
+    """What holds one rank: ``a card``, ``each card``; in Chinese with its measure word: 张卡, 每张卡."""
 
     en: str
-    each_zh: str
+    zh: str
+
+    @property
+    def each_zh(self) -> str:
+        """Return ``each card`` in Chinese, to be followed by a blank."""
+        return f"每{self.zh}"
 
 
-CARD = Noun("card", "每张卡")
-RANK = Noun("rank", "每个 rank")
+CARD = Noun("card", "张卡")
+RANK = Noun("rank", "个 rank")
 
 
 def seat(node: NodeLaunch | None) -> Noun:

@@ -14,14 +14,16 @@ some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a dif
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.words import joined
 from pd_launch.schemas.engine.speculation import config_of, method, speculative_tokens
 from pd_launch.schemas.memory.cache_model import (
-    DTYPE_BYTES,
     CacheModel,
     Placement,
     UnknownModel,
@@ -29,6 +31,7 @@ from pd_launch.schemas.memory.cache_model import (
     model_from_facts,
 )
 from pd_launch.schemas.memory.kv_layers import CacheLayout, KVLayoutError
+from pd_launch.schemas.memory.states import DTYPE_BYTES
 from pd_launch.schemas.models.facts import ModelFacts
 from pd_launch.schemas.models.known import kv_cache_is_c8
 from pd_launch.schemas.releases.cpu_blocks import (
@@ -61,7 +64,7 @@ class Geometry:
     exact: bool
     layout: CacheLayout | None = None
     drafts: int = 0
-    note: str = ""
+    note: Msg = NOTHING
 
     def blocks_for(self, tokens: int, context_ranks: int = 1) -> int:
         """Return the blocks that ``tokens`` tokens need; ``context_ranks`` (DCP × PCP) share each request's tokens."""
@@ -102,7 +105,12 @@ def known_geometry(
         KVLayoutError: vLLM could not lay the cache out either.
     """
     if facts is None:
-        raise UnknownModel("the model table does not know this model: give the path of its config.json")
+        raise UnknownModel(
+            Msg(
+                "the model table does not know this model: give the path of its config.json",
+                "模型表中没有该模型：请给出其 config.json 的路径",
+            )
+        )
     if not _cpu(node) or target.is_ascend:
         return _geometry(node, facts, target, PROCESSORS[0])
     if processor is not None:
@@ -113,24 +121,34 @@ def known_geometry(
 def _on_any_processor(node: NodeLaunch, facts: ModelFacts, target: Target, most: bool) -> Geometry:
     """Return the smallest block, or the largest, that a processor makes of it; where they differ, with a note."""
     found: dict[Geometry, list[Processor]] = {}
-    refused: dict[str, list[Processor]] = {}
+    refused: dict[Msg, list[Processor]] = {}
     for one in PROCESSORS:
         try:
             found.setdefault(_geometry(node, facts, target, one), []).append(one)
         except KVLayoutError as error:
-            refused.setdefault(str(error), []).append(one)
+            refused.setdefault(error.said, []).append(one)
     if not found:
         raise KVLayoutError(next(iter(refused)))
     chosen = (max if most else min)(found, key=lambda geometry: geometry.block_bytes)
     if len(found) + len(refused) == 1:
         return chosen
-    says = [
-        f"{named(on)} a block is {geometry.block_tokens} tokens, {human_size(geometry.block_bytes)}"
-        for geometry, on in found.items()
-    ]
-    says += [f"{named(on)} {error}" for error, on in refused.items()]
-    note = "; ".join([*filter(None, [chosen.note]), f"the processor decides: {'; '.join(says)}"])
-    return replace(chosen, exact=False, note=note)
+    told = joined([*(_block_on(geometry, on) for geometry, on in found.items()), *_refusals(refused)])
+    decides = Msg(f"the processor decides: {told.en}", f"由处理器决定：{told.zh}")
+    return replace(chosen, exact=False, note=joined([chosen.note, decides]))
+
+
+def _block_on(geometry: Geometry, processors: Sequence[Processor]) -> Msg:
+    where, size = named(processors), human_size(geometry.block_bytes)
+    return Msg(
+        f"{where.en} a block is {geometry.block_tokens} tokens, {size}",
+        f"{where.zh}每块 {geometry.block_tokens} 个 token，{size}",
+    )
+
+
+def _refusals(refused: Mapping[Msg, Sequence[Processor]]) -> Iterator[Msg]:
+    for error, processors in refused.items():
+        where = named(processors)
+        yield Msg(f"{where.en} {error.en}", f"{where.zh}{error.zh}")
 
 
 def _geometry(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Processor) -> Geometry:
@@ -141,17 +159,25 @@ def _geometry(node: NodeLaunch, facts: ModelFacts, target: Target, processor: Pr
     speculates = config_of(node) is not None
     notes = [model.note] if not model.exact else []
     if speculates and not placement.mtp and kind not in _NO_LAYERS:
-        notes.append("the draft model's own cache is not counted")
+        notes.append(Msg("the draft model's own cache is not counted", "未计入草稿模型自己的缓存"))
     if low_precision(node) and target.is_ascend:
-        notes.append("scales of a quantised cache are not counted")
+        notes.append(Msg("scales of a quantised cache are not counted", "未计入量化缓存的缩放因子"))
     if not target.is_ascend and node.arg("block-size") is None and not _cpu(node):
-        notes.append("the default block size depends on the attention backend: give --block-size")
+        notes.append(
+            Msg(
+                "the default block size depends on the attention backend: give --block-size",
+                "默认块大小取决于注意力后端：请给出 --block-size",
+            )
+        )
     if not target.is_ascend and not WINDOW_BLOCK.holds(target) and {g.kind for g in layout.groups} == {"window"}:
         notes.append(
-            f"before vLLM {WINDOW_BLOCK.first} the attention backend may choose the block size of a model of windows "
-            "only"
+            Msg(
+                f"before vLLM {WINDOW_BLOCK.first} the attention backend may choose the block size of a model whose "
+                "layers all have a window",
+                f"在 vLLM {WINDOW_BLOCK.first} 之前，所有层都带滑动窗口的模型可能由注意力后端选择块大小",
+            )
         )
-    return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, "; ".join(notes))
+    return Geometry(layout.block_tokens, layout.block_bytes, not notes, layout, drafts, joined(notes))
 
 
 def _model(node: NodeLaunch, facts: ModelFacts, placement: Placement) -> CacheModel:
@@ -170,7 +196,7 @@ def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target, processor:
     tensor, pipeline = node.tensor, node.pipeline
     tokens = _block_tokens(node, facts, target, processor)
     if not tensor or not pipeline or tokens is None:
-        raise UnknownModel("the parallel sizes or the block size are not known")
+        raise UnknownModel(Msg("the parallel sizes or the block size are not known", "不知道并行大小或块大小"))
     drafts, speculation = speculative_tokens(node), method(node)
     kind = node.value("kv-cache-dtype")
     return Placement(
@@ -212,7 +238,13 @@ def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target, processor
     if on_cpu:
         real = cpu_block(written, facts.attention == "mla", bool(facts.hybrid), target, processor)
         if real is None:
-            raise KVLayoutError(f"vLLM refuses blocks of {written} tokens, which are no multiple of {cpu_step(target)}")
+            step = cpu_step(target)
+            raise KVLayoutError(
+                Msg(
+                    f"vLLM refuses blocks of {written} tokens, which is not a multiple of {step}",
+                    f"vLLM 不接受 {written} 个 token 的块，因为它不是 {step} 的倍数",
+                )
+            )
         return real
     own_size = facts.hybrid or facts.family == "deepseek-v4"
     return max(written, ASCEND_BLOCK) if target.is_ascend and not own_size else written
@@ -230,7 +262,10 @@ def _element_bytes(node: NodeLaunch) -> int | None:
         written = node.value(flag)
         name = "auto" if written is None else written.string()
         if name is None or (name != "auto" and name.lower() not in DTYPE_BYTES):
-            raise UnknownModel(f"the size of an element under --{flag} {name or ''} is not known".rstrip())
+            shown = f"--{flag} {name or ''}".rstrip()
+            raise UnknownModel(
+                Msg(f"the size of an element under {shown} is not known", f"不知道 {shown} 时每个元素的大小")
+            )
         if name != "auto":
             return DTYPE_BYTES[name.lower()]
     return None

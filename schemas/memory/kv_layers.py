@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
+
 Kind = Literal["full", "window", "state"]
 
 
-class KVLayoutError(ValueError):
+class KVLayoutError(ValueFault):
     """Layers that vLLM cannot put into one cache; the message says why."""
 
 
@@ -106,7 +109,7 @@ def lay_out(layers: Sequence[Layer], stages: Sequence[int] | None = None, one_ki
         KVLayoutError: there is no layer, or pages of different kinds cannot be made equal.
     """
     if not layers:
-        raise KVLayoutError("the model keeps no KV")
+        raise KVLayoutError(Msg("the model keeps no KV", "该模型不保存 KV"))
     listed = [
         replace(layer, kind="full", window=0) if one_kind and layer.kind == "window" else layer for layer in layers
     ]

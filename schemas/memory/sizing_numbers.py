@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import GIB, MIB, human_size
 from pd_launch.schemas.memory.host_memory import engine_memory
 from pd_launch.schemas.memory.kv_geometry import Geometry
 
 
-class SizingError(ValueError):
+class SizingError(ValueFault):
     """Numbers that leave nothing to configure; the message says what would."""
 
 
@@ -112,9 +114,13 @@ def for_memory(layout: Layout, geometry: Geometry, tokens: int, memory: int) -> 
     own = layout.rings + engine_memory(layout.ranks)
     share = (memory - own) // layout.ranks // MIB * MIB
     if share < geometry.block_bytes * (1 + layout.null_blocks):
+        left, need, block = human_size(memory), human_size(own), human_size(geometry.block_bytes)
         raise SizingError(
-            f"{human_size(memory)} leave no block for a rank: the engines themselves are allowed {human_size(own)}, "
-            f"and one block takes {human_size(geometry.block_bytes)} on each of {layout.ranks} ranks"
+            Msg(
+                f"{left} leave no block for a rank: the engines themselves are allowed {need}, and one block takes "
+                f"{block} on each of {layout.ranks} ranks",
+                f"{left} 放不下每个 rank 一块：引擎自身需要预留 {need}，而 {layout.ranks} 个 rank 上每块各占 {block}",
+            )
         )
     return Sizing(layout, geometry, tokens, share)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.releases.stock import CPU_BLOCKS_OF_32, CPU_MLA_AMX, CPU_STATE_BY_BF16
 
@@ -22,23 +23,25 @@ MLA_BLOCK = 16
 class Processor:
     """What vLLM asks of the processor: its instructions for tiles, and for bfloat16 in AVX-512."""
 
-    name: str
+    name: Msg
     amx: bool
     bf16: bool
 
 
 PROCESSORS = (
-    Processor("without AVX512-BF16", False, False),
-    Processor("with AVX512-BF16 but without AMX", False, True),
-    Processor("with AMX", True, True),
+    Processor(Msg("without AVX512-BF16", "没有 AVX512-BF16 时"), False, False),
+    Processor(Msg("with AVX512-BF16 but without AMX", "有 AVX512-BF16 而没有 AMX 时"), False, True),
+    Processor(Msg("with AMX", "有 AMX 时"), True, True),
 )
 
 
-def named(processors: Sequence[Processor]) -> str:
+def named(processors: Sequence[Processor]) -> Msg:
     """Return how some, but not all, of PROCESSORS are named together."""
     if len(processors) == 1:
         return processors[0].name
-    return "without AMX" if not any(one.amx for one in processors) else "with AVX512-BF16"
+    if any(one.amx for one in processors):
+        return Msg("with AVX512-BF16", "有 AVX512-BF16 时")
+    return Msg("without AMX", "没有 AMX 时")
 
 
 def processor_of(amx: bool, bf16: bool) -> Processor:

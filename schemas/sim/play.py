@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pd_launch.schemas.sim.arrivals import Arrivals
-from pd_launch.schemas.sim.scheduler import Scheduler, Step
+from pd_launch.schemas.sim.scheduler import Scheduler
 from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
+from pd_launch.schemas.sim.state import Step
 from pd_launch.schemas.sim.work import Job, Request
 
 MANY = 1 << 40

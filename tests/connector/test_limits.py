@@ -40,7 +40,7 @@ def test_the_hosts_memory_bounds_all_ranks_together(host: Path) -> None:
         check_budget(8 * GIB + 1, 8, "Connector", host)
     for text in (
         "Connector: 8589934593 bytes",
-        "8 rank(s)",
+        "8 ranks",
         "memory of this host 68719476736 bytes",
         "available now 32 GiB",
     ):
@@ -125,7 +125,7 @@ def test_a_budget_beyond_what_is_left_is_warned_of(host: Path) -> None:
     assert shortage(4 * GIB, 8, "Connector", host) is None
     told = shortage(4 * GIB + 1, 8, "Connector", host)
     assert told is not None
-    for text in ("Connector: the budget is 34359738376 bytes for 8 rank(s)", "34359738368 bytes are available on this"):
+    for text in ("Connector: the budget is 34359738376 bytes for 8 ranks", "34359738368 bytes are available on this"):
         assert text in told
     assert "Lower cpu_bytes_to_use_per_rank" in told
 

@@ -142,9 +142,7 @@ def test_the_line_of_a_victim_that_does_not_fit_tells_what_is_computed_again(
     words: Wording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(
-        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
-    )
+    monkeypatch.setattr("pd_launch.connector.telling.logger.warning", lambda text, *values: lines.append(text % values))
     made = scheduler(1, words=words)
     assert made.before_preempt(request("b"), ([4],), 4)
     assert made.before_preempt(request("a"), ([1, 2, 3],), 9)
@@ -156,9 +154,7 @@ def test_the_line_of_a_victim_that_does_not_fit_tells_what_is_computed_again(
 
 def test_the_line_of_a_victim_whose_window_is_gone_does_not_ask_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(
-        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
-    )
+    monkeypatch.setattr("pd_launch.connector.telling.logger.warning", lambda text, *values: lines.append(text % values))
     made = scheduler(groups=[Group(4, window=8)])
     assert made.before_preempt(request("a"), ([0, 0, 3],), 12)
     assert lines == [
@@ -214,9 +210,7 @@ def test_without_a_reset_to_watch_nothing_is_saved() -> None:
 
 def test_without_a_worker_of_ours_nothing_is_saved_and_it_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(
-        "pd_launch.connector.scheduler.logger.warning", lambda text, *values: lines.append(text % values)
-    )
+    monkeypatch.setattr("pd_launch.connector.telling.logger.warning", lambda text, *values: lines.append(text % values))
     made = OffloadScheduler([Group(4)], 10, WORDS)
     made.wrap_reset(Pool())
     running(made)

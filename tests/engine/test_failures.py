@@ -34,7 +34,7 @@ def vllm() -> Iterator[None]:
         ({"extra": {"cpu_bytes_to_use_per_rank": 1000}}, ["holds no block"]),
         (
             {"extra": {"cpu_bytes_to_use_per_rank": 1 << 50}},
-            ["1125899906842624 bytes", "1024 TiB", "for 1 rank(s)", "memory of this host", "Lower cpu_bytes_to_use"],
+            ["1125899906842624 bytes", "1024 TiB", "for 1 rank of", "memory of this host", "Lower cpu_bytes_to_use"],
         ),
     ],
 )

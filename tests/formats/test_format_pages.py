@@ -27,14 +27,27 @@ COMMANDS = [
     for page in PAGES
     for block in blocks(page, "bash")
     for line in block.splitlines()
-    if line.startswith("pd-launch ")
+    if line.startswith("pd-launch ") and " > " not in block
 ]
+WRITING = [block for page in PAGES for block in blocks(page, "bash") if " > " in block]
+"""Commands of which a later one reads what an earlier one has written."""
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_run(line: str) -> None:
     result = CliRunner().invoke(cli, shlex.split(line)[1:])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("block", WRITING)
+def test_commands_that_write_files_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in block.splitlines():
+        command, _, name = line.partition(" > ")
+        result = CliRunner().invoke(cli, shlex.split(command)[1:])
+        assert result.exit_code == 0, result.output
+        if name:
+            Path(name).write_text(result.stdout)
 
 
 def test_numbers_of_the_page_are_those_of_the_command() -> None:

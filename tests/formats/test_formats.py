@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,15 @@ def launch(profile: str, form: str, side: Any = "decode", **options: Any) -> Lau
     return prepare(LaunchOptions(side, profile, dry_run=True, whole=form in WHOLE, **options))
 
 
+@cache
+def written(profile: str) -> Any:
+    """Return a profile's file as it is: this is asked while tests are collected."""
+    return yaml.safe_load(find_profile(profile).read_text(encoding="utf-8"))
+
+
 def nodes_of(profile: str, side: str) -> int:
-    """Return the nodes that a side names, from the file alone: this is asked while tests are collected."""
-    nodes = yaml.safe_load(find_profile(profile).read_text(encoding="utf-8")).get("nodes") or {}
-    return max(1, len(nodes.get(side) or []))
+    """Return the nodes that a side names."""
+    return max(1, len((written(profile).get("nodes") or {}).get(side) or []))
 
 
 def rendered() -> list[tuple[str, str, str, int]]:

@@ -157,7 +157,7 @@ def test_nodes_that_agree(tmp_path: Path) -> None:
         ({"mem_total": (1 << 40) - 1000}, 0, "2 nodes agree"),
         ({"cann": None}, 0, "2 nodes agree"),
         ({"environment": {"HCCL_IF_IP": "192.0.2.12"}}, 1, "PYTHONHASHSEED must agree: n0.json: 0, n1.json: not set"),
-        ({"environment": NODE["environment"]}, 1, "HCCL_IF_IP must be each node's own, and n0.json, n1.json have"),
+        ({"environment": NODE["environment"]}, 1, "HCCL_IF_IP must be each node's own, and n0.json and n1.json have"),
     ],
 )
 def test_what_does_not_agree(tmp_path: Path, changes: dict[str, Any], status: int, said: str) -> None:

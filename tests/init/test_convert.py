@@ -215,3 +215,37 @@ def test_sizes_beside_a_child_that_says_others_count() -> None:
     same = {**multi, "kv_connector_extra_config": {"connectors": [child], "decode": {"tp_size": 4}}}
     other = {**multi, "kv_connector_extra_config": {"connectors": [child], "decode": {"tp_size": 8}}}
     assert canonical_transfer(same) == canonical_transfer(multi) != canonical_transfer(other)
+
+
+OFFLOAD = (
+    '{"kv_connector": "RecomputeCPUOffloadConnector", "kv_role": "kv_consumer", '
+    '"kv_connector_extra_config": {"cpu_bytes_to_use_per_rank": 1073741824}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "offload"),
+    [
+        ("vllm==0.32.0", {"per_rank": "1GiB"}),
+        ("0.27.1rc1", {"per_rank": "1GiB", "connector": "builtin"}),
+    ],
+)
+def test_the_connectors_name_alone_is_the_bundled_one_where_the_engine_has_none(
+    target: str, offload: dict[str, str]
+) -> None:
+    recompute = "--additional-config '{\"recompute_scheduler_enable\": true}'" if "connector" in offload else ""
+    text = f"vllm serve /m --port 1 {recompute} --kv-transfer-config '{OFFLOAD}'\n"
+    made = convert(read_texts({"d.sh": text}, target))
+    assert profile(made)["decode"]["offload"] == offload
+    assert not [left for left in made.left if left.what == "--kv-transfer-config"]
+
+
+def test_with_its_module_path_a_name_says_the_same_on_vllm_alone() -> None:
+    alone = {"kv_connector": "PreemptOffloadConnector", "kv_role": "kv_both"}
+    pathed = {**alone, "kv_connector_module_path": "pd_launch.connector"}
+    below = [{"kv_connector_extra_config": {"connectors": [child]}} for child in (alone, pathed)]
+    for one, other in ((alone, pathed), [{"kv_connector": "MultiConnector", **extra} for extra in below]):
+        assert canonical_transfer(one, by_name=True) == canonical_transfer(other, by_name=True)
+        assert canonical_transfer(one) != canonical_transfer(other)
+    other = {**alone, "kv_connector_module_path": "mine"}
+    assert canonical_transfer(alone, by_name=True) != canonical_transfer(other, by_name=True)

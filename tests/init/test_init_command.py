@@ -148,10 +148,12 @@ def test_written_profiles_are_clean(answers: Answers, sides: str) -> None:
 def test_profiles_list_show_and_copy(tmp_path: Path) -> None:
     listed = run("profiles", "list").stdout
     assert all(name in listed for name in shipped_names())
+    assert all(line.endswith(".") for line in listed.splitlines()), "a description is cut off"
     shown = run("profiles", "show", "cpu-tiny").stdout
     target = tmp_path / "mine.yaml"
     assert run("profiles", "copy", "cpu-tiny", str(target)).exit_code == 0
     assert target.read_text() == shown and "name: cpu-tiny" in shown
+    assert "$schema" not in shown, "the schema's path leads nowhere from a copy"
     target.write_text("mine")
     assert run("profiles", "copy", "cpu-tiny", str(target)).exit_code != 0
     assert target.read_text() == "mine"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pd_launch.launcher.check.config import KEYS, ConfigError, find_config
-from pd_launch.launcher.check.explain import explain_json, find_rule, rules_json
+from pd_launch.launcher.check.explain import UnknownCode, explain_json, find_rule, rules_json
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.rules import schema_text
 from pd_launch.launcher.rules.registry import all_rules
@@ -102,3 +102,8 @@ def test_what_logs_prints_fits_its_schema(tmp_path: Path) -> None:
     (tmp_path / "e.log").write_text("INFO vLLM API server version 0.32.0\n")
     done = CliRunner().invoke(cli, ["logs", "--format", "json", str(tmp_path / "e.log")])
     jsonschema.validate(json.loads(done.output), json.loads(schema_text("logs")))
+
+
+def test_a_family_of_rules_is_named_as_one() -> None:
+    with pytest.raises(UnknownCode, match=r"^PD1 is a family of rules: PD101 to PD1\d\d; "):
+        find_rule("pd1")

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
             yield f"{folder.name}/{path.relative_to(folder)}", ast.parse(path.read_text("utf-8"))
 
 
+@cache
 def used() -> list[Used]:
     """Return the expressions: literals of ``re.…`` calls, and what modules compile."""
     trees = dict(sources())

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pd_launch.launcher.commands.simulate import _version
-from pd_launch.launcher.simulate.engine import Given, sized
+from pd_launch.launcher.simulate.engine import sized
 from pd_launch.launcher.simulate.loglines import read_log
+from pd_launch.launcher.simulate.sized import Given
 from pd_launch.schemas.sim.arrivals import Timed
 from pd_launch.schemas.sim.play import Play
 from pd_launch.schemas.sim.shape import Offload

@@ -140,4 +140,4 @@ def test_nothing_is_called_exact_that_the_processor_decides(name: str, version: 
     assert not found.exact
     for geometry in each:
         told = f"{geometry.block_tokens} tokens, {human_size(geometry.block_bytes)}" if geometry else "vLLM refuses"
-        assert told in found.note
+        assert told in found.note.en

@@ -88,7 +88,8 @@ class Bench:
         return found
 
     def until_ready(self, count: int) -> None:
-        wait_for(lambda: f"all {count} engines are ready" in self.err, f"readiness\n{self.err}")
+        said = "the engine is ready" if count == 1 else f"all {count} engines are ready"
+        wait_for(lambda: said in self.err, f"readiness\n{self.err}")
 
     def pids(self) -> list[int]:
         return [int(path.stem) for path in self.log.glob("*.pid")]

@@ -11,6 +11,7 @@ from pd_launch.launcher.commands.options import (
     argument,
     command,
     form_option,
+    lang_option,
     option,
     profile_option,
     settings_option,
@@ -80,6 +81,7 @@ class SizeOptions:
     png: str | None = option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
     form: str = form_option("text", "json", "profile")
     target: str | None = target_option()
+    lang: str | None = lang_option()
 
 
 COMMANDS = {"size": command(SizeOptions, "size:size_command")}

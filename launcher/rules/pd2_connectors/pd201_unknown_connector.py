@@ -223,6 +223,8 @@ def _instead(name: str, target: Target) -> str | None:
         if candidate and (registered(candidate, target) or (candidate in OFFLOAD_NAMES and not target.is_ascend)):
             return candidate
     known = {known.lower(): known for known in names(target) if not (target.is_ascend and known in CUDA_ONLY)}
+    if not target.is_ascend:
+        known |= {known.lower(): known for known in OFFLOAD_NAMES}  # pd-launch's plugin registers them
     near = nearest(name.lower(), known)
     return known[near] if near and known[near] != name else None
 

@@ -11,6 +11,7 @@ from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import GIB, counted, human_size
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import agreeing
 from pd_launch.schemas.engine.machines import by_container, by_machine, offload_bytes, size_of
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.memory.shared_memory import ShmNeed, addends, shm_need
@@ -126,7 +127,8 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
         yield Hit(
             origin,
             Msg(
-                f"/dev/shm of {en} is too small: the {counted(need.engines, 'engine')} here need "
+                f"/dev/shm of {en} is too small: the {counted(need.engines, 'engine')} here "
+                f"{agreeing(need.engines, 'needs', 'need')} "
                 f"{human_size(need.total)} = {addends(need)}",
                 f"/dev/shm({zh})太小:这里的 {need.engines} 个引擎需要 {human_size(need.total)} = {addends(need, 'zh')}",
             ),
@@ -156,7 +158,8 @@ def _unsized(deployment: Deployment, nodes: list[NodeLaunch], container: Contain
         container.origin,
         Msg(
             f"no size of /dev/shm is written, so the container gets 64 MB; its "
-            f"{counted(need.engines, 'engine')} need {human_size(need.total)} = {addends(need)}",
+            f"{counted(need.engines, 'engine')} {agreeing(need.engines, 'needs', 'need')} "
+            f"{human_size(need.total)} = {addends(need)}",
             f"没有写 /dev/shm 的大小,容器只会得到 64 MB;里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
             f"{addends(need, 'zh')}",
         ),

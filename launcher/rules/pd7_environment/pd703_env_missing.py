@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.variables import is_set, place_of
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.core.words import agreeing, listed
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.engine.sides import is_unreachable, spans_machines
 
@@ -102,12 +103,12 @@ def _network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if not is_set(node, "HCCL_IF_IP") and not is_set(node, "HCCL_SOCKET_IFNAME"):
         missing += ["HCCL_IF_IP", "HCCL_SOCKET_IFNAME"]
     if missing:
-        names = ", ".join(missing)
+        names, are = listed(missing), agreeing(len(missing), "is", "are")
         one = node.machines != 1 and node.data == 1
         what = Msg("the engine", "引擎") if one else Msg("data parallelism", "数据并行")
         yield Hit(
             _dp_place(node),
-            Msg(f"{what.en} spans machines, but {names} are not set", f"{what.zh}跨机器,但没有设置 {names}"),
+            Msg(f"{what.en} spans machines, but {names.en} {are} not set", f"{what.zh}跨机器，但没有设置 {names.zh}"),
             Msg(
                 "export HCCL_IF_IP with this node's address, and GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and "
                 "HCCL_SOCKET_IFNAME with the name of its network card",

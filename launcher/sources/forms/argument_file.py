@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
 from pd_launch.launcher.sources.engine.wrapped import STARTS
-from pd_launch.launcher.sources.forms.manifest import add_arguments, only_arguments
+from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
 from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand, split_words
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import NodeLaunch

@@ -9,7 +9,8 @@ from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested, add
 from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose, speaks_of_engines
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
-from pd_launch.launcher.sources.forms.manifest import add_arguments, are_arguments, read_manifest
+from pd_launch.launcher.sources.forms.manifest import read_manifest
+from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_command, expand_node
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown

@@ -14,7 +14,8 @@ from functools import partial
 from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_scripts, with_variables
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.forms.loose import read_loose
-from pd_launch.launcher.sources.forms.manifest import add_arguments, is_manifest, only_arguments, read_manifest
+from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
+from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand, expand_node
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
