@@ -49,11 +49,9 @@ LEFT = {
     "Field required": "an object that the tables do not know",
 }
 """Refusals that are not reported, by a part of what the engine says, and why."""
-BEYOND = re.compile(
-    r"--(?:port|data-parallel-rpc-port) \S+|--data-parallel-start-rank \S+|--model-loader-extra-config x"
-)
+BEYOND = re.compile(r"--(?:port|data-parallel-rpc-port) \S+|--data-parallel-start-rank \S+")
 """Lines that the configuration takes and that are errors all the same: ports that cannot be bound, a rank outside of
-its group, a text where the loader takes an object."""
+its group."""
 
 
 def _lines() -> list[str]:

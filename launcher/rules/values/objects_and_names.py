@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.launcher.rules.values.flag_domains import OBJECT, is_json
@@ -15,8 +16,11 @@ from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS
 OBJECTS = (
     "hf-overrides", "override-generation-config", "mm-processor-kwargs", "additional-config", "limit-mm-per-prompt",
     "media-io-kwargs", "custom-histogram-buckets", "model-class-overrides", "watermark-config", "diffusion-config",
+    "model-loader-extra-config",
 )  # fmt: skip
 """Flags whose parser takes any JSON, or any text, and whose config class then takes an object only."""
+READ_LATE = ("model-loader-extra-config",)
+"""Those whose config class takes a text, too, so that only a loader that reads it fails."""
 WORDS = {"data-parallel-backend": ("mp", "ray")}
 """Flags whose parser takes any text, and what is read of it then, of few words."""
 TEXTS = ("served-model-name", "allowed-media-domains")
@@ -39,7 +43,8 @@ def objects(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             continue
         if isinstance(text, str) and not is_json(text) and "{" in text:
             continue  # rules PD001 and PD003 say what keeps it from being JSON
-        yield wrong(value, f"--{name}", OBJECT, text)
+        hit = wrong(value, f"--{name}", OBJECT, text)
+        yield replace(hit, severity="warning") if name in READ_LATE else hit
 
 
 def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:

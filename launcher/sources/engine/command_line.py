@@ -26,6 +26,9 @@ PLAIN_JSON = (
 )
 """JSON arguments that no config class reads: there a number has no suffix."""
 
+TEXT_OR_JSON = ("additional-config", "hf-overrides", "model-loader-extra-config")
+"""JSON arguments of which the engine's parser, from vLLM 0.9.2 on, takes any text as it is that has no braces."""
+
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 _GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
 _OPTIMISATION = re.compile(r"-O\.?(\d?)")
@@ -167,9 +170,7 @@ class _Words:
         return found
 
     def value_node(self, name: str, value: Text) -> Node:
-        if name not in JSON_ARGS or (
-            name == "additional-config" and value.value.strip()[:1] not in ("{", "[", "'", '"')
-        ):
+        if name not in JSON_ARGS or (name in TEXT_OR_JSON and value.value.strip()[:1] not in ("{", "[", "'", '"')):
             return value.node()
         if value.value.strip(HOLE + " ") == "" and HOLE in value.value:
             return value.node()
