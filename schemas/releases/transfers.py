@@ -17,6 +17,16 @@ BLOCKS_DIVIDE = ascend(
     "MooncakeConnectorV1 pairs block sizes of which one divides the other",
     Code(_V1, r"\bblock_size_ratio\b"),
 )  # fmt: skip
+CONTEXT_EITHER_WAY = ascend(
+    "context-either-way", "0.28.0rc1", None,
+    "MooncakeConnectorV1 pairs decode context parallel sizes of which one divides the other; PCP counts no more, and a "
+    "decode side alone with it needs equal blocks",
+    Code(_V1, r"P/D CP sizes must be divisible in either direction"),
+)  # fmt: skip
+V1_PCP_ON_PREFILL = ascend(
+    "v1-pcp-on-prefill", "0.28.0rc1", None, "MooncakeConnectorV1 refuses PCP on a kv_consumer",
+    Code(_V1, r"Mooncake supports PCP only on the prefill"),
+)  # fmt: skip
 ENGINE_ID_SUFFIX = ascend(
     "engine-id-suffix", "0.12.0rc1", None, "a random suffix is appended to engine_id",
     platform(r"engine_id.{0,40}uuid4"),

@@ -12,6 +12,7 @@ from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.offloads import BUILTIN
+from pd_launch.schemas.releases.transfers import V1_PCP_ON_PREFILL
 
 DCP, PCP = "decode-context-parallel-size", "prefill-context-parallel-size"
 INTERLEAVE = "cp-kv-cache-interleave-size"
@@ -22,7 +23,8 @@ ZH = """
 ## 作用
 
 当 DCP 或 PCP 大于 1,而卸载连接器或 P/D 连接器在目标版本里不支持时报告:卸载连接器(内置的到 0.27 两者都不支持,
-从 0.28.0rc1 起只不支持 PCP;自带的两者都不支持)、MooncakeHybridConnector、解码节点上的 MooncakeLayerwiseConnector。
+从 0.28.0rc1 起只不支持 PCP;自带的两者都不支持)、MooncakeHybridConnector、
+解码节点(包括 `kv_both`)上带 PCP 的 MooncakeLayerwiseConnector,以及从 <since v1-pcp-on-prefill> 起解码节点上带 PCP 的 MooncakeConnectorV1。
 在 vllm-ascend 上,有 `--kv-transfer-config` 时还要求 `--cp-kv-cache-interleave-size` 等于块大小。
 
 ## 为什么重要
@@ -36,7 +38,8 @@ vllm-ascend 的所有版本;卸载连接器见上。
 ## 来源
 
 vllm-ascend 的 recompute_cpu_offload/manager.py(0.23.0、0.27.1rc1)、mooncake_hybrid_connector.py(0.26.0rc1 第 1196 行)、
-mooncake_layerwise_connector.py(0.18.0 第 735 行)、platform.py 的 _validate_sfa_dcp_kv_sp。
+mooncake_layerwise_connector.py(0.18.0 第 735 行)、mooncake_connector.py(0.30.0rc2 第 2153 行)、
+platform.py 的 _validate_sfa_dcp_kv_sp。
 """
 
 
@@ -48,7 +51,8 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Fires when DCP or PCP is above 1 and the offload or P/D connector does not support it in the target: the offload
     connector (the built-in one takes neither up to 0.27 and no PCP from 0.28.0rc1, the bundled one takes neither),
-    MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node. On vllm-ascend, with a
+    MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node (`kv_both` included), from
+    <since v1-pcp-on-prefill> also MooncakeConnectorV1 with PCP on a decode node. On vllm-ascend, with a
     `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size.
 
     ## Why it matters
@@ -82,7 +86,8 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm-ascend's recompute_cpu_offload/manager.py at 0.23.0 and 0.27.1rc1, mooncake_hybrid_connector.py (line 1196 at
-    0.26.0rc1), mooncake_layerwise_connector.py (line 735 at 0.18.0), platform.py's _validate_sfa_dcp_kv_sp.
+    0.26.0rc1), mooncake_layerwise_connector.py (line 735 at 0.18.0), mooncake_connector.py (line 2153 at 0.30.0rc2),
+    platform.py's _validate_sfa_dcp_kv_sp.
     """
     sizes = {flag: node.number(flag, 1) for flag in (DCP, PCP)}
     used = {flag: size for flag, size in sizes.items() if size is not None and size > 1}
@@ -111,7 +116,9 @@ def _refused(connector: Connector, role: str | None, target: Target) -> tuple[st
         return (PCP,) if RENAMED.holds(target) else (DCP, PCP)
     if target.is_ascend and connector.name == "MooncakeHybridConnector":
         return (DCP, PCP)
-    if target.is_ascend and connector.name == "MooncakeLayerwiseConnector" and role == "kv_consumer":
+    if target.is_ascend and connector.name == "MooncakeLayerwiseConnector" and role in ("kv_consumer", "kv_both"):
+        return (PCP,)
+    if connector.name == "MooncakeConnectorV1" and role == "kv_consumer" and V1_PCP_ON_PREFILL.holds(target):
         return (PCP,)
     return ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd6_pair.context_blocks import DCP, pairs_blocks, pairs_contexts
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL
 from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit
@@ -26,9 +27,8 @@ from pd_launch.schemas.releases.handshake import (
     READER_DIVIDES,
 )
 from pd_launch.schemas.releases.sizing import FORCED_BLOCK, V4_FAMILY, VLLM_BLOCK, real_block
-from pd_launch.schemas.releases.transfers import BLOCKS_DIVIDE, V4_BLOCKS
+from pd_launch.schemas.releases.transfers import V4_BLOCKS
 
-DCP = "decode-context-parallel-size"
 LAYOUT = "VLLM_KV_CACHE_LAYOUT"
 CROSS = "enable_cross_layers_blocks"
 MORIIO = "MoRIIOConnector"
@@ -46,7 +46,7 @@ def block_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment)
         yield from _copied(prefill, decode, deployment, (left, right), what)
         return
     divides = max(left, right) % min(left, right) == 0
-    supported = divides and (not target.is_ascend or (_mooncake(decode) and BLOCKS_DIVIDE.holds(target)))
+    supported = pairs_blocks(prefill, decode, (left, right), target) if target.is_ascend else divides
     a_default = any(node.arg("block-size") is None for node in (prefill, decode))
     is_warning = supported or (a_default and V4_FAMILY in (_family(prefill), _family(decode)))
     help_ = Msg("write the same --block-size on both sides", "两侧写相同的 --block-size")
@@ -121,10 +121,6 @@ def block_of(node: NodeLaunch, target: Target) -> int | None:
     return real_block(written, facts.family, target)
 
 
-def _mooncake(node: NodeLaunch) -> bool:
-    return any(c.name == "MooncakeConnectorV1" for c in connectors(node.kv_transfer))
-
-
 def hybrid_manager(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """Compare what both sides say of the hybrid KV cache manager; it matters where layers are of several kinds."""
     flag = "disable-hybrid-kv-cache-manager"
@@ -152,13 +148,12 @@ def hybrid_manager(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
 
 
 def context(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """Compare decode context parallelism: the prefill side's share must be a multiple of the decode side's."""
+    """Compare decode context parallelism: only MooncakeConnectorV1 pairs sizes that differ, and not all of them."""
     left, right = prefill.number(DCP, 1), decode.number(DCP, 1)
     contexts = prefill.prefill_context, decode.prefill_context
     if left is None or right is None or not differ(left, right) or contexts[0] is None or contexts[1] is None:
         return
-    multiple = (left * contexts[0]) % (right * contexts[1] or 1) == 0
-    supported = multiple and deployment.target.is_ascend and _mooncake(decode)
+    supported = pairs_contexts(prefill, decode, deployment.target)
     yield _hit(
         prefill,
         decode,

@@ -28,6 +28,10 @@ NixlConnector 的 `enable_cross_layers_blocks`)、MoRIIOConnector 的 `read_mode
 没有写 block size 而目标版本的默认值已知时(如昇腾上的 DeepSeek-V4),按默认值比较。
 连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。NixlConnector 看方向:
 由读取(push 时为写入)的一侧决定,它的 block size 必须是另一侧的倍数。
+MooncakeLayerwiseConnector 由预填充一侧写入:解码的 block size 必须是它的倍数,并且两侧都没有上下文并行。
+MooncakeConnectorV1 的 DCP 不同时,预填充的 DCP × PCP 必须是解码的倍数;
+从 <since context-either-way> 起,DCP 只要一侧是另一侧的倍数即可,但只有解码一侧带 DCP 时,block size 必须相同。
+解码带 DCP 时,预填充的块不能大于解码的块。
 vLLM 的 NixlConnector 与 MooncakeConnector 还要求一侧的张量并行大小是另一侧的倍数。
 一侧未知时不报告。
 
@@ -41,7 +45,8 @@ vLLM 的 NixlConnector 与 MooncakeConnector 还要求一侧的张量并行大�
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py,0.23.0 到 0.27.1rc1;
+vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py,0.23.0 到 0.30.0rc2,
+以及 mooncake_layerwise_connector.py 的 _align_remote_block_ids,0.18.0 到 0.30.0rc2;
 vLLM NixlConnector 的兼容性哈希(0.32.0),
 kv_connector/utils.py 的 block_size_ratio 与 tp_ratio、mooncake_connector.py 的 _get_tp_ratio
 (0.18.0 到 0.33.0,0.32.0 上运行过);moriio_common.py(0.32.0);
@@ -62,8 +67,11 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     shared KV pool, the prefix hash algorithm. A difference that the connector supports (such as block sizes where one
     divides the other) is a warning, any other an error. NixlConnector looks at the direction: the block of the side
     that reads (with push, that writes) must be a multiple of the other's. Where no block size is written and the
-    target's default is known (DeepSeek-V4 on Ascend), the default is compared. For vLLM's NixlConnector and
-    MooncakeConnector the tensor parallel size of one side must be a multiple of the other's. Silent where one side is
+    target's default is known (DeepSeek-V4 on Ascend), the default is compared. With MooncakeLayerwiseConnector prefill
+    writes: decode's block must be a multiple of prefill's, and neither side may have context parallelism. With
+    MooncakeConnectorV1, prefill's DCP × PCP must be a multiple of decode's; from <since context-either-way> either DCP
+    may be a multiple of the other, but where only decode has DCP the blocks must be equal. With DCP on decode,
+    prefill's block must not be larger than decode's. For vLLM's NixlConnector and MooncakeConnector the tensor parallel size of one side must be a multiple of the other's. Silent where one side is
     unknown.
 
     ## Why it matters
@@ -106,7 +114,8 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py at 0.23.0 to 0.27.1rc1; the compatibility hash of
+    vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py at 0.23.0 to 0.30.0rc2;
+    _align_remote_block_ids in mooncake_layerwise_connector.py at 0.18.0 to 0.30.0rc2; the compatibility hash of
     vLLM's NixlConnector at 0.32.0, and block_size_ratio and tp_ratio in kv_connector/utils.py and _get_tp_ratio in
     mooncake_connector.py at 0.18.0 to 0.33.0, run at 0.32.0; moriio_common.py at 0.32.0; refresh_block_size in
     vllm_ascend/utils.py at 0.21.0rc1 to 0.30.0rc2 and vllm-ascend issue 14545.
