@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault
@@ -61,7 +62,7 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
             texts = [source.text for source in deployment.sources.values()]
             strong = any(_STARTS.search(text) for text in texts)
             weak = strong or any(_OF_A_FORM.search(text) and "vllm" in text for text in texts)
-            named = {"shell": strong, "yaml": weak, "json": weak, COMMENT: False, LINE_ENDS: False}
+            named = {"shell": strong, "yaml": weak, "json": weak, COMMENT: False, LINE_ENDS: False, BENCHMARK: False}
             kept = [fault for fault in kept if named.get(fault.kind, True)]
         deployment.faults[:] = kept
         if deployment.nodes or kept:

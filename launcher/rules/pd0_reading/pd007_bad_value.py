@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values import objects_and_names, value_checks, value_limits
+from pd_launch.launcher.rules.values.architectures import architectures
 from pd_launch.launcher.rules.values.connector_values import connector_values
 from pd_launch.launcher.rules.values.registered_names import registered_names
 from pd_launch.launcher.rules.values.table_values import table_values
@@ -22,6 +23,7 @@ CHECKS = (
     value_limits.upstream_budget,
     objects_and_names.objects,
     objects_and_names.levels,
+    architectures,
     registered_names,
     value_checks.additional_values,
     value_checks.other_json_values,
@@ -41,7 +43,8 @@ ZH = r"""
 以及没有写连接器的 `--kv-transfer-config`。对每个已注册的连接器,还检查没有默认值却必须写的选项(如 MoRIIOConnector 的
 `http_port`)、固定取值的选项(如 `backend`)、会被转换成数字的选项,以及写成字符串 `"false"` 的开关;
 对 NIXL 检查 `kv_buffer_device`。还检查该版本没有注册的 reasoning parser、tool call parser 和 attention backend;
-加载了插件时不检查。
+加载了插件时不检查。以下报告为 warning:不是对象的 `--model-loader-extra-config`(解析器接受,加载器不能用),
+以及 `--hf-overrides` 里的架构属于视觉语言模型而模型名称是文本模型,或者相反。
 
 ## 为什么重要
 
@@ -73,7 +76,9 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     and a `--kv-transfer-config` without a connector. Of every registered connector: options that are missing and have
     no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted to a
     number, and switches written as the string `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool call
-    parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported.
+    parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported. As
+    warnings: a `--model-loader-extra-config` that is no object, which the parser takes and no loader reads, and an
+    architecture in `--hf-overrides` for vision and language where the model's name says text, or the reverse.
 
     ## Why it matters
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Deployment
 
@@ -17,7 +18,8 @@ ZH = """
 脚本无法读取、而未读取的部分里有引擎时也会报告;引擎的启动方式无法跟踪时
 (`perl -e`、未知的程序、编码过的 Secret、`eval "$line"` 这样的未知值)在引擎处报告。
 结果指向停下的位置,并写明是哪个上限、哪些内容没有检查。只有可能有影响的内容计入上限(引擎、赋值、读取的文件),
-`echo` 这样的普通命令不计入。
+`echo` 这样的普通命令不计入。`vllm bench throughput`、`latency`、`startup` 在自己的进程里建立的引擎也不检查:
+报告为 warning,旁边有其他引擎时为 info。
 
 ## 为什么重要
 
@@ -44,7 +46,9 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
     read, if an engine is in what was not read, and at an engine started in a way that cannot be followed: by `perl -e`,
     by an unknown program, from an encoded Secret, or through an unknown value (`eval "$line"`). The finding is placed
     where reading stopped, and names the limit and what is not checked. Only what can matter counts: engines,
-    assignments and files that are read, but no plain command such as `echo`.
+    assignments and files that are read, but no plain command such as `echo`. The engine that `vllm bench throughput`,
+    `latency` or `startup` makes in its own process is not checked either, which is a warning, and beside other engines
+    an info.
 
     ## Why it matters
 
@@ -76,3 +80,5 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
     """
     for fault in deployment.faults_of(NOT_FOLLOWED):
         yield Hit(fault.origin, fault.detail, fault.help)
+    for fault in deployment.faults_of(BENCHMARK):  # beside other engines it is no gap in what they are
+        yield Hit(fault.origin, fault.detail, fault.help, "info" if deployment.nodes else "warning")

@@ -17,7 +17,8 @@ ZH = """
 ## 作用
 
 把本机 DP × TP × PP(以及 PCP)与可见设备列表、节点的设备数比较;同一台机器上由一个输入启动的所有引擎合在一起算。
-同一张卡被给出两次也会报告:在一个列表里重复,或者给了同一台机器上的两个引擎。可见设备比需要的多没有问题。
+同一张卡被给出两次也会报告:在一个列表里重复,或者给了同一台机器上的两个引擎(两者的 `--gpu-memory-utilization`
+加起来放得下时除外)。不会同时运行的引擎(例如两个分支里的)不相加。可见设备比需要的多没有问题。
 
 ## 为什么重要
 
@@ -41,7 +42,9 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
 
     Compares local DP × TP × PP (and PCP) with the list of visible devices and with the node's number of devices; all
     engines that the input starts on one machine count together. It also reports a device that is given twice: in one
-    list, or to two engines on one machine. More visible devices than needed are fine.
+    list, or to two engines on one machine, unless the shares in their `--gpu-memory-utilization` fit together. Engines
+    of which never two run at once, such as those in two branches, are not added up. More visible devices than needed
+    are fine.
 
     ## Why it matters
 

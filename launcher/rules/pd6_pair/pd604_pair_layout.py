@@ -71,8 +71,8 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
     writes: decode's block must be a multiple of prefill's, and neither side may have context parallelism. With
     MooncakeConnectorV1, prefill's DCP × PCP must be a multiple of decode's; from <since context-either-way> either DCP
     may be a multiple of the other, but where only decode has DCP the blocks must be equal. With DCP on decode,
-    prefill's block must not be larger than decode's. For vLLM's NixlConnector and MooncakeConnector the tensor parallel size of one side must be a multiple of the other's. Silent where one side is
-    unknown.
+    prefill's block must not be larger than decode's. For vLLM's NixlConnector and MooncakeConnector the tensor
+    parallel size of one side must be a multiple of the other's. Silent where one side is unknown.
 
     ## Why it matters
 

@@ -19,6 +19,10 @@ from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
+BENCHMARK = "benchmark"
+"""The kind of the fault of a benchmark's engine; PD014 turns it into a finding."""
+_BENCHES = frozenset({"throughput", "latency", "startup"})
+"""Benchmarks of ``vllm bench`` that make an engine; others ask one that runs."""
 _CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
 _COMMAND_END = re.compile(r"(?<!\\)[\n;&|#]")
 _GIVEN = re.compile(r"\$\{?[@*\d]")
@@ -64,6 +68,24 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
             start = STARTS.search(text.value)
             if start and _CALLS.search(text.value, 0, start.start()):
                 yield _fault(text.part(*start.span()))
+
+
+def benchmarks(command: Command) -> Iterator[Fault]:
+    """Iterate over what is said of an engine that a benchmark makes inside itself: it serves nobody."""
+    words, _ = unwrap(command.words)
+    values = [word.value for word in words[:3]]
+    if len(values) == 3 and values[0].rpartition("/")[2] == "vllm" and values[1] == "bench" and values[2] in _BENCHES:
+        yield Fault(
+            BENCHMARK,
+            words[0].origin(),
+            Msg(
+                f"vllm bench {values[2]} makes an engine of its own: its arguments are not checked",
+                f"vllm bench {values[2]} 在自己的进程里建立引擎：它的参数没有检查",
+            ),
+            help=Msg(
+                "to have them checked, write them behind vllm serve", "要检查这些参数，把它们写在 vllm serve 之后"
+            ),
+        )
 
 
 def _is_run_unseen(command: Command, name: str) -> bool:
