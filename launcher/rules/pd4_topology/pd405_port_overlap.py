@@ -22,8 +22,8 @@ ZH = """
 ## 作用
 
 对同一台机器上的每两个引擎,比较它们真正绑定的端口:HTTP、DP rpc、`--master-port`、NIXL 的 side channel、KV 缓存事件
-及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、从其他节点取 KV 的层,以及 kv_port 的
-范围;默认值也算。kv_port 只看真正监听的一方:
+及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、
+数据并行的 supervisor、从其他节点取 KV 的层,以及 kv_port 的范围;默认值也算。kv_port 只看真正监听的一方:
 MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者,MooncakeLayerwiseConnector 是消费者。
 一个引擎自己的端口互相重叠也会报告。输入里的代理或路由在同一个地址访问的引擎,算在同一台机器上。
 
@@ -54,7 +54,7 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
 
     For every two engines on one machine it compares the ports that they really bind: HTTP, DP rpc, `--master-port`,
     NIXL's side channel, KV cache events and their replay, the bootstrap server of vLLM's MooncakeConnector, MoRIIO's
-    handshake and notices, tiers that fetch from peers, and the kv_port range of the side that listens: producers with
+    handshake and notices, the supervisor of data parallelism, tiers that fetch from peers, and the kv_port range of the side that listens: producers with
     MooncakeConnectorV1 and MooncakeHybridConnector, consumers with MooncakeLayerwiseConnector. Defaults count too.
     Ports of one engine that overlap among themselves are reported as well. Engines that a proxy or router of the input
     asks at one address are on one machine.

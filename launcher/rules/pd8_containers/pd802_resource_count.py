@@ -17,7 +17,8 @@ Pod 申请的设备数与 rank 数不同
 ## 作用
 
 报告:Pod 的 `resources` 申请的 NPU(或 GPU)数量,与容器内所有 rank 的数量不同。rank 数为奇数、多申请一个以凑成整卡(A3)的
-情况不报告;经 Ray 或 `--nnodes` 分布在多个 Pod 上的引擎也不报告。
+情况不报告;经 Ray、`--nnodes` 或一组 Pod(LeaderWorkerSet)可能分布在多个 Pod 上的引擎也不报告。
+不会同时运行的引擎(例如脚本两个分支里的)不相加:只在它们需要的数量相同时比较。
 
 ## 为什么重要
 
@@ -40,8 +41,9 @@ def resource_count(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where the NPUs (or GPUs) in a pod's `resources` are not as many as the ranks in the container. One more than
-    an odd number is left alone, since cards of two dies are handed out whole, and so are engines that Ray or
-    `--nnodes` spread over several pods.
+    an odd number is left alone, since cards of two dies are handed out whole, and so are engines that Ray, `--nnodes`
+    or a group of pods (LeaderWorkerSet) may spread over several pods. Of engines that never run at once, such as those
+    in two branches of a script, each is compared alone, and only where all need the same number.
 
     ## Why it matters
 
