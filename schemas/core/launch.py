@@ -363,6 +363,8 @@ class Proxy:
     origin: Origin
     program: str
     words: list[Node] = field(default_factory=list)
+    container: Container | None = None
+    """The container that it runs in, where that has a network of its own."""
 
 
 @dataclass

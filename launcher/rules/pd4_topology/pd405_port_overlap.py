@@ -54,10 +54,10 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
 
     For every two engines on one machine it compares the ports that they really bind: HTTP, DP rpc, `--master-port`,
     NIXL's side channel, KV cache events and their replay, the bootstrap server of vLLM's MooncakeConnector, MoRIIO's
-    handshake and notices, the supervisor of data parallelism, tiers that fetch from peers, and the kv_port range of the side that listens: producers with
-    MooncakeConnectorV1 and MooncakeHybridConnector, consumers with MooncakeLayerwiseConnector. Defaults count too.
-    Ports of one engine that overlap among themselves are reported as well. Engines that a proxy or router of the input
-    asks at one address are on one machine.
+    handshake and notices, the supervisor of data parallelism, tiers that fetch from peers, and the kv_port range of the
+    side that listens: producers with MooncakeConnectorV1 and MooncakeHybridConnector, consumers with
+    MooncakeLayerwiseConnector. Defaults count too. Ports of one engine that overlap among themselves are reported as
+    well. Engines that a proxy or router of the input asks at one address are on one machine.
 
     A warning where two engines only seem to share one, and both keep a connector's default: a prefill and a decode
     engine that are given different devices and different `--port`s, and that NIXL makes known as `localhost`; or both

@@ -35,6 +35,7 @@ ZH = """
 解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
 每个提供
 HTTP 的引擎(外部 DP 的每个 rank)都在列表里,vllm-router 的 URL 也算;脚本里的代理向本机请求的端口,必须有脚本里的引擎监听;
+在自己的容器(有自己的网络)里的代理,不能用 localhost 访问另一个容器或服务里的引擎;
 编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
 还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
 vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
@@ -66,7 +67,8 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by
-    the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. The same
+    the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. One in a
+    container with a network of its own cannot reach the engine of another container or service at localhost. The same
     holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines after them. Also the
     `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
     MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
@@ -129,6 +131,7 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
             yield from _lengths(side, listed)
             unlisted = list(_unlisted(side, listed, of_side(deployment, side)))
             yield from unlisted or _nobody(side, listed, proxy, deployment)
+        yield from _apart(proxy, deployment)
         for name, listed in encoder_lists(proxy).items():
             yield from _lengths(name, listed)
             yield from _unlisted(name, listed, [node for node in deployment.nodes if _encodes(node) == name])
@@ -158,6 +161,27 @@ def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployme
             ),
             Msg("list the --port of the engine", "写引擎的 --port"),
         )
+
+
+def _apart(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
+    """Yield a loopback address of which a proxy in a container of its own asks an engine that runs in another."""
+    own = proxy.container
+    if own is None or not deployment.nodes or any(node.container in (None, own) for node in deployment.nodes):
+        return
+    for side, listed in side_lists(proxy).items():
+        if any(is_loopback(host) for host in listed.hosts or ()):
+            yield Hit(
+                listed.origin,
+                Msg(
+                    f"the proxy asks its own container for {_SIDES[side].en}: no engine runs there",
+                    f"代理在自己的容器里找{_SIDES[side].zh},但那里没有引擎",
+                ),
+                Msg(
+                    "write the name of the engine's service, or put both on the host's network",
+                    "写引擎的服务名，或让两者都用主机网络",
+                ),
+            )
+            return
 
 
 def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:

@@ -26,8 +26,8 @@ ZH = """
 
 报告:数据并行或单个引擎(`--nnodes`)跨机器,却没有 `GLOO_SOCKET_IFNAME`,或 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有;
 NixlConnector 跨机器,或它的生产者(也包括名为预填充的 `kv_both` 引擎)在自己的 Pod 里,却没有
-`VLLM_NIXL_SIDE_CHANNEL_HOST`(使用 Ray 的引擎和 Dynamo 的 worker 除外);KV 池后端没有自己的配置变量;`LD_LIBRARY_PATH` 被整个替换,
-不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件,则不报告。
+`VLLM_NIXL_SIDE_CHANNEL_HOST`(使用 Ray 的引擎和 Dynamo 的 worker 除外);KV 池后端没有自己的配置变量;
+`LD_LIBRARY_PATH` 被整个替换,不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件,则不报告。
 
 ## 为什么重要
 
@@ -53,7 +53,8 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     `HCCL_SOCKET_IFNAME`, also where one engine spans them (`--nnodes`); where NixlConnector works across machines, or
     its producer (or a `kv_both` engine that is named as prefill) has a pod of its own, without
     `VLLM_NIXL_SIDE_CHANNEL_HOST`, except with Ray and in Dynamo's workers; where a KV pool's backend lacks its own
-    variable; and where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's libraries. A script that reads a further file of variables is left alone.
+    variable; and where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's libraries. A
+    script that reads a further file of variables is left alone.
 
     ## Why it matters
 

@@ -201,7 +201,8 @@ def _option(name: str, value: Text, word: Text, command: DockerCommand) -> None:
         if value.value != "private" and value.value != "shareable":
             container.shm_shared = word.origin()
     elif name in ("--net", "--network"):
-        container.host_network = None if HOLE in value.value else value.value == "host"
+        shared = HOLE in value.value or value.value.startswith("container:")
+        container.host_network = None if shared else value.value == "host"
     elif name in ("-p", "--publish"):
         container.published.append(node)
     elif name == "--runtime":

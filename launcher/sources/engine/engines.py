@@ -196,6 +196,14 @@ def _inline(given: Mapping[str, tuple[Text, Text]]) -> dict[str, EnvVar]:
     return {name: EnvVar.of(name, value, "inline", written) for name, (value, written) in given.items()}
 
 
+def add_proxy(words: Sequence[Text], container: Container, found: Found) -> None:
+    """Add the proxy that a container with a network of its own starts by ``words``, if they start one."""
+    before = len(found.proxies)
+    if container.host_network is False and not container.partial and _other(unwrap(words)[0], found):
+        for proxy in found.proxies[before:]:
+            proxy.container = container
+
+
 def _other(words: list[Text], found: Found) -> bool:
     values = [word.value for word in words]
     for index, value in enumerate(values[:4]):
@@ -345,6 +353,7 @@ def _in_container(docker: DockerCommand, command: Command, label: str, found: Fo
     words = command.words.having([*own, *docker.words])
     words = image_engine(words, container.image, docker.entrypoint is not None or docker.executes_in is not None)
     if not add_engine(words, "docker", label, command.origin, found, finish):
+        add_proxy(words, container, found)
         inner = Command(words, {}, command.origin, command.body)
         scripts = scripts_inside(inner)
         found.nested += [Nested(script, finish, env) for script in scripts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.engine.docker import add_mount
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.engines import Found, add_engine, add_proxy, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.engine.one_word import apart
 from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
@@ -62,6 +62,8 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
     if not add_engine(words, "compose", name, origin, found, finish):
         folder = _scalar(service.get("working_dir"))
         around = Around(files, (folder.string() if folder else None) or "/", env)
+        if service.get("network_mode") is None:
+            add_proxy(words, container, found)
         nest_scripts(words, origin, found, finish, around)
     for hook in (entry for key in HOOKS if (node := service.get(key)) for entry in node.elements()):
         words = _words(hook.get("command"), found)

@@ -29,7 +29,9 @@ def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], No
     found.nodes += [move.launch(node) for node in more.nodes]
     found.guessed += [move.place(origin) for origin in more.guessed]
     found.nested += [move.nested(item) for item in more.nested]
-    found.proxies += [Proxy(move.place(p.origin), p.program, [move.node(w) for w in p.words]) for p in more.proxies]
+    found.proxies += [
+        Proxy(move.place(p.origin), p.program, [move.node(w) for w in p.words], p.container) for p in more.proxies
+    ]
     found.add_faults([move.fault(fault) for fault in more.faults])
 
 
