@@ -126,6 +126,7 @@ class Call:
             choice,
             require_target=self.inputs.require_target,
             guessed=found.guessed,
+            requests=found.requests,
         )
 
 
@@ -134,6 +135,7 @@ def extend(found: Found, more: Found) -> None:
     found.idle += more.idle
     found.nodes += more.nodes
     found.proxies += more.proxies
+    found.requests += more.requests
     found.add_faults(more.faults)
     found.forms |= more.forms
     found.guessed += more.guessed

@@ -388,6 +388,8 @@ class Deployment:
     guessed: list[Origin] = field(default_factory=list)
     """Where texts stand of which it is a guess that they are run: nothing about their grammar is an error."""
     _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
+    requests: list[Node] = field(default_factory=list)
+    """Addresses of this machine at which scripts ask for a completion."""
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""
 

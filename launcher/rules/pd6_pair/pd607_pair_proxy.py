@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd6_pair.proxy_protocols import bootstrap, protocol
@@ -15,6 +16,7 @@ from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.proxies import EncoderSide, SideList, encoder_lists, side_lists
 from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
 
+_PORT = re.compile(r":(\d{1,5})/")
 TELLS_PROXY = frozenset({"MoRIIOConnector", "P2pNcclConnector"})
 """Connectors that tell a proxy their engine's HTTP port themselves."""
 
@@ -36,6 +38,7 @@ ZH = """
 每个提供
 HTTP 的引擎(外部 DP 的每个 rank)都在列表里,vllm-router 的 URL 也算;脚本里的代理向本机请求的端口,必须有脚本里的引擎监听;
 在自己的容器(有自己的网络)里的代理,不能用 localhost 访问另一个容器或服务里的引擎;
+脚本向本机请求补全(`curl localhost:8001/v1/completions`)的端口,在没有别的服务可能监听时,必须是引擎的端口;
 编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
 还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
 vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
@@ -68,9 +71,11 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by
     the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. One in a
-    container with a network of its own cannot reach the engine of another container or service at localhost. The same
-    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines after them. Also the
-    `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
+    container with a network of its own cannot reach the engine of another container or service at localhost. A script
+    that asks this machine for a completion (`curl localhost:8001/v1/completions`) must ask the port of an engine, where
+    nothing else may serve there. The lists of encoders (`ec_role` is `ec_producer`) and of the engines after them are
+    checked in the same way. Also the `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the
+    engine's `--port`. vLLM's
     MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
     port of the producer's bootstrap server.
 
@@ -137,6 +142,39 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
             yield from _unlisted(name, listed, [node for node in deployment.nodes if _encodes(node) == name])
     for node in deployment.nodes:
         yield from _announced(node, deployment)
+    yield from _requests(deployment)
+
+
+def _requests(deployment: Deployment) -> Iterator[Hit]:
+    """Yield a request of a script to this machine at a port at which none of its engines serves.
+
+    Silent where something else may serve there: a proxy, an engine whose port is not known, one that hands over KV
+    and so has a proxy somewhere, or a port of which the input speaks in another way.
+    """
+    served: set[int] = set()
+    for node in deployment.nodes if deployment.requests else ():
+        port = http_port(node)
+        plain = node.form == "shell" and node.container is None and node.kv_transfer is None and not node.partial
+        if port is None or not plain or node.program not in ("serve", "api_server"):
+            return
+        served |= set(port.ports)
+    for asked in deployment.requests if served and not deployment.proxies else ():
+        match = _PORT.search(str(asked.value))
+        if match is None or int(match[1]) in served:
+            continue
+        other = re.compile(rf"(?<!localhost:)(?<!127\.0\.0\.1:)\b{match[1]}\b")
+        if any(other.search(source.text) for source in deployment.sources.values()):
+            continue
+        listens = ", ".join(map(str, sorted(served)[:4]))
+        yield Hit(
+            asked.origin,
+            Msg(
+                f"this asks port {match[1]}, but the engine listens on {listens}",
+                f"这里访问端口 {match[1]},但引擎监听的是 {listens}",
+            ),
+            Msg("ask the --port of the engine", "访问引擎的 --port"),
+        )
+        return
 
 
 def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:

@@ -104,6 +104,8 @@ class Found:
     apart: list[Origin] = field(default_factory=list)
     """Where texts stand, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
+    requests: list[Node] = field(default_factory=list)
+    """Addresses of this machine at which scripts ask for a completion."""
 
     def size(self) -> int:
         """Return how much was found so far: engines, scripts and faults."""

@@ -1,0 +1,1 @@
+vllm serve /models/m --served-model-name m --port 8088
