@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +79,9 @@ def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
 
 
 def _tests(node: ast.AST) -> bool:
-    """Whether this imports what tests are written with."""
+    """Whether this imports what tests are written with, or is a test."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node.name.startswith("test_")
     if isinstance(node, ast.ImportFrom):
         return (node.module or "").partition(".")[0] in _TESTERS
     return isinstance(node, ast.Import) and any(name.name.partition(".")[0] in _TESTERS for name in node.names)
@@ -124,10 +127,16 @@ class _Reader:
         for node in nodes:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sys.argv":
                 commands.whole([node.value], self.origin(node.value), self.env)
-        if commands.unknown and "vllm" in self.source.text:
-            for part in held_back(self.tree, commands.seen):
-                self.found.add_faults([unseen(self.origin(part))])
-        if any(_tests(node) for node in nodes):
+        tests = any(_tests(node) for node in nodes)
+        if "vllm" in self.source.text and (commands.unknown or not tests):
+            followed = sorted(self.followed())
+            for part in held_back(self.tree, commands.seen, commands.unknown):
+                place = self.origin(part)
+                first = bisect_left(followed, self.source.offset(place.line, place.column))
+                end = self.source.offset(place.end_line, place.end_column)
+                if first == len(followed) or followed[first] >= end:
+                    self.found.add_faults([unseen(place)])
+        if tests:
             return  # a test makes one to look at it, right or wrong
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
@@ -135,6 +144,15 @@ class _Reader:
                 launch.partial = True  # the rest of the engine's arguments stands elsewhere
                 launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
+
+    def followed(self) -> Iterator[int]:
+        """Iterate over where words and scripts stand that are read."""
+        for node in self.found.nodes:
+            for value in (node.model, *(arg.value for arg in node.args)):
+                if value is not None and value.text is not None:
+                    yield value.text.spots[0]
+        for item in self.found.nested:
+            yield item.text.spots[len(item.text.value) // 2]
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Subscript):
@@ -225,7 +243,9 @@ class _Reader:
         budget.step()
         origin = self.origin(expression)
         if isinstance(expression, ast.Constant):
-            text = self.string(expression) if isinstance(expression.value, str) else None
+            text = self.string(expression) if isinstance(expression.value, (str, bytes)) else None
+            if isinstance(expression.value, bytes) and text is not None:
+                return Node(text.value, origin, text=text)  # a program takes them like a string
             known = isinstance(expression.value, (str, int, float, bool, type(None)))
             if is_boundless(expression.value):
                 return Node(Unknown("…"), origin)
@@ -316,7 +336,10 @@ class _Reader:
             if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
                 text = Text.verbatim(self.source, start + len(quotes), end - len(quotes))
                 return text.quoted("python", start, quotes)
-        return literals(self.source, start, end, expression.value)
+        value = expression.value
+        return literals(
+            self.source, start, end, value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        )
 
     def origin(self, node: Any) -> Origin:
         line, end_line = node.lineno, node.end_lineno or node.lineno
