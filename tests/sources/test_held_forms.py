@@ -53,7 +53,6 @@ JSON = json.dumps(
         ("a.md", f'{GUIDE}```json\n{{"command": "@"}}\n```\n', 8),
         (
             "a.yml",
-            f"{WORKFLOW}    - run: vllm serve X ${{{{ env.A }}}}\n      env: {{A: --tensor-parallel-sizee 8}}\n",
             8,
         ),
         ("a.yml", f"{WORKFLOW}    - shell: python\n      run: |\n        import os\n        os.system('@')\n", 10),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,12 +13,9 @@ from pd_launch.launcher.sources.forms.manifest import read_manifest
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments
 from pd_launch.launcher.sources.forms.pod_parts import read_program
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_command, expand_node
-from pd_launch.launcher.sources.text.weave import Weaver
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
-_FROM_ENV = re.compile(r"\$\{\{[ ]{0,9}env\.(?P<name>[A-Za-z_]\w{0,80})[ ]{0,9}\}\}")
-_FILLED_IN = re.compile(f"{HOLE}{{1,200}}")
 _SURROUNDINGS = ("env", "envs", "environment")
 _DATA = ("ConfigMap", "Secret", "CustomResourceDefinition")
 _FURTHER = ("envFrom", "env_file", "envFile")
@@ -75,20 +71,7 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         for child in node.elements():
             _look(child, env, path, found, env_open)
     elif node.text is not None and speaks_of_engines(node.text.value):
-        _text(_filled(node.text, env), env, found, with_variables(env, env_open))
-
-
-def _filled(text: Text, env: Mapping[str, EnvVar]) -> Text:
-    """Return a step of a workflow with ``${{ env.NAME }}`` as the shell's variable, which has the same value."""
-    weaver, at = Weaver(text), 0
-    for match in _FILLED_IN.finditer(text.value) if env else ():
-        written = _FROM_ENV.match(text.source.text, text.spots[match.start()])
-        if written is not None and written["name"] in env:
-            weaver.take(at, match.start(), None)
-            weaver.fill(f"${{{written['name']}}}", match.start())
-            at = match.end()
-    weaver.take(at, len(text.value), None)
-    return weaver.text(len(text.value)) if at else text
+        _text(node.text, env, found, with_variables(env, env_open))
 
 
 def _text(text: Text, env: Mapping[str, EnvVar], found: Found, finish: Finish) -> None:
