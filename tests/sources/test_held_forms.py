@@ -51,10 +51,6 @@ JSON = json.dumps(
         ("a.md", f"{GUIDE}```python\nimport os\nos.system('@')\n```\n", 9),
         ("a.md", f"{GUIDE}```dockerfile\nFROM vllm/vllm-openai\nCMD @\n```\n", 9),
         ("a.md", f'{GUIDE}```json\n{{"command": "@"}}\n```\n', 8),
-        (
-            "a.yml",
-            8,
-        ),
         ("a.yml", f"{WORKFLOW}    - shell: python\n      run: |\n        import os\n        os.system('@')\n", 10),
     ],
 )

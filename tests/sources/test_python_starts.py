@@ -24,6 +24,11 @@ def written(text: str) -> str:
     "text",
     [
         "subprocess.run(b'@', shell=True)\n",
+        "c = [@L]\nc.insert(0, 'vllm')\nsubprocess.run(c)\n",
+        "c = ['vllm', 'X', '--tensor-parallel-sizee', '8']\nc.insert(1, 'serve')\nsubprocess.run(c)\n",
+        "def f(*a):\n    subprocess.run(a)\nf('vllm', @L)\n",
+        "def f(*a):\n    subprocess.run(list(a))\nf('vllm', @L)\n",
+        "def f(name, *a):\n    subprocess.run([name, *a])\nf('vllm', @L)\n",
         "subprocess.run([b'vllm', b'serve', b'X', b'--tensor-parallel-sizee', b'8'])\n",
     ],
 )
