@@ -13,6 +13,7 @@ from typing import Any
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
+from pd_launch.launcher.sources.python.calculations import calculated
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python.flow import written_out
 from pd_launch.launcher.sources.python.held import held_back
@@ -33,7 +34,6 @@ RAY_ARGUMENTS = "engine_kwargs"
 RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
 _TESTERS = ("unittest", "pytest", "mock")
-_MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
 _LEFT = Msg("the engines it starts from here on are not checked", "其余引擎没有检查")
@@ -262,7 +262,7 @@ class _Reader:
             return Node(text.node().value, origin, text=text)
         if isinstance(expression, ast.Call):
             return self.call(expression)
-        value = _arithmetic(expression)
+        value = calculated(expression)
         return Node(Unknown(ast.unparse(expression)) if value is None else value, origin)
 
     def mapping(self, expression: ast.Dict) -> dict[str, Node]:
@@ -350,44 +350,3 @@ class _Reader:
         """Turn Python's byte offset in a line into a column."""
         text = self.source.line(line)
         return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
-
-
-def _arithmetic(expression: ast.expr) -> int | float | None:
-    """Return the value of ``16 * 1024**3``, ``1 << 30`` and their like; None for anything else or too large."""
-    if isinstance(expression, ast.Constant):
-        value = expression.value
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or is_boundless(value):
-            return None
-        return value
-    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
-        inner = _arithmetic(expression.operand)
-        return None if inner is None else -inner
-    if not isinstance(expression, ast.BinOp):
-        return None
-    left, right = _arithmetic(expression.left), _arithmetic(expression.right)
-    if left is None or right is None:
-        return None
-    if isinstance(left, int) and isinstance(right, int):
-        return _integers(expression.op, left, right)
-    operations: dict[type[ast.operator], Any] = {
-        ast.Add: lambda: left + right,
-        ast.Sub: lambda: left - right,
-        ast.Mult: lambda: left * right,
-    }
-    operation = operations.get(type(expression.op))
-    return operation() if operation else None
-
-
-def _integers(operator: ast.operator, left: int, right: int) -> int | None:
-    bits = left.bit_length()
-    if isinstance(operator, ast.Pow):
-        return left**right if 0 <= right <= 64 and bits * right <= _MAX_INTEGER_BITS else None
-    if isinstance(operator, ast.LShift):
-        return left << right if 0 <= right <= _MAX_INTEGER_BITS - bits else None
-    if isinstance(operator, ast.Mult):
-        return left * right if bits + right.bit_length() <= _MAX_INTEGER_BITS else None
-    if isinstance(operator, ast.FloorDiv):
-        return left // right if right else None
-    if isinstance(operator, ast.Add):
-        return left + right
-    return left - right if isinstance(operator, ast.Sub) else None
