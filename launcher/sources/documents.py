@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pd_launch.launcher.sources.call import Group, extend
 from pd_launch.launcher.sources.engine.engines import Found, drop_repeated, keep
 from pd_launch.launcher.sources.engine.named import named_file
-from pd_launch.launcher.sources.engine.prose import parts_of_prose, yaml_blocks
+from pd_launch.launcher.sources.engine.prose import blocks_of, parts_of_prose
 from pd_launch.launcher.sources.followed_scripts import ReadingScripts
+from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
 from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, read_unit
 from pd_launch.launcher.sources.forms_table import may_hold_tree, tree_form
 from pd_launch.launcher.sources.profiles.shipped import is_profile
+from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
 from pd_launch.launcher.sources.text.kinds import is_object, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
@@ -33,10 +35,15 @@ class ReadingDocuments(ReadingScripts):
         for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
             group.found.guess(part, keep)
         self.nested(group.found)
-        for block in yaml_blocks(source):
-            documents, _ = parse_yaml(block)
+        for language, block in blocks_of(source):
             own = Found()
-            self.known_form(documents, block, own)
+            if language == "python":
+                read_python(block, own)
+                own.faults[:] = [fault for fault in own.faults if fault.kind != "unreadable"]
+            elif language == "dockerfile":
+                read_dockerfile(block, block, own)
+            else:
+                self.known_form(parse_yaml(block)[0], block, own)
             self.nested(own)
             own.guessed.append(block.origin(0, len(block.text)))
             group.found.take_guess(own)

@@ -109,3 +109,16 @@ def test_variables_that_would_grow_without_bound_are_bounded() -> None:
     lines = "A0=x\n" + "".join(f"A{i}=" + f"$(A{i - 1})" * 100 + "\n" for i in range(1, 7))
     node, _ = launch(made(lines, "vllm serve m --port $(A6)"), "Makefile")
     assert not flag(node, "port").known
+
+
+@pytest.mark.parametrize("run", ["A=1 $(C)", "cd x && $(C)", "nohup $(C) &", "echo start; A=1 ${C}", "bash -c '$(C)'"])
+@pytest.mark.parametrize("lines", ["C?=@\n", "ifdef A\nC=@\nelse\nC=x\nendif\n"])
+def test_a_variable_that_is_run_anywhere_in_a_recipe_is_said(run: str, lines: str) -> None:
+    text = f"ok:\n\tvllm serve ok\nrun:\n\t{run}\n{lines}".replace("@", WRONG)
+    assert [f.code for f in check(read_texts({"Makefile": text}, target="vllm:0.32.0"))] == ["PD014"]
+
+
+def test_more_references_than_are_looked_up_are_said() -> None:
+    text = f"A=x\nC={WRONG}\nrun:\n" + "\techo $(A)\n" * 20_001 + "\t$(C)\n"
+    found = check(read_texts({"Makefile": f"{text}ok:\n\tvllm serve ok\n"}, target="vllm:0.32.0"))
+    assert [f.code for f in found] == ["PD014"]

@@ -23,8 +23,14 @@ _FENCE = re.compile(
 )
 _SHELLS = ("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shellsession", "terminal", "cmd", "text")
 """Languages of blocks that are read as scripts."""
-_MOST_YAML = 100
-"""Blocks of YAML of a text that are read."""
+_OTHERS = {
+    **dict.fromkeys(("yaml", "yml", "json", "jsonc"), "yaml"),
+    **dict.fromkeys(("python", "py", "python3"), "python"),
+    **dict.fromkeys(("dockerfile", "docker", "containerfile"), "dockerfile"),
+}
+"""Languages of blocks that are read as files of their own."""
+_MOST_BLOCKS = 100
+"""Such blocks of a text that are read."""
 _PROMPT = re.compile(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = re.compile(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
@@ -108,15 +114,16 @@ def parts_of_prose(text: Text) -> Iterator[Text]:
     yield from _single_lines(text, at, len(value))
 
 
-def yaml_blocks(source: SourceFile) -> Iterator[SourceFile]:
-    """Iterate over the first blocks of YAML in a file that speak of vLLM, each on its own lines of the file."""
+def blocks_of(source: SourceFile) -> Iterator[tuple[str, SourceFile]]:
+    """Iterate over the first blocks of other languages that speak of vLLM, each on its own lines of the file."""
     found = 0
     for block in _blocks(source.text):
         inside = source.text[block.start : block.end]
-        if block.language in ("yaml", "yml") and "vllm" in inside and found < _MOST_YAML:
+        language = _OTHERS.get(block.language)
+        if language is not None and "vllm" in inside.lower() and found < _MOST_BLOCKS:
             found += 1
             line, _ = source.place(block.start)
-            yield SourceFile(source.path, "\n" * (line - 1) + inside)
+            yield language, SourceFile(source.path, "\n" * (line - 1) + inside)
 
 
 class _Block(NamedTuple):

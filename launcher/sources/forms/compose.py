@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from pd_launch.launcher.sources.engine.docker import add_mount
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, add_proxy, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.engines import (
+    Finish,
+    Found,
+    Nested,
+    add_engine,
+    add_proxy,
+    image_engine,
+    nest_scripts,
+)
 from pd_launch.launcher.sources.engine.mounted import Around
 from pd_launch.launcher.sources.engine.one_word import apart
+from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
+from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import COMPOSE, Words, expand, expand_command, expand_value
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Side
 from pd_launch.schemas.core.msg import Msg
@@ -65,10 +75,30 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
         if service.get("network_mode") is None:
             add_proxy(words, container, found)
         nest_scripts(words, origin, found, finish, around)
+    _probe(service, found, finish, env)
+    built = service.get("build", "dockerfile_inline")
+    if built is not None and built.text is not None and not words and not is_inside(built.text.source):
+        read_inside(built.text, found, lambda source, inner: read_dockerfile(source, source, inner), "Dockerfile")
     for hook in (entry for key in HOOKS if (node := service.get(key)) for entry in node.elements()):
         words = _words(hook.get("command"), found)
         if words and not add_engine(words, "compose", name, origin, found, finish):
             nest_scripts(words, origin, found, finish, Around(env=env))
+
+
+def _probe(service: Node, found: Found, finish: Finish, env: dict[str, EnvVar]) -> None:
+    """Add what the check of a service's health starts: words behind CMD, or a line for a shell."""
+    test = service.get("healthcheck", "test")
+    if test is None:
+        return
+    texts = [part.text for part in test.elements() if part.text is not None]
+    if test.text is not None or (texts and texts[0].value == "CMD-SHELL"):
+        line = interpolated(test) if test.text is not None else expand_value(texts[-1], COMPOSE)
+        if line is not None:
+            found.nested.append(Nested(line, finish, env))
+    elif texts:
+        words = expand(texts[1:], COMPOSE)
+        if words and not add_engine(words, "compose", "healthcheck", test.origin, found, finish):
+            nest_scripts(words, test.origin, found, finish, Around(env=env))
 
 
 def _further(service: Node) -> Origin | None:

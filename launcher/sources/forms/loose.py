@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.forms.manifest import read_manifest
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments
+from pd_launch.launcher.sources.forms.pod_parts import read_program
 from pd_launch.launcher.sources.text.interpolate import LOOSE, expand, expand_command, expand_node
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
@@ -48,6 +49,10 @@ def _look(node: Node, env: Mapping[str, EnvVar], path: str, found: Found, env_op
         further = next((part for key in _FURTHER if (part := node.get(key)) is not None), None)
         env_open = (further.key or further.origin) if further is not None else env_open
         if _command(node, env, path, found, env_open):
+            return
+        shell, run = node.get("shell"), node.get("run")
+        if shell is not None and run is not None and run.text is not None and str(shell.value).startswith("python"):
+            read_program(run.text, with_variables(env, env_open), found, env)
             return
         for _, child in node.items():
             _look(child, env, path, found, env_open)

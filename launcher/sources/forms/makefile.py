@@ -16,9 +16,11 @@ from pd_launch.launcher.sources.engine.engines import Found, Nested
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.text.kinds import opens_like_yaml
+from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver, concat
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 from pd_launch.schemas.engine.machines import ASSUMED
 from pd_launch.schemas.engine.sides import spoken_side
@@ -37,10 +39,14 @@ _RECIPE = re.compile(r"^[\w.%/$(){}-][^\n=#:]{0,500}:[^\n=]{0,1000}\n(?:#[^\n]{0
 _SILENT = re.compile(r"[ \t]{0,40}[@+-]{0,3}[ \t]{0,40}")
 _NAME = re.compile(r"[\w.-]{1,200}")
 _CLOSES = {"(": ")", "{": "}"}
-_BEFORE = r"(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}(?:eval |exec |(?:ba)?sh -c )?[\"']?"
-_RUNS_UNKNOWN = re.compile(f"{_BEFORE}{HOLE}")
-_RUNS = re.compile(rf"{_BEFORE}\$[({{](?P<name>[\w.-]{{1,200}})[)}}]")
-"""A line of a recipe whose command is not known."""
+_BEFORE = re.compile(
+    r"[ \t@+-]{0,40}(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}"
+    r"(?:(?:eval|exec|nohup|env|time|setsid|sudo|(?:ba|z)?sh -l?c)[ \t]{1,40}){0,5}"
+    r"(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}[\"']?"
+)
+"""What may stand before the name of a command in a recipe."""
+_ENDS_COMMAND = re.compile(r"[;&|({\n]|\b(?:then|do|else|if|while|until)\b")
+_USES = re.compile(r"\$[({](?P<name>[\w.-]{1,200})[)}]")
 _SAYS = re.compile(r"\$\((?:info|warning|error)\b")
 _CALL = re.compile(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<given>.{0,2000}))?", re.DOTALL)
 _REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
@@ -97,6 +103,7 @@ def recognise(source: SourceFile) -> bool:
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add the lines of each recipe as scripts."""
     variables, recipes = _read(source)
+    full = False
     env = {}
     for name, value in variables.values.items():
         if variables.all_exported or name in variables.exported:
@@ -109,8 +116,14 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
         text = text.part(begun.end() if begun else 0, len(text.value))
         lost = list(_lost(text, variables.values)) if "$" in text.value else []
         expanded = filled(_expanded(text, variables.values))
-        run = _RUNS.match(text.value) if _RUNS_UNKNOWN.match(expanded.value) else None
-        lost += _held_of(run["name"], variables) if run else []
+        lost += [value for name in _run_by(text.value) for value in _held_of(name, variables)] if variables.held else []
+        if variables.values.looked_up > _MOST_REFERENCES and not full:
+            full = True
+            if STARTS.search(source.text):
+                limit = Msg(
+                    f"more than {_MOST_REFERENCES} references to variables", f"引用变量超过 {_MOST_REFERENCES} 次"
+                )
+                found.add_faults([not_followed(text.origin(), limit)])
         for part in lost:
             found.add_faults(list(not_started(part)))
         found.nested.append(Nested(expanded, partial(_complete, (targets, source.path), env, variables.more), env))
@@ -194,6 +207,17 @@ def _define(variables: Variables, first: Line, last: Line, source: SourceFile, d
     variables.values[name["name"]] = body if known else None
     if not known:
         variables.hold(name["name"], body)
+
+
+def _run_by(recipe: str) -> Iterator[str]:
+    """Iterate over the variables that a line of a recipe runs as commands."""
+    start = 0
+    for use in _USES.finditer(recipe):
+        for end in _ENDS_COMMAND.finditer(recipe, start, use.start()):
+            start = end.end()
+        if _BEFORE.fullmatch(recipe, start, use.start()):
+            yield use["name"]
+        start = use.end() if recipe[use.end() : use.end() + 1] in tuple(";&|") else start
 
 
 def _held_of(name: str, variables: Variables) -> list[Text]:

@@ -25,9 +25,11 @@ from pd_launch.launcher.sources.forms.pod_parts import (
 )
 from pd_launch.launcher.sources.forms.pod_templates import Above, containers, pod_templates, pods_of
 from pd_launch.launcher.sources.forms.pod_variables import further_variables, group_variables, is_named, variables
+from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
+from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Means, NodeLaunch
-from pd_launch.schemas.core.values import Node, Text
+from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 _RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
 HOOKS = ("postStart", "preStop")
@@ -58,7 +60,26 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
     if how == "manifest":
         read_entry_point(tree, found)
         read_files(tree, found)
+        _read_objects(tree, found)
     found.offered += offered(tree)
+
+
+def _read_objects(tree: Node, found: Found) -> None:
+    """Add what Kubernetes objects start that a ConfigMap holds as a file, for something to create them."""
+    kind, data = tree.get("kind"), tree.get("data")
+    if kind is None or kind.value != "ConfigMap" or data is None:
+        return
+    for key, node in data.items():
+        text = node.text
+        named = key.endswith((".yaml", ".yml", ".json"))
+        if named and text is not None and "vllm" in text.value and not is_inside(text.source):
+            read_inside(text, found, _objects)
+
+
+def _objects(source: SourceFile, found: Found) -> None:
+    for tree in parse_yaml(source)[0]:
+        if is_manifest(tree):
+            read_manifest(tree, source.path, found)
 
 
 def _platform_model(tree: Node, nodes: Sequence[NodeLaunch]) -> None:

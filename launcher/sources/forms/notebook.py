@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
+from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.text.weave import Weaver, concat
@@ -22,8 +23,10 @@ _SHELL_CELL = re.compile(
 )
 _WRITTEN = re.compile(r"\s{0,40}%%(?:writefile|file)[ \t]{1,40}(?:-a[ \t]{1,40})?\S{1,200}\.(?:sh|bash)[ \t]{0,40}\n")
 """A cell that writes a script, for another one to run."""
+_PROGRAM_CELL = re.compile(r"\s{0,40}%%(?:script[ \t]{1,20}\S{0,60})?(?:perl|ruby|node|js|javascript|pypy3?)\b")
+"""A cell of a language that is not followed."""
 _OTHER_CELL = re.compile(r"\s{0,40}%%(?!time|capture)")
-_MAGIC_LINE = re.compile(r"\s{0,40}%%(?:time|capture)[^\n]*\n")
+_MAGIC_LINE = re.compile(r"\s{0,40}%%(?:time|capture|python3?)\b[^\n]*\n")
 _BANG = re.compile(r"[ \t]{0,40}(?:[\w, .\[\]]{1,80}=[ \t]{0,40})?(?:!{1,2}|%(?:sx|system)[ \t])")
 _NAME = re.compile(r"(?<!\$)\{[ \t]{0,40}[A-Za-z_][\w.\[\]]{0,80}[ \t]{0,40}\}")
 _BUILDS = re.compile(r"\b(?:LLM|AsyncEngineArgs|EngineArgs|LLMConfig|KVTransferConfig)\(|vllm", re.IGNORECASE)
@@ -52,6 +55,8 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
         if kind is None or kind.value != "code" or body is None or number >= MAX_CELLS:
             continue
         pieces += _scripts(body)
+        if _PROGRAM_CELL.match(body.value):
+            found.add_faults(list(not_started(body)))
         code = _python(body)
         programs += [code] if code is not None and _parses(code.value) else []
     if pieces:

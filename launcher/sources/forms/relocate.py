@@ -7,7 +7,8 @@ place with that name is then put where the characters are spelled, inside of the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch, Proxy
@@ -33,6 +34,11 @@ def read_inside(text: Text, found: Found, read: Callable[[SourceFile, Found], No
         Proxy(move.place(p.origin), p.program, [move.node(w) for w in p.words], p.container) for p in more.proxies
     ]
     found.add_faults([move.fault(fault) for fault in more.faults])
+
+
+def is_inside(source: SourceFile) -> bool:
+    """Whether this is a text inside another form: such a one is not looked into for further ones."""
+    return _INSIDE in source.path
 
 
 class _Move:
@@ -111,7 +117,22 @@ class _Move:
         node.env_open = self.place(node.env_open) if node.env_open is not None else None
         node.env = {name: self.variable(found) for name, found in node.env.items()}
         node.model = self.node(node.model) if node.model is not None else None
+        if node.container is not None:
+            node.container = replace(
+                node.container,
+                **{part.name: self.any(getattr(node.container, part.name)) for part in fields(node.container)},
+            )
         return node
+
+    def any(self, value: Any) -> Any:
+        """Return what a container has at its place here: a place, a value, or several."""
+        if isinstance(value, Origin):
+            return self.place(value)
+        if isinstance(value, Node):
+            return self.node(value)
+        if isinstance(value, list):
+            return [self.any(entry) for entry in value]
+        return {key: self.any(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
     def variable(self, variable: EnvVar) -> EnvVar:
         return replace(variable, value=self.node(variable.value))

@@ -83,6 +83,12 @@ def target_name(target: ast.Name | ast.Attribute) -> str:
     return target.attr if isinstance(target, ast.Attribute) else target.id
 
 
+def _is_copy(value: ast.expr) -> bool:
+    """Whether a value is ``list(…)`` or ``tuple(…)`` of another."""
+    named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "tuple")
+    return named and isinstance(value, ast.Call) and len(value.args) == 1
+
+
 class Commands:
     """Reads the commands that calls of one file run.
 
@@ -172,7 +178,7 @@ class Commands:
                 (first.lineno, first.col_offset) for first in ast.walk(first) if isinstance(first, ast.expr)
             )
             self.found.nested.append(Nested(text, with_variables(env, origin), env))
-        elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)):
+        elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)) or _is_copy(first):
             read = next((k.value for k in call.keywords if k.arg == "input"), None)
             body = self.node(read).text if read is not None else None
             self._run(self._words(given), origin, env, body)
@@ -247,6 +253,8 @@ class Commands:
         self.seen.add((value.lineno, value.col_offset))
         if depth < 10 and isinstance(value, (ast.List, ast.Tuple)):
             return [word for element in value.elts for word in self._words_of(element, depth)]
+        if depth < 10 and isinstance(value, ast.Call) and _is_copy(value):
+            return self._words(value.args[0], depth + 1)
         if depth < 10 and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             return [*self._words(value.left, depth + 1), *self._words(value.right, depth + 1)]
         return [self._hole(expression, 2)]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.engines import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
+from pd_launch.launcher.sources.python.calculations import calculated
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
 from pd_launch.launcher.sources.python.flow import written_out
 from pd_launch.launcher.sources.python.held import held_back
@@ -32,7 +34,6 @@ RAY_ARGUMENTS = "engine_kwargs"
 RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
 _TESTERS = ("unittest", "pytest", "mock")
-_MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
 _LEFT = Msg("the engines it starts from here on are not checked", "其余引擎没有检查")
@@ -78,7 +79,9 @@ def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
 
 
 def _tests(node: ast.AST) -> bool:
-    """Whether this imports what tests are written with."""
+    """Whether this imports what tests are written with, or is a test."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node.name.startswith("test_")
     if isinstance(node, ast.ImportFrom):
         return (node.module or "").partition(".")[0] in _TESTERS
     return isinstance(node, ast.Import) and any(name.name.partition(".")[0] in _TESTERS for name in node.names)
@@ -124,10 +127,16 @@ class _Reader:
         for node in nodes:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sys.argv":
                 commands.whole([node.value], self.origin(node.value), self.env)
-        if commands.unknown and "vllm" in self.source.text:
-            for part in held_back(self.tree, commands.seen):
-                self.found.add_faults([unseen(self.origin(part))])
-        if any(_tests(node) for node in nodes):
+        tests = any(_tests(node) for node in nodes)
+        if "vllm" in self.source.text and (commands.unknown or not tests):
+            followed = sorted(self.followed())
+            for part in held_back(self.tree, commands.seen, commands.unknown):
+                place = self.origin(part)
+                first = bisect_left(followed, self.source.offset(place.line, place.column))
+                end = self.source.offset(place.end_line, place.end_column)
+                if first == len(followed) or followed[first] >= end:
+                    self.found.add_faults([unseen(place)])
+        if tests:
             return  # a test makes one to look at it, right or wrong
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
@@ -135,6 +144,15 @@ class _Reader:
                 launch.partial = True  # the rest of the engine's arguments stands elsewhere
                 launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
+
+    def followed(self) -> Iterator[int]:
+        """Iterate over where words and scripts stand that are read."""
+        for node in self.found.nodes:
+            for value in (node.model, *(arg.value for arg in node.args)):
+                if value is not None and value.text is not None:
+                    yield value.text.spots[0]
+        for item in self.found.nested:
+            yield item.text.spots[len(item.text.value) // 2]
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Subscript):
@@ -225,7 +243,9 @@ class _Reader:
         budget.step()
         origin = self.origin(expression)
         if isinstance(expression, ast.Constant):
-            text = self.string(expression) if isinstance(expression.value, str) else None
+            text = self.string(expression) if isinstance(expression.value, (str, bytes)) else None
+            if isinstance(expression.value, bytes) and text is not None:
+                return Node(text.value, origin, text=text)  # a program takes them like a string
             known = isinstance(expression.value, (str, int, float, bool, type(None)))
             if is_boundless(expression.value):
                 return Node(Unknown("…"), origin)
@@ -242,7 +262,7 @@ class _Reader:
             return Node(text.node().value, origin, text=text)
         if isinstance(expression, ast.Call):
             return self.call(expression)
-        value = _arithmetic(expression)
+        value = calculated(expression)
         return Node(Unknown(ast.unparse(expression)) if value is None else value, origin)
 
     def mapping(self, expression: ast.Dict) -> dict[str, Node]:
@@ -316,7 +336,10 @@ class _Reader:
             if raw.startswith(quotes) and raw.endswith(quotes) and raw[len(quotes) : -len(quotes)] == expression.value:
                 text = Text.verbatim(self.source, start + len(quotes), end - len(quotes))
                 return text.quoted("python", start, quotes)
-        return literals(self.source, start, end, expression.value)
+        value = expression.value
+        return literals(
+            self.source, start, end, value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        )
 
     def origin(self, node: Any) -> Origin:
         line, end_line = node.lineno, node.end_lineno or node.lineno
@@ -327,44 +350,3 @@ class _Reader:
         """Turn Python's byte offset in a line into a column."""
         text = self.source.line(line)
         return byte + 1 if text.isascii() else len(text.encode()[:byte].decode("utf-8", "replace")) + 1
-
-
-def _arithmetic(expression: ast.expr) -> int | float | None:
-    """Return the value of ``16 * 1024**3``, ``1 << 30`` and their like; None for anything else or too large."""
-    if isinstance(expression, ast.Constant):
-        value = expression.value
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or is_boundless(value):
-            return None
-        return value
-    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
-        inner = _arithmetic(expression.operand)
-        return None if inner is None else -inner
-    if not isinstance(expression, ast.BinOp):
-        return None
-    left, right = _arithmetic(expression.left), _arithmetic(expression.right)
-    if left is None or right is None:
-        return None
-    if isinstance(left, int) and isinstance(right, int):
-        return _integers(expression.op, left, right)
-    operations: dict[type[ast.operator], Any] = {
-        ast.Add: lambda: left + right,
-        ast.Sub: lambda: left - right,
-        ast.Mult: lambda: left * right,
-    }
-    operation = operations.get(type(expression.op))
-    return operation() if operation else None
-
-
-def _integers(operator: ast.operator, left: int, right: int) -> int | None:
-    bits = left.bit_length()
-    if isinstance(operator, ast.Pow):
-        return left**right if 0 <= right <= 64 and bits * right <= _MAX_INTEGER_BITS else None
-    if isinstance(operator, ast.LShift):
-        return left << right if 0 <= right <= _MAX_INTEGER_BITS - bits else None
-    if isinstance(operator, ast.Mult):
-        return left * right if bits + right.bit_length() <= _MAX_INTEGER_BITS else None
-    if isinstance(operator, ast.FloorDiv):
-        return left // right if right else None
-    if isinstance(operator, ast.Add):
-        return left + right
-    return left - right if isinstance(operator, ast.Sub) else None

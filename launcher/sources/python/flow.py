@@ -299,4 +299,8 @@ def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call,
         names = names[1:]
     if not any(isinstance(value, ast.Starred) for value in positional):
         found |= dict(zip(names, positional, strict=False))
+        if args.vararg is not None:
+            found[args.vararg.arg] = ast.copy_location(ast.Tuple(positional[len(names) :], ast.Load()), call)
+    elif args.vararg is not None and not names:
+        found[args.vararg.arg] = ast.copy_location(ast.Tuple(positional, ast.Load()), call)
     return found | {k.arg: k.value for k in keywords if k.arg in {*names, *(arg.arg for arg in args.kwonlyargs)}}

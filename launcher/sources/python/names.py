@@ -229,8 +229,10 @@ def _changes(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None, b
 
 
 def _added(call: ast.Call) -> ast.expr | None:
-    """Return the list that ``append`` or ``extend`` adds; None of what changes a list otherwise."""
+    """Return the list that ``append`` or ``extend`` adds, ``insert`` itself; None of what changes a list otherwise."""
     assert isinstance(call.func, ast.Attribute)
+    if call.func.attr == "insert" and len(call.args) == 2:
+        return call
     if len(call.args) != 1 or call.func.attr not in ("append", "extend"):
         return None
     if call.func.attr == "append":
@@ -252,11 +254,24 @@ def _joined(value: ast.expr, base: _Event, added: Sequence[_Event]) -> ast.expr:
         return total
     elements = list(value.elts)
     for part in parts:
+        if part is not None and (inserted := _inserted(part, elements)) is not None:
+            elements = inserted
+            continue
         if len(elements) > len(value.elts) + MAX_GROWN:
             elements.append(_starred(_unknown(value)))
             break
         elements += part.elts if isinstance(part, (ast.List, ast.Tuple)) else [_starred(part or _unknown(value))]
     return ast.copy_location(ast.List(elements, ast.Load()), value)
+
+
+def _inserted(part: ast.expr, elements: list[ast.expr]) -> list[ast.expr] | None:
+    """Return a list with what ``insert`` puts at a place in it that is known; None where it is not, or for others."""
+    if not isinstance(part, ast.Call) or not isinstance(part.func, ast.Attribute) or part.func.attr != "insert":
+        return None
+    index = part.args[0].value if isinstance(part.args[0], ast.Constant) else None
+    if not isinstance(index, int) or index < 0 or any(isinstance(one, ast.Starred) for one in elements[:index]):
+        return None
+    return [*elements[:index], part.args[1], *elements[index:]]
 
 
 def _unknown(place: ast.expr) -> ast.expr:

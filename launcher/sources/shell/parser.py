@@ -26,6 +26,10 @@ _EQUALS = re.compile(r"(?<=[ \t])==(?=[ \t]|$)")
 _TESTS = re.compile(r"[\[\]]|\(\(")
 _BLANK_FIRST = re.compile(r"(?<=[ \t])\\ (?=\S)")
 """An escaped blank with which a word begins: of several the parser would leave out the first."""
+_NAMED_FD = re.compile(r"(?:(?<=[\s;&|(])|^)\{[A-Za-z_]\w{0,80}\}(?=[<>])", re.MULTILINE)
+"""``{name}>file``: the shell chooses a number, and sets the variable to it."""
+_KEY = re.compile(r"\$\{[!#]?[A-Za-z_]\w{0,80}\[[\w.-]{1,80}(?:[ \t]{1,9}[\w.-]{1,80}){1,9}\]")
+"""A key with blanks, which need no quotes there."""
 _ANSI = re.compile(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
 """A text in ``$'…'``. An escaped backslash at its end hides the end from the parser where a quote follows later."""
 
@@ -125,6 +129,8 @@ def masked(text: str) -> str:
     The words' own characters are taken from the file.
     """
     text = _without_shifts(text)
+    text = _KEY.sub(lambda match: re.sub(r"[ \t]", "_", match.group()), text)
+    text = _NAMED_FD.sub(lambda match: "9" * len(match.group()), text)
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
     text = _ANSI.sub(lambda match: match.group().replace("\\\\", "__"), text)
     text = _without_equals(text)
