@@ -35,7 +35,8 @@ ENVIRONMENT = {
     "THP_MEM_ALLOC_ENABLE": "1",  # else how fast a process computes depends on the pages that it happened to get
 }
 BLOCK = 32  # tokens
-LAYERS, HEADS, HEAD_DIM, VOCABULARY = 8, 2, 64, 1024
+BATCHED = 4096  # tokens of a step, at most
+LAYERS, HEADS, HEAD_DIM, VOCABULARY, LONGEST = 8, 2, 64, 1024, 8192
 BLOCK_BYTES = LAYERS * 2 * HEADS * HEAD_DIM * 4 * BLOCK
 
 
@@ -53,6 +54,8 @@ class Work:
     blocks: int = 400
     seqs: int = 8
     prefix_caching: bool = True
+    batched: int = BATCHED
+    arrives: bool = False  # the prompts' KV comes as from a prefill node, and costs nothing
     prepare: str = ""  # "module:function" to call in the engine's process first
 
 
@@ -67,7 +70,7 @@ def prepare() -> None:
 
 def model() -> Path:
     """Return the folder of a small random model whose prefill costs much more than copying its KV."""
-    folder = Path(tempfile.gettempdir()) / f"pd-launch-bench-models/{LAYERS}x{HEADS}x{HEAD_DIM}x{VOCABULARY}"
+    folder = Path(tempfile.gettempdir()) / f"pd-launch-bench-models/{LAYERS}x{HEADS}x{HEAD_DIM}x{VOCABULARY}x{LONGEST}"
     if (folder / "config.json").exists():
         return folder
     import torch
@@ -82,7 +85,7 @@ def model() -> Path:
         num_attention_heads=6,
         num_key_value_heads=HEADS,
         head_dim=HEAD_DIM,
-        max_position_embeddings=4096,
+        max_position_embeddings=LONGEST,
         initializer_range=0.1,
         tie_word_embeddings=False,
     )
@@ -91,6 +94,28 @@ def model() -> Path:
     LlamaForCausalLM(config).to(torch.float32).save_pretrained(fresh)
     fresh.rename(folder)
     return folder
+
+
+def transfer_config(work: Work) -> dict[str, Any] | None:
+    """Return the engine's ``kv_transfer_config``: the connector, beside one that brings the prompts' KV."""
+    offload = {
+        "kv_connector": work.connector,
+        "kv_role": work.role,
+        "kv_connector_module_path": work.module,
+        "kv_connector_extra_config": work.extra,
+    }
+    if not work.arrives:
+        return offload if work.connector else None
+    # filled at start and never again, so that the arrival of a prompt takes no time
+    arrival = {
+        "kv_connector": "DecodeBenchConnector",
+        "kv_role": "kv_consumer",
+        "kv_connector_extra_config": {"startup_fill": True},
+    }
+    if not work.connector:
+        return arrival
+    both = {"connectors": [arrival, offload]}
+    return {"kv_connector": "MultiConnector", "kv_role": "kv_consumer", "kv_connector_extra_config": both}
 
 
 class Engine:
@@ -205,7 +230,7 @@ class _Runner:
         options: dict[str, Any] = {
             "enforce_eager": True,
             "max_model_len": work.prompt + work.output + BLOCK,
-            "max_num_batched_tokens": 4096,
+            "max_num_batched_tokens": work.batched,
             "block_size": BLOCK,
             "num_gpu_blocks_override": work.blocks,
             "max_num_seqs": work.seqs,
@@ -215,13 +240,8 @@ class _Runner:
             "disable_log_stats": True,
             "async_scheduling": False,
         }
-        if work.connector:
-            options["kv_transfer_config"] = {
-                "kv_connector": work.connector,
-                "kv_role": work.role,
-                "kv_connector_module_path": work.module,
-                "kv_connector_extra_config": work.extra,
-            }
+        if config := transfer_config(work):
+            options["kv_transfer_config"] = config
         self.engine = LLM(str(model()), **options).llm_engine
         self.watch = Watch(self.engine)
 
@@ -274,7 +294,7 @@ class _Runner:
         tokens = sum(outputs)
         return {
             **self.counts,
-            "minimum": sum(work.prompt + output - 1 for output in outputs),
+            "minimum": sum((1 if work.arrives else work.prompt) + output - 1 for output in outputs),
             "seconds": seconds,
             "cpu_seconds": cpu,
             "tokens_per_second": tokens / seconds,

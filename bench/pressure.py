@@ -20,6 +20,7 @@ pages that it happens to get. Counts are exact; of times, medians over rounds, a
 from __future__ import annotations
 
 import statistics
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,16 +37,16 @@ CASES = (
     Work(prompt=1024, output=384, requests=12, seqs=8, blocks=272),
 )
 SMOKE = Work(prompt=64, output=40, requests=16, seqs=16, blocks=20)
-HOST_BYTES = 1024 * BLOCK_BYTES
-HOST = {"cpu_bytes_to_use_per_rank": HOST_BYTES}
+HOST_BLOCKS = 1024
 
 
-def peers(work: Work) -> dict[str, Work]:
+def peers(work: Work, host_blocks: int = HOST_BLOCKS) -> dict[str, Work]:
     """Return the engines of one case."""
-    offload = {"cpu_bytes_to_use": HOST_BYTES}
+    host = {"cpu_bytes_to_use_per_rank": host_blocks * BLOCK_BYTES}
+    offload = {"cpu_bytes_to_use": host_blocks * BLOCK_BYTES}
     spec = {"spec_name": "CpuSpec", "spec_module_path": "bench.peers"}
-    ours = replace(work, connector=OURS, module="pd_launch.connector", extra=HOST)
-    aside = {**HOST, "async_restore_bytes": 0}
+    ours = replace(work, connector=OURS, module="pd_launch.connector", extra=host)
+    aside = {**host, "async_restore_bytes": 0}
     return {
         "ours": ours,
         "ours aside": replace(ours, extra=aside),
@@ -61,7 +62,7 @@ def peers(work: Work) -> dict[str, Work]:
             work,
             connector="SimpleCPUOffloadConnector",
             role="kv_both",
-            extra=HOST,
+            extra=host,
             prepare="bench.peers:simple_on_cpu",
         ),
         "loop": replace(ours, connector="Loop", module="bench.peers", extra=aside),
@@ -70,9 +71,11 @@ def peers(work: Work) -> dict[str, Work]:
     }
 
 
-def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> list[dict[str, Any]]:
-    """Run one case and return a row per engine."""
-    engines = {name: each for name, each in peers(work).items() if name in names}
+def measure(
+    work: Work, ways: dict[str, Work], names: list[str], rounds: int, lock: Path | None
+) -> list[dict[str, Any]]:
+    """Run the engines of one case that are named, and return a row of each."""
+    engines = {name: each for name, each in ways.items() if name in names}
     turn = Turn(lock)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in engines}
     order = list(engines)
@@ -88,6 +91,7 @@ def measure(work: Work, names: list[str], rounds: int, lock: Path | None) -> lis
                 continue
             runs[name].append(engine.run(seed))
             engine.close()
+            print(f"round {seed}: {name} {runs[name][-1]['seconds']:.1f} s", file=sys.stderr, flush=True)
         turn.yield_if_long()
     turn.end()
     return [row(work, name, of, runs) for name, of in runs.items()]
@@ -105,7 +109,9 @@ def row(work: Work, name: str, of: list[dict[str, Any]], runs: dict[str, list[di
     if "ours" in runs:
         for key in ("tokens_per_second", "tokens_per_cpu_second", "p50_ms", "p99_ms"):
             pairs = zip(runs["ours"], of, strict=True)
-            out[f"ours/{key}"] = round(statistics.median(ours[key] / theirs[key] for ours, theirs in pairs), 3)
+            ratios = [ours[key] / theirs[key] for ours, theirs in pairs]
+            out[f"ours/{key}"] = round(statistics.median(ratios), 3)
+            out[f"spread/{key}"] = [round(min(ratios), 3), round(max(ratios), 3)]
     return out
 
 
@@ -132,7 +138,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for work in [SMOKE] if given.smoke else CASES:
         if given.prompt in (None, work.prompt):
-            part = measure(work, names, 1 if given.smoke else given.rounds, given.lock)
+            part = measure(work, peers(work), names, 1 if given.smoke else given.rounds, given.lock)
             rows += part
             print("\n".join(show(row) for row in part), flush=True)
     finish("pressure", rows, given, [])

@@ -1,10 +1,11 @@
 """Seconds that the simulator predicts against those of a real engine on a CPU, with and without the connector.
 
 The time of a step is fitted as ``pd-launch simulate --log`` fits it, to throughput of intervals of one engine that has
-room for everything. Then each case of bench/pressure.py is run and predicted: duration, time to the first token, and
-time per further token, the median over requests.
+room for everything. Then each case of bench/pressure.py with prompts of that length is run and predicted: duration,
+time to the first token, and time per further token, the median over requests. "fitted" is the run of the fit itself:
+what is off there is the shape of the formula, and no fault of the schedule. A round takes some four minutes.
 
-    python -m bench.simulate_seconds --rounds 5 --lock /tmp/engine.lock
+    python -m bench.simulate_seconds
 
 Run it on a quiet machine: what else runs is in the measured seconds and in the fit, and not in the same share.
 """
@@ -32,6 +33,7 @@ BATCHED = 4096
 HOST_BLOCKS = 1024
 FIGURES = ("seconds", "ttft", "itl")
 FITTED_SEED = 777
+LONGER = 3  # times as many requests where the fit is made: most of its intervals are then those of a full engine
 
 
 def fitted(run: dict[str, Any]) -> tuple[StepTime, float]:
@@ -79,31 +81,38 @@ def measured(work: Work, seed: int) -> dict[str, Any]:
         engine.close()
 
 
-def compared(work: Work, rounds: int, turn: Turn) -> list[dict[str, Any]]:
-    """Return one row for each way, round and case."""
-    rows = []
-    roomy = replace(work, blocks=2 * work.seqs * -(-(work.prompt + work.output) // BLOCK))
-    for seed in range(rounds):
-        times, missed = fitted(measured(roomy, FITTED_SEED + seed))
+def compared(works: list[Work], seed: int, turn: Turn) -> list[dict[str, Any]]:
+    """Return one row for each engine of cases that differ in nothing but their blocks, and one for the fitted run."""
+    blocks = 2 * works[0].seqs * -(-(works[0].prompt + works[0].output) // BLOCK)
+    roomy = replace(works[0], blocks=blocks, requests=LONGER * works[0].requests)
+    run = measured(roomy, FITTED_SEED + seed)
+    times, missed = fitted(run)
+    rows = [row(roomy, "fitted", run, times)]
+    for work in works:
         for name in ("recompute", "ours"):
             each = peers(work)[name]
-            run = measured(each, seed)
+            rows.append(row(each, name, measured(each, seed), times))
             turn.yield_if_long()
-            told = predicted(each, run["outputs"], times)
-            seen = {
-                "seconds": run["seconds"],
-                "ttft": statistics.median(run["ttft"]),
-                "itl": statistics.median(run["itl"]),
-                "steps": run["steps"],
-                "preempted": run["preempted"],
-            }
-            row = {"prompt": work.prompt, "blocks": work.blocks, "engine": name, "round": seed}
-            row |= {"base": times.base, "per_token": times.per_token, "missed": missed}
-            row |= {f"measured_{key}": value for key, value in seen.items()}
-            row |= {f"predicted_{key}": value for key, value in told.items()}
-            rows.append(row | {f"off_{key}": told[key] / seen[key] - 1 for key in FIGURES})
-            print(show(rows[-1]), flush=True)
-    return rows
+    fit = {"round": seed, "base": times.base, "per_token": times.per_token, "missed": missed}
+    print(f"a step: {1e3 * times.base:.2f} ms and {1e3 * times.per_token:.3f} ms a token, missed by {missed:.1%}")
+    print("\n".join(map(show, rows)), flush=True)
+    return [fit | each for each in rows]
+
+
+def row(work: Work, name: str, run: dict[str, Any], times: StepTime) -> dict[str, Any]:
+    """Return what was measured, what is predicted, and how far off that is."""
+    told = predicted(work, run["outputs"], times)
+    seen = {
+        "seconds": run["seconds"],
+        "ttft": statistics.median(run["ttft"]),
+        "itl": statistics.median(run["itl"]),
+        "steps": run["steps"],
+        "preempted": run["preempted"],
+    }
+    made: dict[str, Any] = {"prompt": work.prompt, "blocks": work.blocks, "engine": name}
+    made |= {f"measured_{key}": value for key, value in seen.items()}
+    made |= {f"predicted_{key}": value for key, value in told.items()}
+    return made | {f"off_{key}": told[key] / seen[key] - 1 for key in FIGURES}
 
 
 def show(row: dict[str, Any]) -> str:
@@ -118,21 +127,22 @@ def show(row: dict[str, Any]) -> str:
 
 def main() -> None:
     options = parser(__doc__)
-    options.set_defaults(rounds=3)
+    options.set_defaults(rounds=2)
     options.add_argument("--lock", type=Path, help="hold this file locked while an engine starts or runs")
     options.add_argument("--prompt", type=int, help="only this prompt length")
     given = options.parse_args()
     prepare()
     turn = Turn(given.lock)
     rows: list[dict[str, Any]] = []
-    smoke = replace(SMOKE, output=200, blocks=60)
-    for work in [smoke] if given.smoke else CASES:
-        if given.prompt in (None, work.prompt):
-            rows += compared(work, 1 if given.smoke else given.rounds, turn)
+    cases = [replace(SMOKE, output=200, blocks=60)] if given.smoke else CASES
+    lengths = sorted({work.prompt for work in cases if given.prompt in (None, work.prompt)})
+    for seed in range(1 if given.smoke else given.rounds):
+        for length in lengths:
+            rows += compared([work for work in cases if work.prompt == length], seed, turn)
     turn.end()
     print("\nmedian of how far the prediction is off, without sign:")
     for key in FIGURES:
-        for name in ("recompute", "ours"):
+        for name in ("recompute", "ours", "fitted"):
             off = [abs(row[f"off_{key}"]) for row in rows if row["engine"] == name]
             print(f"  {key:8} {name:10} {statistics.median(off):.1%} (worst {max(off):.1%})")
     finish("simulate_seconds", rows, given, [])

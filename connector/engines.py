@@ -63,7 +63,7 @@ class Siblings:
         for other, (its_role, its_config) in self._known.items():
             if its_config is cache_config and its_role == role and other is not connector:
                 raise RepeatedError(
-                    f"{connector.default_name} stands beside {other.default_name} below one MultiConnector: both "
+                    f"{connector.default_name} and {other.default_name} are children of one MultiConnector: both "
                     "would save and restore the same requests. Keep one of the two and give it the whole budget"
                 )
         self._known[connector] = role, cache_config

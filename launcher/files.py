@@ -39,7 +39,7 @@ def rewrite(path: Path, before: str, after: str) -> None:
             )
         write_atomically(real, after, owner=(found.st_uid, found.st_gid))
     except OSError as error:
-        raise NotRewritten(Msg(f"it could not be written: {error.strerror}", f"无法写入:{error.strerror}")) from None
+        raise NotRewritten(Msg(f"it could not be written: {error.strerror}", f"无法写入：{error.strerror}")) from None
 
 
 def write_atomically(path: Path, text: str, owner: tuple[int, int] | None = None) -> None:

@@ -40,9 +40,9 @@ def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror}") from None
     except ValueError:
-        raise click.ClickException(f"{clean(path)!r} is no path") from None
+        raise click.ClickException(f"{clean(path)!r} is not a valid path") from None
     if len(data) > most:
-        raise TooLarge(f"{clean(path)} is larger than {most >> 20} MiB: this is no configuration")
+        raise TooLarge(f"{clean(path)} is larger than {most >> 20} MiB: this is not a configuration")
     text = data.decode("utf-8", "replace")
     return SourceFile(as_text(name), text, exact=text.encode("utf-8") == data)
 

@@ -50,8 +50,8 @@ def _message(error: Exception, trace: TracebackType | None, language: str) -> st
     what = f"{type(error).__name__}, {_place(trace)}, pd-launch {__version__}"
     if language == "zh":
         return (
-            f"内部错误({what}):这是 pd-launch 自身的缺陷,与输入是否正确无关,本次没有得出结论;"
-            "请把命令和这一行报告给我们(pd-launch --debug 会显示细节)"
+            f"内部错误（{what}）：这是 pd-launch 自身的缺陷，与输入是否正确无关，本次没有得出结论；请把命令和这一"
+            "行报告给我们（pd-launch --debug 会显示细节）"
         )
     return (
         f"internal fault ({what}): pd-launch itself failed and says nothing about the input; "

@@ -39,10 +39,10 @@ EnvValue = str | int | float | bool
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueFault(
-            Msg(f"{name!r} is no name of an environment variable", f"{name!r} 不能作环境变量名"),
+            Msg(f"{name!r} is not a valid environment variable name", f"{name!r} 不能作环境变量名"),
             Msg(
                 "a name has letters, digits and _, and does not begin with a digit",
-                "名字只含字母、数字和 _,且不以数字开头",
+                "名字只含字母、数字和 _，且不以数字开头",
             ),
         )
     return name
@@ -63,14 +63,14 @@ def is_line(text: str) -> bool:
 def _line(text: str) -> str:
     if not is_line(text):
         raise ValueFault(
-            Msg("must not hold a line break or another control character", "不能含有换行或其他控制字符"),
-            Msg("write it on one line, without characters that do not show", "写成一行,不要含有不可见的字符"),
+            Msg("must not contain line breaks or other control characters", "不能含有换行或其他控制字符"),
+            Msg("write it on one line, without invisible characters", "写成一行，不要含有不可见的字符"),
         )
     if text.startswith("-"):
         raise ValueFault(
             Msg(
-                "must not begin with -: a command line would take it for an option",
-                "不能以 - 开头:命令行会把它当成选项",
+                "must not begin with -: a command line would treat it as an option",
+                "不能以 - 开头：命令行会把它当成选项",
             ),
             Msg("write the name itself", "请写名称本身"),
         )
@@ -83,8 +83,8 @@ def _path_list(text: str) -> str:
         raise ValueFault(
             Msg("has an empty part between its colons", "冒号之间有空的部分"),
             Msg(
-                "leave the colon at the beginning or end out: it is put there by itself",
-                "去掉开头或结尾的冒号:会自动加上",
+                "remove the leading or trailing colon: it is added automatically",
+                "去掉开头或结尾的冒号：会自动加上",
             ),
         )
     return text
@@ -93,10 +93,10 @@ def _path_list(text: str) -> str:
 def _container_name(name: str) -> str:
     if not re.fullmatch(CONTAINER_NAME, name):
         raise ValueFault(
-            Msg(f"{name!r} is no name of a container", f"{name!r} 不能作容器名"),
+            Msg(f"{name!r} is not a valid container name", f"{name!r} 不能作容器名"),
             Msg(
                 "write two or more letters, digits, _, . and -, beginning with a letter or digit, such as decode-0",
-                "写至少两个字母、数字、_、. 或 -,以字母或数字开头,例如 decode-0",
+                "写至少两个字母、数字、_、. 或 -，以字母或数字开头，例如 decode-0",
             ),
         )
     return name
@@ -184,7 +184,7 @@ class ParallelSection(_Section):
                 Msg(f"more than {MAX_DEVICES} devices", f"超过 {MAX_DEVICES} 个设备"),
                 Msg(
                     "tensor × pipeline × prefill_context × data is the number of devices of this side: correct these",
-                    "本侧设备数是 tensor × pipeline × prefill_context × data,请改正它们",
+                    "本侧设备数是 tensor × pipeline × prefill_context × data，请改正它们",
                 ),
             )
         if self.launch == "external" and self.data > MAX_ENGINES:
@@ -195,18 +195,18 @@ class ParallelSection(_Section):
                 ),
                 Msg(
                     f"write data: {MAX_ENGINES} or less, or launch: internal",
-                    f"把 data 写成不超过 {MAX_ENGINES},或写 launch: internal",
+                    f"把 data 写成不超过 {MAX_ENGINES}，或写 launch: internal",
                 ),
             )
         if self.ranks is not None and sum(self.ranks) != self.data:
             total = sum(self.ranks)
             raise ValueFault(
                 Msg(
-                    f"ranks add up to {total}, but data is {self.data}", f"ranks 之和是 {total},而 data 是 {self.data}"
+                    f"ranks add up to {total}, but data is {self.data}", f"ranks 之和是 {total}，而 data 是 {self.data}"
                 ),
                 Msg(
                     f"write data: {total}, or ranks that add up to {self.data}",
-                    f"写 data: {total},或让 ranks 之和等于 {self.data}",
+                    f"写 data: {total}，或让 ranks 之和等于 {self.data}",
                 ),
             )
         return self
@@ -240,7 +240,7 @@ class OffloadSection(_Section):
             raise ValueFault(
                 Msg(
                     f"give exactly one of {', '.join(ways)}; found {found}",
-                    f"{'、'.join(ways)} 必须写且只能写一个;现在{found_zh}",
+                    f"{'、'.join(ways)} 必须写且只能写一个；现在{found_zh}",
                 ),
                 Msg("write for example per_rank: 16GiB", "例如写 per_rank: 16GiB"),
             )
@@ -272,11 +272,11 @@ def _one_connector(transfer: dict[str, Any]) -> dict[str, Any]:
         raise ValueFault(
             Msg(
                 "the connector is the same on both sides: write it in the shared transfer section",
-                "两侧的连接器相同:请写在共用的 transfer 里",
+                "两侧的连接器相同：请写在共用的 transfer 里",
             ),
             Msg(
-                "delete it here, and write transfer.connector on the profile's top level",
-                "在这里删掉,在配置文件顶层写 transfer.connector",
+                "delete it here, and write transfer.connector at the profile's top level",
+                "在这里删掉，在配置文件顶层写 transfer.connector",
             ),
             at=("connector",),
         )
@@ -318,7 +318,7 @@ class VolumeSection(_Section):
             raise ValueFault(
                 Msg(
                     f"give exactly one of host, pvc, secret and empty; found {' and '.join(given) or 'none'}",
-                    f"host、pvc、secret、empty 必须写且只能写一个;现在{found_zh}",
+                    f"host、pvc、secret、empty 必须写且只能写一个；现在{found_zh}",
                 ),
                 Msg("write for example {path: /models, pvc: models}", "例如写 {path: /models, pvc: models}"),
             )
@@ -393,12 +393,12 @@ class SideSection(_Section):
         if self.kv_transfer_config is not None and (self.transfer or getattr(self, "offload", None) is not None):
             raise ValueFault(
                 Msg(
-                    "kv_transfer_config is the whole configuration: leave out transfer and offload beside it",
-                    "kv_transfer_config 是完整的配置:旁边不要再写 transfer 和 offload",
+                    "kv_transfer_config is the complete configuration: leave out transfer and offload",
+                    "kv_transfer_config 是完整的配置：不要再写 transfer 和 offload",
                 ),
                 Msg(
                     "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
-                    "把 offload 连接器写进 kv_transfer_config,或不写 kv_transfer_config",
+                    "把 offload 连接器写进 kv_transfer_config，或不写 kv_transfer_config",
                 ),
             )
         return self
@@ -414,12 +414,12 @@ class DecodeSection(SideSection):
 def _beside_whole(side: str, node: int) -> ValueFault:
     return ValueFault(
         Msg(
-            f"nodes.{side} has transfer, but {side}.kv_transfer_config is the whole configuration",
-            f"nodes.{side} 写了 transfer,而 {side}.kv_transfer_config 是完整的配置",
+            f"nodes.{side} has transfer, but {side}.kv_transfer_config is the complete configuration",
+            f"nodes.{side} 写了 transfer，而 {side}.kv_transfer_config 是完整的配置",
         ),
         Msg(
-            f"leave transfer out here, or {side}.kv_transfer_config",
-            f"去掉这里的 transfer,或去掉 {side}.kv_transfer_config",
+            f"remove transfer here, or {side}.kv_transfer_config",
+            f"去掉这里的 transfer，或去掉 {side}.kv_transfer_config",
         ),
         at=("nodes", side, node, "transfer"),
     )
@@ -429,10 +429,10 @@ def _without_shared(*at: str | int) -> ValueFault:
     return ValueFault(
         Msg(
             f"{'.'.join(map(str, at))}: its options need the shared section transfer, which names the connector",
-            f"{'.'.join(map(str, at))}:这些选项需要共用的 transfer 一节,连接器写在那里",
+            f"{'.'.join(map(str, at))}：这些选项需要共用的 transfer 一节，连接器写在那里",
         ),
         Msg(
-            "write transfer: {connector: MooncakeConnectorV1} on the profile's top level",
+            "write transfer: {connector: MooncakeConnectorV1} at the profile's top level",
             "在配置文件顶层写 transfer: {connector: MooncakeConnectorV1}",
         ),
         at=at,
@@ -476,10 +476,10 @@ class Profile(_Section):
     def _one_family(cls, target: object) -> object:
         if isinstance(target, dict) and len(target) != 1:
             raise ValueFault(
-                Msg("name one release, of vllm_ascend or of vllm", "只写一个版本:vllm_ascend 的或 vllm 的"),
+                Msg("name one release, of vllm_ascend or of vllm", "只写一个版本：vllm_ascend 的或 vllm 的"),
                 Msg(
-                    "write for example vllm-ascend==0.25.1rc1; it brings the vLLM that it is built for",
-                    "例如写 vllm-ascend==0.25.1rc1;它对应的 vLLM 由它确定",
+                    "write for example vllm-ascend==0.25.1rc1; its vLLM release follows from it",
+                    "例如写 vllm-ascend==0.25.1rc1；它对应的 vLLM 由它确定",
                 ),
             )
         return target

@@ -34,6 +34,7 @@ from demo_traffic import (
     answer_alone,
     answer_by_pair,
     metrics,
+    preemption_seconds,
     prompts,
     scheduled_tokens,
 )
@@ -59,7 +60,10 @@ def tell(text: str) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one burst did to one decode engine. Counts are requests, bytes or tokens."""
+    """What one burst did to one decode engine. Counts are requests, bytes or tokens.
+
+    ``lost`` are the seconds by which the decode engine's steps with preemptions in them were longer than the others.
+    """
 
     requests: int
     preempted: int
@@ -70,6 +74,7 @@ class Figures:
     bytes_to_device: int
     recomputed: int
     identical: bool
+    lost: float
 
 
 def run_folder() -> pathlib.Path:
@@ -170,6 +175,7 @@ def burst(prefill: Engine, decode: Engine, counter: pathlib.Path, reference: lis
     prompt = f"{PROMPT_TOKENS[0]} to {PROMPT_TOKENS[-1]}"
     tell(f"{REQUESTS} requests of {prompt} + {OUTPUT_TOKENS} tokens through prefill and {decode.name}")
     answers: list[Tokens] = []
+    lost_before = preemption_seconds(counter)
     for left in reversed(range(BURSTS)):
         answers += answer_by_pair(prefill, decode, work)
         seen = settled(decode)
@@ -187,6 +193,7 @@ def burst(prefill: Engine, decode: Engine, counter: pathlib.Path, reference: lis
         bytes_to_device=seen["pd_launch:preempt_offload_restored_bytes_total"],
         recomputed=scheduled_tokens(counter) - before - sum(map(len, answers)),
         identical=answers == reference * (len(answers) // len(work)),
+        lost=preemption_seconds(counter) - lost_before,
     )
 
 
@@ -222,6 +229,7 @@ def table(columns: dict[str, Figures]) -> str:
     }
     for key, name in names.items():
         rows.append([name, *(f"{getattr(figures, key):,}" for figures in columns.values())])
+    rows.append(["seconds lost to preemption on the decode node", *(f"{f.lost:.2f}" for f in columns.values())])
     rows.append(["identical to a single engine's answers", *("yes" if f.identical else "no" for f in columns.values())])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -233,6 +241,12 @@ def table(columns: dict[str, Figures]) -> str:
     ]
     lines.insert(1, "-" * len(lines[0]))
     return "\n".join(lines)
+
+
+def saved(ours: Figures, control: Figures) -> str:
+    """Say what the connector saved."""
+    tokens, seconds = control.recomputed - ours.recomputed, control.lost - ours.lost
+    return f"saved by the connector: {tokens:,} tokens and {seconds:.2f} seconds of the decode node's steps"
 
 
 def faults(ours: Figures, control: Figures | None) -> list[str]:
@@ -278,6 +292,8 @@ def demo(reverse: bool) -> int:
                 figures.append(burst(prefill, decode, counter, reference))
     titles = ["restored in reversed order"] if reverse else ["with pd_launch.connector", "control without it"]
     print(table(dict(zip(titles, figures, strict=True))))
+    if not reverse:
+        print(saved(*figures))
     found = faults(figures[0], None if reverse else figures[1])
     for fault in found:
         print(f"NOT as it must be: {fault}")

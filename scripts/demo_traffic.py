@@ -111,7 +111,16 @@ def parse_metrics(text: str) -> dict[str, float]:
 
 def scheduled_tokens(counter: pathlib.Path) -> int:
     """Return how many tokens the decode engine has scheduled so far, as bench.step_counter wrote it."""
+    return int(_count(counter, "scheduled_tokens"))
+
+
+def preemption_seconds(counter: pathlib.Path) -> float:
+    """Return how long the decode engine's steps with preemptions took beyond others, as bench.step_counter wrote it."""
+    return _count(counter, "preemption_seconds")
+
+
+def _count(counter: pathlib.Path, name: str) -> float:
     try:
-        return int(json.loads(counter.read_text())["scheduled_tokens"])
+        return float(json.loads(counter.read_text())[name])
     except (OSError, ValueError, KeyError) as error:
         raise DemoError(f"the step counter left no count in {counter}: {error}") from None

@@ -99,7 +99,7 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
         (("decode", "--profile", "/nowhere/x.yaml"), "no profile /nowhere/x.yaml"),
         (("decode", "--profile", "."), "Is a directory"),
         (("decode", "--profile", "cpu-tiny", "--set", "decode", "--dry-run"), "write KEY=VALUE"),
-        (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "arguments of vLLM stand behind --"),
+        (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "put arguments for vLLM after --"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--node-rank", "5"), "this side has the nodes 0 to 0"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--dp-rank", "1"), "--dp-rank 1: "),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--", "--x", "\udcff"), "is not valid UTF-8"),
@@ -157,7 +157,7 @@ def test_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (b"", "the profile is empty"),
         (b"version: 1\nhardware: cpu\nmodel: m\ndecode: {paralel: {}}\n", "did you mean parallel?"),
         (b"version: 1\nhardware: cpu\nmodel: m\ndecode: {offload: {per_rank: 16Gigs}}\n", "unknown unit 'Gigs'"),
-        (b"version: 1\nhardware: cpu\nmodel: \xe9\ndecode: {}\n", "here the file is not valid UTF-8"),
+        (b"version: 1\nhardware: cpu\nmodel: \xe9\ndecode: {}\n", "the file is not valid UTF-8 here"),
         (b"\x00\x01\x02" * 50, "not valid YAML"),
         (b"version: [1\n", "not valid YAML"),
         (b"version: 1\nhardware: cpu\nmodel: m\nprefill: {}\n", "has no section decode"),
@@ -188,7 +188,7 @@ def test_a_dry_run_is_the_contract_and_needs_nothing_around_it(run: Run) -> None
     result = run("decode", "--profile", "a3-dp2tp8", "--dry-run", "--set", "decode.port=9000", "--", "--seed", "5")
     assert result.code == 0
     assert result.err == (
-        "pd-launch: nothing names a release: this is for vllm-ascend 0.23.0.post1, the newest final release: "
+        "pd-launch: no release is named, so this is for vllm-ascend 0.23.0.post1, the newest final release; "
         "name one with --target\n"
     )
     plan = LaunchPlan.model_validate_json(result.out)
@@ -245,16 +245,16 @@ def test_the_launch_becomes_the_engine(tmp_path: Path, stand_in: Path) -> None:
     assert engine["pid"] == int(pid)
     assert engine["argv"][1:] == ["serve", "some/model", "--port", "8300", "--tensor-parallel-size", "1", "--seed", "5"]
     assert engine["env"]["A"] == "x y" and engine["env"]["B"] == "it's"
-    assert "A is already set otherwise" in done.stderr and "pd-launch: starting" in done.stderr
+    assert "A is already set differently" in done.stderr and "pd-launch: starting" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("profile", "path", "words"),
     [
-        (GOOD, False, "vllm is neither beside"),
-        (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m is not there"),
-        (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m is not there"),
-        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can hold"),
+        (GOOD, False, "vllm is neither next to"),
+        (BASE.replace("some/model", "/nowhere/m") + "decode: {}\n", True, "the model /nowhere/m does not exist"),
+        (BASE.replace("some/model", "../m") + "decode: {}\n", True, "the model ../m does not exist"),
+        (BASE + 'decode: {env: {A: "\\0"}}\n', True, "which no argument or variable can contain"),
     ],
 )
 def test_refused_launches_have_status_78(tmp_path: Path, stand_in: Path, profile: str, path: bool, words: str) -> None:

@@ -76,7 +76,7 @@ def test_host_facts_are_no_option_of_a_real_launch(folder: Path) -> None:
     (folder / "facts.json").write_text("{}")
     done = shell("PD decode --profile p.yaml --host-facts facts.json", folder)
     assert done.returncode == 2
-    assert "--host-facts goes with --dry-run" in done.stderr
+    assert "--host-facts needs --dry-run" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["select", "ignore"])
@@ -106,7 +106,7 @@ def test_an_empty_target_is_nonsense(folder: Path) -> None:
 def test_a_file_with_zero_bytes_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_bytes(b"\0\1\2'")
     done = shell("PD check a.sh", tmp_path)
-    assert "PD010" in done.stdout and "no text" in done.stdout
+    assert "PD010" in done.stdout and "not a text file" in done.stdout
 
 
 def test_a_file_given_twice_is_read_once(folder: Path) -> None:

@@ -193,7 +193,7 @@ def test_what_is_said_of_a_wrong_command_line_has_no_secret(words: tuple[str, ..
 
 def test_an_ordinary_word_stays_in_what_is_said_of_a_wrong_command_line(tmp_path: Path) -> None:
     text = run(tmp_path, "decode", "--profile", "cpu-tiny", "HF_TOKEN=vllm")
-    assert "unexpected argument HF_TOKEN=***: arguments of vLLM stand behind --" in text
+    assert "unexpected argument HF_TOKEN=***: put arguments for vLLM after --" in text
 
 
 PUMPS = (

@@ -53,7 +53,7 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
         if path.is_dir():
             return build_of(find_packages(path), place) or _nothing(place, looked_for(path))
         if not path.exists():
-            raise BuildError(Msg(f"{place} is not there", f"{place} 不存在"))
+            raise BuildError(Msg(f"{place} does not exist", f"{place} 不存在"))
         if path.is_file() and is_archive(path):
             return _of_archive(path, place)
     except OSError as error:
@@ -65,7 +65,7 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
     raise BuildError(
         Msg(
             f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",
-            f"{place} 既不是目录,也不是 wheel(.whl)或源码包(.tar.gz)",
+            f"{place} 既不是目录，也不是 wheel(.whl)或源码包（.tar.gz）",
         ),
     )
 
@@ -103,8 +103,8 @@ def _asked(part: BuiltPart) -> str | None:
 def _nothing(place: str, looked: str) -> Build:
     raise BuildError(
         Msg(
-            f"{place} holds neither vllm nor vllm_ascend: looked for {looked}",
-            f"{place} 里既没有 vllm,也没有 vllm_ascend:在目录本身、其下一层目录和其中 Python 的 site-packages 里找过",
+            f"{place} contains neither vllm nor vllm_ascend: looked for {looked}",
+            f"{place} 里既没有 vllm，也没有 vllm_ascend：在目录本身、其下一层目录和其中 Python 的 site-packages 里找过",
         ),
     )
 
@@ -131,7 +131,7 @@ def _of_archive(path: Path, place: str) -> Build:
         try:
             files, metadata = open_archive(path)
         except DAMAGED as error:
-            raise BuildError(Msg(f"{place} cannot be unpacked: {error}", f"{place} 无法解包:{error}")) from None
+            raise BuildError(Msg(f"{place} cannot be unpacked: {error}", f"{place} 无法解包：{error}")) from None
         there = [project for project, package in PACKAGES.items() if files.text(f"{package}/__init__.py") is not None]
         entry = {"parts": {project: _part(project, files, lambda: metadata) for project in there}}
         cached.store(f"archive-{cached.key_of(sha)}", entry)

@@ -49,7 +49,7 @@ class Baseline:
             table = None
         if not isinstance(table, dict) or _KEY not in table:
             raise BaselineError(
-                f"{path} is no baseline of pd-launch: --write-baseline makes one under a name that is free"
+                f"{path} is not a pd-launch baseline: --write-baseline creates one under an unused name"
             )
         if table[_KEY] != VERSION:
             raise BaselineError(

@@ -114,17 +114,17 @@ def _load(path: Path) -> dict[str, Any]:
         with open_input(path) as file:
             data = file.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
-            raise ConfigError(f"{path} is larger than 1 MiB: this is no configuration")
+            raise ConfigError(f"{path} is larger than 1 MiB: this is not a configuration")
         table: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
         return table
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except RecursionError:
-        raise ConfigError(f"{path} is no TOML that can be read: it is nested too deep") from None
+        raise ConfigError(f"{path} is not TOML that can be read: it is nested too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from None
+        raise ConfigError(f"{path} is not TOML: {error}") from None
     except ValueError:  # more digits than Python converts
-        raise ConfigError(f"{path} is no TOML that can be read: a number has too many digits") from None
+        raise ConfigError(f"{path} is not TOML that can be read: a number has too many digits") from None
 
 
 def _is_there(path: Path) -> bool:
@@ -161,7 +161,7 @@ def _config(path: Path, table: Any) -> Config:
 def _text(path: Path, table: dict[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{path}: {key} must be a text, not {_shown(value)}")
+        raise ConfigError(f"{path}: {key} must be a string, not {_shown(value)}")
     return value
 
 

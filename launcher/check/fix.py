@@ -258,7 +258,7 @@ def _objection(batch: Sequence[Finding], before: _State, after: _State, changes:
     risen = (f for f in after.findings if left[_said(f)] > there[_said(f)])
     worse = next((f for f in risen if (f.code, f.file) in more), None)
     if worse is not None:
-        return Msg(f"it would bring {worse.code}: {worse.message}", f"会带来 {worse.code}:{worse.message}")
+        return Msg(f"it would cause {worse.code}: {worse.message}", f"会带来 {worse.code}：{worse.message}")
     if any(left[key] > there[key] - count for key, count in said.items()):
         return Msg("the finding would still be there", "问题仍然会在")
     lost = lost_fact(before.facts, after.facts, {path: changed.touched for path, changed in changes.items()})

@@ -147,8 +147,8 @@ def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str],
     faults = []
     for ignore in ignores:
         if ignore.beyond:
-            en = f"more than {MAX_COMMENTS} ignore comments in one file: from here on none is obeyed"
-            zh = f"一个文件里的 ignore 注释超过 {MAX_COMMENTS} 处:从这里起不再生效"
+            en = f"more than {MAX_COMMENTS} ignore comments in one file: the rest are ignored"
+            zh = f"一个文件里的 ignore 注释超过 {MAX_COMMENTS} 处：从这里起不再生效"
             help_ = Msg(
                 "ignore the rule for the file, in pd-launch.toml", "请在 pd-launch.toml 里对整个文件忽略这条规则"
             )
@@ -158,10 +158,10 @@ def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str],
         idle = [code for code in ignore.codes if code in ran and code not in ignore.used and code not in wrong]
         idle = [code for code in idle if not any(ignore.spans(place.file, place.line) for place in elsewhere(code))]
         if not ignore.codes:
-            en, zh = "this ignore names no code: it ignores nothing", "这个 ignore 没有写规则代码,什么也没有忽略"
+            en, zh = "this ignore has no code, so it ignores nothing", "这个 ignore 没有写规则代码，什么也没有忽略"
             faults.append(
                 Fault(
-                    "ignore", ignore.origin, Msg(en, zh), help=Msg("name it: ignore[PD406]", "写明代码:ignore[PD406]")
+                    "ignore", ignore.origin, Msg(en, zh), help=Msg("name it: ignore[PD406]", "写明代码：ignore[PD406]")
                 )
             )
         elif wrong or idle:

@@ -51,9 +51,9 @@ class Listed:
         """Iterate over what is said of the hits that are not listed."""
         for more in self.more.values():
             message = Msg(
-                f"more than {MOST} findings of {more.rule.code} in this file: those from here on are not listed",
-                f"该文件中 {more.rule.code} 的结果超过 {MOST} 条:从这里起不再列出",
+                f"more than {MOST} findings of {more.rule.code} in this file: the rest are not listed",
+                f"该文件中 {more.rule.code} 的结果超过 {MOST} 条：从这里起不再列出",
             )
-            left = Msg(f"{more.count} more; look at what the file is made of", f"还有 {more.count} 条;看看文件的来源")
+            left = Msg(f"{more.count} more; check how the file was produced", f"还有 {more.count} 条；看看文件的来源")
             hit = replace(more.first, message=message, help=left, fix=None, related=(), severity=more.worst)
             yield more.rule, hit

@@ -48,14 +48,13 @@ def check_command(options: CheckOptions) -> int:
         return 0
     if not paths and not command:
         raise click.UsageError(
-            "give files or folders, - for standard input, or a command behind --, for example\n"
-            "  pd-launch check decode.sh\n"
-            "  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
+            "give files or folders, - for standard input, or a command after --, for example\n  pd-launch check "
+            "decode.sh\n  pd-launch check -- vllm serve /models/m --tensor-parallel-size 8"
         )
     config_file = str(config.path) if config.path else None
     keep_inputs(options.output, (*paths, options.host_facts, options.target, options.baseline, config_file))
     if options.unsafe_fixes and not (options.fix or options.diff):
-        raise click.UsageError("--unsafe-fixes goes with --fix, or with --diff to see them first")
+        raise click.UsageError("--unsafe-fixes needs --fix, or --diff to see them first")
     lang = options.lang or config.lang or locale_language()
     known = known_findings(options, config)
     for name in ("select", "ignore"):

@@ -64,9 +64,7 @@ class Known:
     def _said(self, name: str, known: int, gone: int, lang: str) -> str:
         left = Msg(f"{counted(known, 'known finding')} left out", f"略去 {known} 处已知问题")
         are = "is" if gone == 1 else "are"
-        rest = Msg(
-            f"{gone} {are} gone: --write-baseline drops what is gone", f"{gone} 处已不存在:--write-baseline 会删去"
-        )
+        rest = Msg(f"{gone} {are} gone: --write-baseline removes them", f"{gone} 处已不存在：--write-baseline 会删去")
         parts = [part for part, count in ((left, known), (rest, gone)) if count]
         en, zh = ", ".join(part.en for part in parts), ",".join(part.zh for part in parts)
         return Msg(f"{name}: {en}", f"{name}:{zh}").text(lang) if parts else ""
@@ -76,7 +74,7 @@ def known_findings(options: CheckOptions, config: Config) -> Known | None:
     """Return what ``--baseline``, or the configuration, names; a file that is none is a wrong usage."""
     path = _path(options, config)
     if options.write_baseline and options.diff:
-        raise click.UsageError("--write-baseline does not go with --diff, which changes no file")
+        raise click.UsageError("--write-baseline cannot be combined with --diff, which changes no file")
     if path is None:
         if options.write_baseline:
             raise click.UsageError("--write-baseline needs --baseline FILE, or baseline in pd-launch.toml")

@@ -19,15 +19,15 @@ _NAMED = 6
 _CODES = 12
 _FILES = 20
 _WHY = {
-    "engine": Msg("naming no engine", "没有提到引擎"),
+    "engine": Msg("without an engine", "没有引擎"),
     "name": Msg("other kinds of files", "其他类型的文件"),
-    "form": Msg("no form that is read", "不属于能读取的形式"),
-    "binary": Msg("no text", "不是文本"),
+    "form": Msg("not a supported form", "不是支持的形式"),
+    "binary": Msg("not text", "不是文本"),
     "large": Msg("too large", "过大"),
     "ignored": Msg("left out by .gitignore", "由 .gitignore 排除"),
     "excluded": Msg("left out by exclude", "由 exclude 排除"),
-    "tools": Msg("folders of tools", "工具目录"),
-    "link": Msg("links that are not followed", "未跟随的链接"),
+    "tools": Msg("tool folders", "工具目录"),
+    "link": Msg("links not followed", "未跟随的链接"),
     "special": Msg("pipes, sockets, devices", "管道、套接字、设备"),
 }
 
@@ -41,7 +41,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         rest = Msg("; ", "；").text(lang) + Msg(", ", "，").text(lang).join(listed) if listed else ""
         _say(
             Msg(
-                f"folders: {given.looked_at} files looked at, {taken} checked{rest}",
+                f"folders: {given.looked_at} files seen, {taken} checked{rest}",
                 f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}",
             ),
             lang,
@@ -81,7 +81,7 @@ def _of_file(one: Unseen, lang: str) -> Msg:
     names = ", ".join(named) + (" …" if len(one.values) > _NAMED else "")
     count = len(one.values)
     rules = _codes(one.rules)
-    so = Msg(f"; {rules} could not look because of that", f"；{rules} 因此无法检查") if rules else NOTHING
+    so = Msg(f"; {rules} could not check because of that", f"；{rules} 因此无法检查") if rules else NOTHING
     return Msg(
         f"{one.file}: {counted(count, 'value')} unknown (line in brackets): {names}{so.en}",
         f"{one.file}：{count} 个值未知（行号在括号中）：{names}{so.zh}",
@@ -95,7 +95,7 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         codes = _codes([code for code, need in needs.items() if "H" in need])
         _say(
             Msg(
-                f"no facts of a host: {codes} looked only at what the input says; --host or --host-facts gives them",
+                f"no host facts: {codes} checked only what the input says; use --host or --host-facts",
                 f"没有主机信息，{codes} 只看输入本身所写的；--host 或 --host-facts 可以提供",
             ),
             lang,
@@ -104,7 +104,7 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         codes = _codes([code for code, need in needs.items() if "P" in need])
         _say(
             Msg(
-                f"{codes} compare prefill and decode, and one side alone was given; give both in one call",
+                f"{codes} compare prefill and decode, but only one side was given; give both in one call",
                 f"{codes} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出",
             ),
             lang,

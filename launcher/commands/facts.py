@@ -50,7 +50,7 @@ def check_command(options: FactsCheckOptions) -> int:
     lang = options.lang or locale_language()
     nodes = {path: load_facts(path) for path in options.files}
     if len(nodes) < 2:
-        raise click.UsageError("name the facts of two nodes or more")
+        raise click.UsageError("give the facts of two or more nodes")
     found = disagreements(nodes)
     if options.form == "json":
         rows = [

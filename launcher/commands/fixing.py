@@ -50,7 +50,7 @@ def _say_left(fixed: Fixed, inputs: Inputs, selection: Selection, lang: str) -> 
     rest = "、".join(f"{count} {name}" for count, name in names if count)
     remain = severities(left["error"], left["warning"], left["info"])
     more = Msg(f"; would remain: {remain}", f"；还剩 {rest}") if rest else NOTHING
-    said = Msg(f"pd-launch: would fix {done}{more.en}", f"pd-launch: 会修复 {done} 处{more.zh}")
+    said = Msg(f"pd-launch: would fix {done}{more.en}", f"pd-launch：会修复 {done} 处{more.zh}")
     click.echo(said.text(lang), err=True)
 
 
@@ -94,7 +94,7 @@ def _say_refused(refused: Sequence[Refusal], secrets: Secrets, lang: str) -> Non
     more = len(refused) - MAX_SAID
     if more > 0:
         click.echo(
-            Msg(f"pd-launch: {more} more not applied", f"pd-launch: 另有 {more} 处没有修复").text(lang), err=True
+            Msg(f"pd-launch: {more} more not applied", f"pd-launch：另有 {more} 处没有修复").text(lang), err=True
         )
 
 

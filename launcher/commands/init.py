@@ -37,12 +37,12 @@ def init_command(options: InitOptions) -> int:
     """Write a profile; 1 where something of the input could not be carried over."""
     lang = options.lang or locale_language()
     if options.more and not options.sources:
-        raise click.UsageError("files stand behind --from")
+        raise click.UsageError("put the files after --from")
     options = replace(options, sources=(*options.sources, *options.more))
     if options.output not in (None, STDOUT) and os.path.lexists(str(options.output)):
-        raise click.ClickException(f"{clean(str(options.output))} is there already; name another file")
+        raise click.ClickException(f"{clean(str(options.output))} already exists; name another file")
     if not is_line(_name(options)):
-        raise click.ClickException(f"{clean(_name(options))}: a name must not hold control characters")
+        raise click.ClickException(f"{clean(_name(options))}: a name must not contain control characters")
     if options.sources:
         return _from_files(options, lang)
     return _from_answers(options, lang)
@@ -60,7 +60,7 @@ def _from_files(options: InitOptions, lang: str) -> int:
     except ShellUnavailable as error:
         raise click.ClickException(str(error)) from None
     if not deployments:
-        raise click.ClickException("no engine was found in these files: pd-launch check says more about them")
+        raise click.ClickException("no engine was found in these files: pd-launch check tells you more")
     if (named := named_profile(deployments, files)) is not None:
         return _copied(named, files, deployments, options.output, lang)
     if any(d.nodes[0].form == "profile" for d in deployments):
@@ -80,7 +80,7 @@ def _copied(
     """Write the profile that the files start, as it is; 1 where they give more beside it."""
     _deliver(mask(profile.text, all_secrets(deployments)), output, lang)
     name = clean(profile.path)
-    message = Msg(f"these files start the profile {name}: it is copied", f"这些文件启动配置文件 {name}:已将其复制")
+    message = Msg(f"these files start the profile {name}, so it is copied", f"这些文件启动配置文件 {name}：已将其复制")
     click.echo(f"pd-launch: {message.text(lang)}", err=True)
     left = added(files)
     for one in left:
@@ -97,7 +97,7 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
 
     say(
         Msg(
-            f"{made.equal} of {made.engines} engines are launched by this profile as they were",
+            f"{made.equal} of {made.engines} engines are launched by this profile exactly as they were",
             f"{made.engines} 个引擎中有 {made.equal} 个由此配置文件以原样启动",
         )
     )
@@ -108,7 +108,7 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
         say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}:{left.why.zh}"))
     more = len(made.left) - MOST_SHOWN
     if more > 0:
-        say(Msg(f"and {more} more of the same kinds", f"另有 {more} 处同类情况"))
+        say(Msg(f"and {more} more of the same kind", f"另有 {more} 处同类情况"))
 
 
 def _deliver(text: str, output: str | None, lang: str) -> None:
@@ -120,7 +120,7 @@ def _deliver(text: str, output: str | None, lang: str) -> None:
     except OSError as error:
         raise click.ClickException(f"{clean(str(output))}: {error.strerror}") from None
     name = clean(str(output))
-    message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name};下一步:pd-launch check {name}")
+    message = Msg(f"wrote {name}; next: pd-launch check {name}", f"已写入 {name}；下一步：pd-launch check {name}")
     click.echo(f"pd-launch: {message.text(lang)}", err=True)
 
 
@@ -157,8 +157,8 @@ def ask(lang: str) -> Answers:
 
     count = click.IntRange(1, 4096)
     kind = question("Hardware", "硬件", "a3", click.Choice(KINDS))
-    model = question("Model (path or hub name)", "模型(路径或 hub 名)", None, str)
-    sides = question("Sides that the profile describes", "配置文件描述哪些侧", "both", click.Choice(SIDES))
+    model = question("Model (path or hub name)", "模型（路径或 hub 名）", None, str)
+    sides = question("Sides to describe in the profile", "配置文件描述哪些侧", "both", click.Choice(SIDES))
     tensor, data = default_sizes(kind)
     both = sides == "both"
     prefill = (
@@ -169,23 +169,23 @@ def ask(lang: str) -> Answers:
         question("Decode: tensor-parallel size", "decode 张量并行", tensor, count),
         question("Decode: data-parallel ranks", "decode 数据并行", data, count),
     )
-    moe = question("Mixture of experts, spread over the ranks?", "专家并行(MoE)?", data > 1, click.BOOL)
+    moe = question("Mixture of experts, spread over the ranks?", "专家并行（MoE）？", data > 1, click.BOOL)
     length = question(
-        "Longest request in tokens", "最长请求(token)", 4096 if kind == "cpu" else 32768, click.IntRange(16, 10**8)
+        "Longest request in tokens", "最长请求（token）", 4096 if kind == "cpu" else 32768, click.IntRange(16, 10**8)
     )
     requests = question(
-        "Requests that decode at a time, per engine", "每个引擎同时解码的请求数", 32, click.IntRange(1, 10**5)
+        "Requests that decode at the same time, per engine", "每个引擎同时解码的请求数", 32, click.IntRange(1, 10**5)
     )
     budget = question(
         f"Host memory per {'rank' if kind == 'cpu' else 'card'} for preempted requests (0: none)",
-        f"{'每个 rank ' if kind == 'cpu' else '每张卡'}用于被抢占请求的主机内存(0 为不用)",
+        f"{'每个 rank ' if kind == 'cpu' else '每张卡'}用于被抢占请求的主机内存（0 为不用）",
         "4GiB" if kind == "cpu" else "16GiB",
         check_answer=_budget,
     )
     here = (
-        question("Address of the (first) prefill node", "(第一个)prefill 节点的地址", "auto", str) if both else "auto"
+        question("Address of the (first) prefill node", "（第一个）prefill 节点的地址", "auto", str) if both else "auto"
     )
-    there = question("Address of the (first) decode node", "(第一个)decode 节点的地址", "auto", str)
+    there = question("Address of the (first) decode node", "（第一个）decode 节点的地址", "auto", str)
     return Answers(kind, model, sides, *prefill, *decode, moe, length, requests, budget, here, there)
 
 
@@ -195,10 +195,9 @@ def _no_answer(question: str) -> Msg:
         "into a file, one a line, for `pd-launch init < answers.txt` (an empty line takes the default). Without "
         "questions: `pd-launch init --from decode.sh -o my.yaml` converts a launch, "
         "`pd-launch profiles copy a3-dp2tp8 my.yaml` copies a profile to edit.",
-        f"标准输入在问题“{question}”处结束。init 需要回答:请在终端里运行,或把回答每行一个写进文件,用 "
-        "`pd-launch init < answers.txt` 传入(空行取默认值)。不想回答问题:用 "
-        "`pd-launch init --from decode.sh -o my.yaml` 转换现有的启动脚本,或用 "
-        "`pd-launch profiles copy a3-dp2tp8 my.yaml` 复制一份配置文件再改。",
+        f"标准输入在问题“{question}”处结束。init 需要回答：请在终端里运行，或把回答每行一个写进文件，用 "
+        "`pd-launch init < answers.txt` 传入（空行取默认值）。不想回答问题：用 `pd-launch init --from decode.sh "
+        "-o my.yaml` 转换现有的启动脚本，或用 `pd-launch profiles copy a3-dp2tp8 my.yaml` 复制一份配置文件再改。",
     )
 
 

@@ -51,7 +51,7 @@ def launch_command(words: SideOptions) -> int:
         options["log_size"] = _log_size(options["log_size"])
     _check_words(options["extra"], options["settings"])
     if options["host_facts"] is not None and not dry_run:
-        raise click.UsageError("--host-facts goes with --dry-run: a launch looks at the machine that it runs on")
+        raise click.UsageError("--host-facts needs --dry-run: a launch looks at the machine it runs on")
     try:
         whole = dry_run and form in WHOLE
         config = _config_target(options["profile"])
@@ -90,7 +90,7 @@ def _log_size(text: str) -> int:
     except SizeError as error:
         raise click.UsageError(f"--log-size {clean(text)}: {error}") from None
     if size < SMALLEST_LOG:
-        raise click.UsageError(f"--log-size {clean(text)}: 64KiB or more, as long as a line may be")
+        raise click.UsageError(f"--log-size {clean(text)}: must be 64KiB or more, the longest line possible")
     return size
 
 
@@ -108,8 +108,8 @@ def _config_target(profile: str) -> Target | None:
 
 def _assumed(target: Target, lang: str) -> str:
     return Msg(
-        f"pd-launch: nothing names a release: this is for {target}, the newest final release: name one with --target",
-        f"pd-launch:没有写明版本,按最新的正式版本 {target} 生成;可用 --target 指定",
+        (f"pd-launch: no release is named, so this is for {target}, the newest final release; name one with --target"),
+        f"pd-launch：没有写明版本，按最新的正式版本 {target} 生成；可用 --target 指定",
     ).text(lang)
 
 
@@ -117,7 +117,7 @@ def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:
     """Refuse what would be passed on by mistake: words that do not stand behind --, and bytes that are no text."""
     behind = split_command(extra)[1]
     if len(behind) < len(extra):
-        raise click.UsageError(f"unexpected argument {clean(extra[0])}: arguments of vLLM stand behind --")
+        raise click.UsageError(f"unexpected argument {clean(extra[0])}: put arguments for vLLM after --")
     for word in (*extra, *settings):
         if not is_text(word):
             raise click.UsageError(f"{clean(word)} is not valid UTF-8")

@@ -94,7 +94,7 @@ def _open(path: str) -> IO[bytes]:
     except OSError as error:
         raise click.ClickException(f"{clean(as_text(path))}: {error.strerror}") from None
     except ValueError:
-        raise click.ClickException(f"{clean(as_text(path))!r} is no path") from None
+        raise click.ClickException(f"{clean(as_text(path))!r} is not a valid path") from None
 
 
 def _was_read(log: _Log, progress: bool | None) -> bool:
@@ -177,7 +177,7 @@ def _follow(logs: list[_Log], lang: str) -> None:
         _show(log, log.collector.close(), False)
         return
     if any(log.path == "-" for log in logs):
-        raise click.UsageError("--follow takes files, or - alone")
+        raise click.UsageError("--follow needs files, or - alone")
     for log in logs:
         _open(log.path).close()
     try:

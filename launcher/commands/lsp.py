@@ -21,7 +21,7 @@ def lsp_command(given: LspOptions) -> int:
     settings = Settings(parse_target_option(given.target), given.lang, locale_language())
     if sys.stdin.isatty():
         click.echo(
-            "pd-launch lsp speaks with an editor, which starts it; docs/guide/editors.md shows how (Ctrl-C ends it)",
+            "pd-launch lsp talks to the editor that starts it; docs/guide/editors.md shows how (Ctrl-C ends it)",
             err=True,
         )
     from pd_launch.launcher.lsp.server import serve

@@ -39,7 +39,7 @@ def copy_command(options: ProfilesCopyOptions) -> int:
     if path.is_dir():
         path = path / source.name
     if path.exists():
-        raise click.ClickException(f"{clean(str(path))} is there already; name another file")
+        raise click.ClickException(f"{clean(str(path))} already exists; name another file")
     try:
         write_atomically(path, _text(source))
     except OSError as error:

@@ -59,7 +59,7 @@ def release_given(word: str, hint: str) -> Target:
         raise
     assert found is not None
     if found.build is None and found.asked is not None:
-        click.echo(f"pd-launch: {hint}: the tables have no release {found.asked}: {found} counts", err=True)
+        click.echo(f"pd-launch: {hint}: the tables have no release {found.asked}: {found} is used", err=True)
     return found
 
 
@@ -67,4 +67,4 @@ def one_family(a: Target, b: Target) -> None:
     """Refuse two releases of different families."""
     if a.is_ascend != b.is_ascend:
         example = newest(a.is_ascend).written
-        raise click.UsageError(f"{a} and {b} are not of one family: name for example {example}")
+        raise click.UsageError(f"{a} and {b} are not of the same family: name for example {example}")

@@ -96,7 +96,7 @@ def _prepared(options: dict[str, Any], files: Sequence[str]) -> tuple[_Asked, Si
         asked = _read(options, files)
         return asked, sized(asked.given, asked.node, asked.log, asked.target)
     except KeyboardInterrupt:
-        click.echo("pd-launch: interrupted while the input was read: nothing was played", err=True)
+        click.echo("pd-launch: interrupted while reading the input: nothing was simulated", err=True)
         raise
 
 
@@ -210,7 +210,7 @@ def _workload(options: dict[str, Any]) -> Workload:
     text, seed = options["workload"], options["seed"]
     concurrency, rate = options["concurrency"], options["rate"]
     if concurrency is not None and rate is not None:
-        raise click.UsageError("--concurrency and --rate exclude each other")
+        raise click.UsageError("--concurrency and --rate cannot be combined")
     if SPREAD.match(text) and not Path(text).exists():
         found = from_spread(text, seed)
     else:

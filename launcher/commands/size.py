@@ -43,8 +43,8 @@ def size_command(given: SizeOptions) -> int:
     lang = options.pop("lang") or locale_language()
     if (workload := options.pop("workload")) is not None:
         raise click.UsageError(
-            "what a workload parks at once is played, not computed: write\n\n"
-            f"  pd-launch simulate --workload {clean(workload)} (--profile NAME | --log FILE | --blocks N)"
+            "how much a workload parks at once is simulated, not computed: write\n\n  pd-launch simulate "
+            f"--workload {clean(workload)} (--profile NAME | --log FILE | --blocks N)"
         )
     output = Output(*(options.pop(name) for name in ("form", "over", "plot", "png")))
     if options["files"] and options["profile"] is not None:
@@ -84,7 +84,7 @@ def _asked(options: dict[str, Any]) -> Asked:
     amounts = [name for name in ("requests", "memory", "per_rank") if sizes.get(name, options.get(name)) is not None]
     if len(amounts) > 1:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in amounts)
-        raise click.UsageError(f"{names}: give one of them, the others follow from it")
+        raise click.UsageError(f"{names}: give one of them; the others are derived from it")
     target = parse_target_option(options.pop("target"))
     return Asked(**options, **sizes, keys={k: str(v) for k, v in keys.items()}, target=target)
 
@@ -116,7 +116,7 @@ def _choices(over: str | None) -> tuple[str, tuple[Any, ...]]:
         return name, tuple(_size("over", value) for value in values)
     if name in ("requests", "tokens"):
         if not all(value.isdecimal() and int(value[:12]) > 0 for value in values):
-            raise click.BadParameter(f"{name} are whole numbers above 0", param_hint="--over")
+            raise click.BadParameter(f"{name} must be whole numbers above 0", param_hint="--over")
         return name, tuple(int(value[:12]) for value in values)
     return name, tuple(values)
 

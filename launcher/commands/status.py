@@ -36,7 +36,7 @@ def status_command(options: StatusOptions) -> int:
     """Look at engines, print what they do, and return the status that goes with it."""
     _check(options)
     if importlib.util.find_spec("prometheus_client") is None:
-        raise click.ClickException("status reads metrics with a library that is missing: pip install prometheus-client")
+        raise click.ClickException("status needs a library to read metrics: pip install prometheus-client")
     expected = _expected(options)
     addresses = _addresses(options, expected)
     names = matched(expected, addresses)
@@ -53,14 +53,14 @@ def status_command(options: StatusOptions) -> int:
 
 def _check(options: StatusOptions) -> None:
     if options.replay and (options.urls or options.record or options.watch is not None):
-        raise click.UsageError("--replay reads a record: it takes no URL, --watch or --record")
+        raise click.UsageError("--replay reads a record: it cannot be combined with a URL, --watch or --record")
     if not (options.urls or options.replay or options.profile):
         raise click.UsageError(
             "give the address of an engine, or --profile\n\n"
             "  pd-launch status http://127.0.0.1:8100 http://127.0.0.1:8200\n  pd-launch status --profile cpu-tiny"
         )
     if options.count is not None and options.watch is None:
-        raise click.UsageError("--count goes with --watch")
+        raise click.UsageError("--count needs --watch")
     keep_inputs(options.output, [options.record, options.replay, options.profile])
     keep_inputs(options.record, [options.profile], "--record")
 
@@ -96,7 +96,7 @@ def _record(name: str) -> Iterator[IO[str]]:
     except BadRecord as error:
         raise click.BadParameter(f"{clean(as_text(name))}: {error}", param_hint="--record") from None
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or "it is no path"
+        told = getattr(error, "strerror", None) or "it is not a valid path"
         raise click.ClickException(f"{clean(as_text(name))}: {told}") from None
     with file:
         yield file
@@ -112,7 +112,7 @@ def _looks(options: StatusOptions, addresses: Sequence[Address], wait: Callable[
         except OSError as error:
             raise click.ClickException(f"{clean(as_text(options.replay))}: {error.strerror}") from None
         except ValueError:
-            raise click.ClickException(f"{clean(as_text(options.replay))!r} is no path") from None
+            raise click.ClickException(f"{clean(as_text(options.replay))!r} is not a valid path") from None
         return
     done = 0
     while True:

@@ -38,7 +38,7 @@ def upgrade_command(options: UpgradeOptions) -> int:
             "give files or folders and two releases, for example\n  pd-launch upgrade decode.sh --from OLD --to NEW"
         )
     if options.unsafe and not (options.write or options.diff):
-        raise click.UsageError("--unsafe goes with --write, or with --diff to see it first")
+        raise click.UsageError("--unsafe needs --write, or --diff to see the changes first")
     keep_inputs(options.output, options.files)
     b = release_given(options.b, "--to")
     lang = options.lang or locale_language()

@@ -65,7 +65,7 @@ def _memory(facts: dict[str, Any], needs: Needs | None) -> Row:
     if total is None and available is None:
         return _row("memory", "memory", "内存", None)
     shown = f"{_size(available)} available of {_size(total)}"
-    shown_zh = f"可用 {_size(available, 'zh')},共 {_size(total, 'zh')}"
+    shown_zh = f"可用 {_size(available, 'zh')}，共 {_size(total, 'zh')}"
     offload = needs.offload if needs is not None else None
     text = Msg(shown + _need(offload, "en"), shown_zh + _need(offload, "zh"))
     limit = available if available is not None else total
@@ -85,7 +85,7 @@ def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:
         return _row("cgroup", "cgroup memory", "cgroup 内存", None)
     en, zh = ("no limit", "没有上限") if limit is None else (f"limit {human_size(limit)}", f"上限 {human_size(limit)}")
     if used is not None:
-        en, zh = f"{en}, {human_size(used)} used", f"{zh},已用 {human_size(used)}"
+        en, zh = f"{en}, {human_size(used)} used", f"{zh}，已用 {human_size(used)}"
     kind = f" (v{version})" if version else ""
     offload = needs.offload if needs is not None else None
     over = offload is not None and limit is not None and offload > limit
@@ -97,13 +97,16 @@ def _shm(facts: dict[str, Any], needs: Needs | None) -> Row:
     total, free = facts.get("shm_total"), facts.get("shm_free")
     if total is None:
         return _row("shm", "/dev/shm", "/dev/shm", None)
-    en, zh = f"{_size(free)} free of {_size(total)}", f"剩余 {_size(free, 'zh')},共 {_size(total, 'zh')}"
+    en, zh = f"{_size(free)} free of {_size(total)}", f"剩余 {_size(free, 'zh')}，共 {_size(total, 'zh')}"
     status: Status = "ok"
     if needs is not None and needs.shm:
-        en, zh = f"{en}; the engines need {human_size(needs.shm)}", f"{zh};引擎需要 {human_size(needs.shm)}"
+        en, zh = f"{en}; the engines need {human_size(needs.shm)}", f"{zh}；引擎需要 {human_size(needs.shm)}"
         status = "error" if needs.shm > total else "ok"
     if total == DOCKER_DEFAULT_SHM:
-        en, zh = f"{en}; this is Docker's default: start with --shm-size", f"{zh};这是 Docker 的默认值,请加 --shm-size"
+        en, zh = (
+            f"{en}; this is Docker's default: start with --shm-size",
+            f"{zh}；这是 Docker 的默认值，请加 --shm-size",
+        )
         status = status if status == "error" else "warning"
     return _row("shm", "/dev/shm", "/dev/shm", Msg(en, zh), status)
 
@@ -116,7 +119,7 @@ def _stale(facts: dict[str, Any]) -> Row:
         return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", Msg("none", "无"))
     listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     text = Msg(
-        f"{human_size(stale)} of dead engines{f': {listed}' if listed else ''}",
+        f"{human_size(stale)} from dead engines{f': {listed}' if listed else ''}",
         f"已退出的引擎留下 {human_size(stale)}{f':{listed}' if listed else ''}",
     )
     return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
@@ -125,7 +128,7 @@ def _stale(facts: dict[str, Any]) -> Row:
 def _memlock(facts: dict[str, Any]) -> Row:
     limit = facts.get("memlock")
     if limit is None:
-        text = Msg("no limit, or unknown", "没有限制,或未知")
+        text = Msg("no limit, or unknown", "没有限制，或未知")
         return Row("memlock", Msg("memlock", "memlock"), text, "unknown")
     return _row("memlock", "memlock", "memlock", Msg(human_size(limit), human_size(limit)))
 
@@ -139,7 +142,7 @@ def _huge_pages(facts: dict[str, Any]) -> Row:
     held, idle = human_size(total * size), human_size((free or 0) * size)
     text = Msg(
         f"{held} reserved, {idle} of it idle: engines cannot use this for the offload",
-        f"预留 {held},其中空闲 {idle}:卸载用不到这些内存",
+        f"预留 {held}，其中空闲 {idle}：卸载用不到这些内存",
     )
     return _row("hugepages", "huge pages", "大页", text, "info")
 
@@ -151,7 +154,7 @@ def _numa(facts: dict[str, Any]) -> Row:
     free = [n.get("mem_free") for n in nodes if isinstance(n, dict)]
     listed = ", ".join(human_size(size) if isinstance(size, int) else "?" for size in free)
     nodes_en = counted(len(nodes), "node")
-    return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点,空闲:{listed}"))
+    return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点，空闲：{listed}"))
 
 
 def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
@@ -162,7 +165,7 @@ def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
     few = needs is not None and needs.ranks is not None and needs.ranks > usable
     en, zh = f"{usable} usable", f"可用 {usable} 个"
     if few and needs is not None:
-        en, zh = f"{en} for {needs.ranks} ranks, each of which keeps one busy", f"{zh},但有 {needs.ranks} 个 rank"
+        en, zh = f"{en} for {needs.ranks} ranks, each of which keeps one core busy", f"{zh}，但有 {needs.ranks} 个 rank"
     return _row("cpus", "CPUs", "CPU", Msg(en, zh), "info" if few else "ok")
 
 
@@ -198,7 +201,7 @@ def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[R
     holders = facts.get("device_holders")
     if isinstance(holders, list):
         listed = ", ".join(f"{h.get('pid')} {h.get('name', '')}" for h in holders[:4] if isinstance(h, dict))
-        text = Msg(listed or "nobody that is visible here", listed or "这里看不到占用者")
+        text = Msg(listed or "no process visible here", listed or "这里看不到占用者")
         rows.append(_row("holders", "devices held by", "设备占用者", text, "info" if listed else "ok"))
     return rows
 
@@ -209,7 +212,7 @@ def _count(count: int | None, needs: Needs | None) -> tuple[Msg | None, Status]:
         return None, "unknown"
     ranks = needs.ranks if needs is not None and needs.devices else None
     if ranks is not None and ranks > count:
-        return Msg(f"{count}, and the profile needs {ranks}", f"{count},而配置文件需要 {ranks} 个"), "error"
+        return Msg(f"{count}, but the profile needs {ranks}", f"{count}，而配置文件需要 {ranks} 个"), "error"
     return Msg(str(count), str(count)), "ok" if count else "info"
 
 

@@ -78,14 +78,14 @@ def read_facts(text: str, name: str) -> dict[str, Any]:
     """Return the facts of a facts file.
 
     Raises:
-        FactsError: it is no JSON object, or a fact has the wrong type. Unknown keys are kept: see :func:`unknown_keys`.
+        FactsError: it is not a JSON object, or a fact has the wrong type. Unknown keys stay: see :func:`unknown_keys`.
     """
     try:
         facts = json.loads(text)
     except RecursionError:
-        raise FactsError(f"{name} is no JSON that can be read: it is nested too deep") from None
+        raise FactsError(f"{name} is not JSON that can be read: it is nested too deep") from None
     except ValueError as error:
-        raise FactsError(f"{name} is no JSON: {error}") from None
+        raise FactsError(f"{name} is not JSON: {error}") from None
     if not isinstance(facts, dict):
         raise FactsError(f"{name}: host facts are one JSON object")
     version = facts.pop(VERSION_KEY, FORMAT_VERSION)
@@ -115,7 +115,9 @@ def _bounded(value: Any, place: str) -> None:
     level = [value]
     for _ in range(_DEEPEST):
         if any(isinstance(part, (int, float)) and not -MOST <= part <= MOST for part in level):
-            raise FactsError(f"{place} is no number that a machine has; leave it out where it is unknown or unlimited")
+            raise FactsError(
+                f"{place} is not a number that a machine can have; leave it out if it is unknown or unlimited"
+            )
         lists = [part for part in level if isinstance(part, list)]
         level = [inner for part in level if isinstance(part, dict) for inner in part.values()]
         level += [inner for part in lists for inner in part]

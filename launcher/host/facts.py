@@ -122,7 +122,7 @@ def _unequal(key: str, severity: Any, values: dict[str, Any]) -> Disagreement:
     absent = "not set" if key.startswith("environment.") else "unknown"
     listed = ", ".join(f"{name}: {absent if v is None else _shown(key, v)}" for name, v in values.items())
     must, must_zh = ("must agree", "必须一致") if severity == "error" else ("should agree", "应当一致")
-    return Disagreement(key, severity, values, Msg(f"{key} {must}: {listed}", f"{key} {must_zh}:{listed}"))
+    return Disagreement(key, severity, values, Msg(f"{key} {must}: {listed}", f"{key} {must_zh}：{listed}"))
 
 
 def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:
@@ -136,8 +136,8 @@ def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:
             "error",
             dict.fromkeys(names, value),
             Msg(
-                f"{key} must be each node's own, and {listed(names).en} have {value}",
-                f"{key} 每个节点必须不同,而 {listed(names).zh} 都是 {value}",
+                f"{key} must differ on each node, but {listed(names).en} have {value}",
+                f"{key} 每个节点必须不同，而 {listed(names).zh} 都是 {value}",
             ),
         )
         for value, names in owners.items()

@@ -110,15 +110,15 @@ def _of_the_form(engine: NodeLaunch, key: str) -> bool:
 
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:
     if is_secret(key) or is_secret_flag(key):
-        return Msg("a secret is not written to a file: pass it when you launch", "机密不写入文件:请在启动时传入")
+        return Msg("a secret is not written to a file: pass it when you launch", "机密不写入文件：请在启动时传入")
     if _has_unknown(wanted):
         return Msg(
-            "its value is not known before the launch: write it into the profile", "启动前其值未知:请写入配置文件"
+            "its value is not known before the launch: write it into the profile", "启动前其值未知：请写入配置文件"
         )
     if rendered is _MISSING:
-        return Msg(f"not carried over: {_shown(wanted)}", f"未能转换:{_shown(wanted)}")
+        return Msg(f"not carried over: {_shown(wanted)}", f"未能转换：{_shown(wanted)}")
     if wanted is _MISSING:
-        return Msg(f"added by the profile: {_shown(rendered)}", f"由配置文件添加:{_shown(rendered)}")
+        return Msg(f"added by the profile: {_shown(rendered)}", f"由配置文件添加：{_shown(rendered)}")
     where, before, after = _apart(wanted, rendered)
     return Msg(f"{where}{_shown(before)} becomes {_shown(after)}", f"{where}{_shown(before)} 变为 {_shown(after)}")
 

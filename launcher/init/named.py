@@ -35,6 +35,6 @@ def added(given: Sequence[SourceFile]) -> list[Left]:
         match = _OPTION.search(source.text)
         if match is not None:
             start = match.start("option") + 1
-            why = Msg("what it gives is not in the profile: write it there", "它给出的内容不在配置文件里,请写进去")
+            why = Msg("what it provides is not in the profile: write it there", "它给出的内容不在配置文件里，请写进去")
             left.append(Left("profile", match["option"].strip(" ="), why, source.origin(start, start + 2)))
     return left

@@ -29,13 +29,13 @@ def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
         place = f"{fault.origin.file}:{fault.origin.line}"
         yield Msg(
             f"the input has a fault at {place}: {fault.detail.en}",
-            f"输入在 {place} 处有错误:{fault.detail.zh}",
+            f"输入在 {place} 处有错误：{fault.detail.zh}",
         )
     if len(faults) > _MOST:
         more = len(faults) - _MOST
         yield Msg(
             f"the input has {more} more faults: pd-launch check shows them",
-            f"输入还有 {more} 处错误:可用 pd-launch check 查看",
+            f"输入还有 {more} 处错误：可用 pd-launch check 查看",
         )
 
 
@@ -44,25 +44,25 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
         place = f"{engine.origin.file}:{engine.origin.line}"
         if engine.program == "python":
             yield Msg(
-                f"{place} makes an engine in Python; the profile starts vllm serve",
-                f"{place} 在 Python 中创建引擎;配置文件启动 vllm serve",
+                f"{place} creates an engine in Python; the profile starts vllm serve",
+                f"{place} 在 Python 中创建引擎；配置文件启动 vllm serve",
             )
         if _is_template(engine):
             yield Msg(
                 f"{place} is a template: its sizes and ports come from the script that calls {ONLINE_DP}; give that "
                 "one as well",
-                f"{place} 是模板:各种大小和端口来自调用 {ONLINE_DP} 的脚本,请把它也一起给出",
+                f"{place} 是模板：各种大小和端口来自调用 {ONLINE_DP} 的脚本，请把它也一起给出",
             )
         if engine.partial:
             yield Msg(
-                f"{place} may get further arguments from variables that are not known here",
+                f"{place} may get further arguments from unknown variables",
                 f"{place} 可能还从未知变量得到更多参数",
             )
         for name, args in engine.by_name.items():
             if name and len(args) > 1:
                 yield Msg(
-                    f"{place}: --{name} is given {len(args)} times; the last one counts",
-                    f"{place}:--{name} 给了 {len(args)} 次,以最后一次为准",
+                    f"{place}: --{name} is given {len(args)} times; the last one takes effect",
+                    f"{place}:--{name} 给了 {len(args)} 次，以最后一次为准",
                 )
         yield from _own_addresses(engine, place)
         if engine.container is not None:
@@ -75,8 +75,8 @@ def _own_addresses(engine: NodeLaunch, place: str) -> Iterator[Msg]:
             yield Msg(
                 f"{place}: {name} is the machine's own address, which k8s, kserve, llm-d and slurm give by themselves; "
                 "for other forms write it under env of each node",
-                f"{place}:{name} 是机器自己的地址,k8s、kserve、llm-d 和 slurm 会自动给出;"
-                "用于其他格式时,请写在各节点的 env 里",
+                f"{place}：{name} 是机器自己的地址，k8s、kserve、llm-d 和 slurm 会自动给出；用于其他格式时，请写在"
+                "各节点的 env 里",
             )
 
 
@@ -103,15 +103,15 @@ def _container(container: Container) -> Iterator[Msg]:
             yield Msg(
                 f"{place}: the mount on {what} is not in the profile: container.volumes has host, pvc, secret and "
                 "empty, and patch the rest",
-                f"{place}:挂载到 {what} 的卷不写入配置文件:container.volumes 只有 host、pvc、secret、empty,"
-                "其余写在 patch 里",
+                f"{place}：挂载到 {what} 的卷不写入配置文件：container.volumes 只有 host、pvc、secret、empty，其余"
+                "写在 patch 里",
             )
     if left:
         names, are = listed(left), agreeing(len(left), "is", "are")
         yield Msg(
             f"{place}: the container's {names.en} {are} not in the profile; what pd-launch renders follows from "
             "hardware",
-            f"{place}:容器的 {names.zh} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
+            f"{place}：容器的 {names.zh} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
         )
 
 
@@ -120,13 +120,13 @@ def _addresses(layouts: Mapping[str, Layout]) -> Iterator[Msg]:
         for number, address in enumerate(layout.addresses):
             if address == AUTO and len(layout.addresses) > 1:
                 yield Msg(
-                    f"nodes.{side}[{number}]: the input does not say this node's address; write it in place of auto",
-                    f"nodes.{side}[{number}]:输入没有给出该节点的地址,请替换 auto",
+                    f"nodes.{side}[{number}]: the input does not say this node's address; write it instead of auto",
+                    f"nodes.{side}[{number}]：输入没有给出该节点的地址，请替换 auto",
                 )
             elif address != AUTO and not _is_address(address):
                 yield Msg(
-                    f"nodes.{side}[{number}]: write the node's address in place of {address}",
-                    f"nodes.{side}[{number}]:请把 {address} 替换为节点的地址",
+                    f"nodes.{side}[{number}]: write the node's address instead of {address}",
+                    f"nodes.{side}[{number}]：请把 {address} 替换为节点的地址",
                 )
 
 

@@ -62,7 +62,9 @@ def patches_of(profile: str, sources: Sequence[SourceFile], name: str) -> Patche
         patches = [p for p in (_patch(one, made, head["name"], name) for one in objects) if p]
         for patch, whole in patches:
             if not whole:
-                why = Msg("an entry was taken out of a list: patch cannot say that", "列表里去掉了一项,patch 无法表达")
+                why = Msg(
+                    "an entry was removed from a list, which patch cannot express", "列表里去掉了一项，patch 无法表达"
+                )
                 found.left.append(Left(source.path, f"{patch.get('kind', form)}", why, source.origin(0, 1)))
         if patches:
             plain = [patch for patch, _ in patches]

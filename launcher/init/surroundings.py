@@ -113,7 +113,7 @@ def _pod(container: Container, hardware: Hardware) -> dict[str, Any]:
 
 def _differs(key: str) -> Msg:
     return Msg(
-        f"container.{key} is one for both sides, and here they differ: that of the first pod is taken; write what the "
-        "others have into patch",
-        f"container.{key} 由两侧共用,而这里两侧不同:采用第一个 pod 的值;其余的请写进 patch",
+        f"container.{key} is shared by both sides, but here they differ: the first pod's is used; write the "
+        "others' into patch",
+        f"container.{key} 由两侧共用，而这里两侧不同：采用第一个 pod 的值；其余的请写进 patch",
     )

@@ -40,13 +40,16 @@ def find_program() -> str:
         raise Refused(
             Msg(
                 f"{blocked} is not executable: chmod +x {shlex.quote(str(blocked))}, or install vLLM again",
-                f"{blocked} 不可执行:请运行 chmod +x {shlex.quote(str(blocked))},或重新安装 vLLM",
+                f"{blocked} 不可执行：请运行 chmod +x {shlex.quote(str(blocked))}，或重新安装 vLLM",
             ),
         )
     raise Refused(
         Msg(
-            f"{PROGRAM} is neither beside {sys.executable} nor on PATH: install vLLM, or run pd-launch where it is",
-            f"{sys.executable} 旁边和 PATH 上都没有 {PROGRAM}:请安装 vLLM,或在装有它的环境里运行 pd-launch",
+            (
+                f"{PROGRAM} is neither next to {sys.executable} nor on PATH: install vLLM, or run pd-launch where it "
+                "is installed"
+            ),
+            f"{sys.executable} 旁边和 PATH 上都没有 {PROGRAM}：请安装 vLLM，或在装有它的环境里运行 pd-launch",
         ),
     )
 
@@ -65,7 +68,7 @@ def check_model(model: str) -> None:
         Refused: ``model`` is a path (it starts with ``/``, ``./`` or ``../``) and is not there.
     """
     if model.startswith(("/", "./", "../")) and not Path(model).exists():
-        raise Refused(Msg(f"the model {model} is not there", f"模型不存在:{model}"))
+        raise Refused(Msg(f"the model {model} does not exist", f"模型不存在：{model}"))
 
 
 def changed_variables(wanted: Mapping[str, str], present: Mapping[str, str]) -> list[str]:

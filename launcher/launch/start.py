@@ -101,7 +101,7 @@ def _report_changed(nodes: Sequence[NodeLaunch]) -> None:
         replaced = {name: value for name, value in environment(node).items() if node.env[name].joins is None}
         names |= dict.fromkeys(changed_variables(replaced, os.environ))
     for name in names:
-        click.echo(f"pd-launch: {clean(name)} is already set otherwise; the profile's value is used", err=True)
+        click.echo(f"pd-launch: {clean(name)} is already set differently; the profile's value is used", err=True)
 
 
 def _command(program: str, node: NodeLaunch) -> list[str]:

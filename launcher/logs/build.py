@@ -22,7 +22,7 @@ from pd_launch.schemas.logs import (
     SchedulerReport,
 )
 
-NO_LOG = Msg("nothing in it comes from a vLLM engine", "其中没有 vLLM 引擎的日志")
+NO_LOG = Msg("it contains no log lines of a vLLM engine", "其中没有 vLLM 引擎的日志")
 
 
 def file_reports(file: str, log: Collector, lang: str, requests: bool, wanted: str = "") -> list[EngineReport]:

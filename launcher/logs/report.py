@@ -16,7 +16,7 @@ _LABELS = {
     "preempted": Msg("preempted", "被抢占"),
     "recomputed": Msg("recomputed", "重新计算"),
     "help": Msg("help", "建议"),
-    "benign": Msg("means nothing", "无影响"),
+    "benign": Msg("harmless", "无影响"),
 }
 
 
@@ -34,7 +34,7 @@ class LogsText:
         if many:
             head = self._verdict(report.verdict)
             count = len(report.engines)
-            parts.append(self._say(Msg(f"{head}: {count} engines in all", f"{head}:共 {count} 个引擎")))
+            parts.append(self._say(Msg(f"{head}: {count} engines in all", f"{head}：共 {count} 个引擎")))
         return "\n\n".join(parts) + "\n"
 
     def _engine(self, engine: EngineReport, many: bool) -> list[str]:
@@ -67,7 +67,7 @@ class LogsText:
                 self._say(
                     Msg(
                         f"{engine.starts} starts in this log; this is the last, from line {engine.first_line}",
-                        f"日志中有 {engine.starts} 次启动;此处为最后一次,始于第 {engine.first_line} 行",
+                        f"日志中有 {engine.starts} 次启动；此处为最后一次，始于第 {engine.first_line} 行",
                     )
                 )
             )
@@ -86,12 +86,12 @@ class LogsText:
         found = engine.connector
         if found is None or (not found.created and not found.configured):
             if engine.vllm is None and not engine.ascend:
-                return self._say(Msg("not said: the engine's start is not in the log", "未知:日志中没有引擎的启动部分"))
+                return self._say(Msg("unknown: the engine's start is not in the log", "未知：日志中没有引擎的启动部分"))
             return self._say(Msg("none", "无"))
         origin = {"bundled": "pd-launch", "builtin": "vllm-ascend"}.get(found.origin or "", "")
         parts = [f"{clean(found.name or '?')}{f' ({origin})' if origin else ''}"]
         if not found.created:
-            parts.append(self._say(Msg("configured, but not made", "已配置,但未创建")))
+            parts.append(self._say(Msg("configured, but not created", "已配置，但未创建")))
         if found.per_rank_bytes:
             parts.append(
                 self._say(
@@ -107,7 +107,7 @@ class LogsText:
             parts.append(self._say(Msg(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}")))
         if found.blocks_used_most:
             parts.append(
-                self._say(Msg(f"{found.blocks_used_most} seen in use", f"见到使用 {found.blocks_used_most} 个"))
+                self._say(Msg(f"{found.blocks_used_most} in use at most", f"见到使用 {found.blocks_used_most} 个"))
             )
         return ", ".join(parts)
 
@@ -146,14 +146,14 @@ class LogsText:
         return self._say(
             Msg(
                 f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
-                f"至少 {found.at_least} 个 token;另有 {found.requests_unknown} 次抢占日志未说明",
+                f"至少 {found.at_least} 个 token；另有 {found.requests_unknown} 次抢占日志未说明",
             )
         )
 
     def _problem(self, problem: Problem) -> list[str]:
         code = f"[{problem.code}]" if problem.code else ""
         head = self._paint(f"{problem.severity}{code}", COLOURS[problem.severity])
-        place = self._say(Msg(f" (line {problem.line})", f"(第 {problem.line} 行)")) if problem.line else ""
+        place = self._say(Msg(f" (line {problem.line})", f"（第 {problem.line} 行）")) if problem.line else ""
         times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
         lines = [f"  {head} {clean(problem.message)}{place}{times}"]
         if problem.text:

@@ -50,7 +50,7 @@ def judge(engine: EngineFacts) -> Judgement:
     )
     still = Msg(
         f"; {waiting} still parked, or ended while parked, when the log ends",
-        f";日志结束时还有 {waiting} 个停放中(或停放时已结束)",
+        f";日志结束时还有 {waiting} 个停放中（或停放时已结束）",
     )
     verdict, reason = of_counts(tally, _idle(engine), still)
     return Judgement(verdict, reason, lost + troubles, benign)
@@ -61,7 +61,7 @@ def _idle(engine: EngineFacts) -> Msg:
         return Msg(
             f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
             "line about them (is the log level above INFO?)",
-            f"抢占卸载已启用;引擎统计到 {engine.preemptions} 次抢占,但日志没有相应的行(日志级别是否高于 INFO?)",
+            f"抢占卸载已启用；引擎统计到 {engine.preemptions} 次抢占，但日志没有相应的行（日志级别是否高于 INFO?）",
         )
     return IDLE
 
@@ -89,7 +89,9 @@ def _deaths(engine: EngineFacts, noticed: list[Trouble]) -> list[Trouble]:
     en, zh = ("the engine ended", "引擎已退出") if engine.started else ("the engine did not start", "引擎没有启动")
     help_en = "see the traceback there; pd-launch check on its command may show the cause"
     return [
-        Trouble("", "error", Msg(en, zh), Msg(help_en, "见该处的错误栈;可用 pd-launch check 检查其命令"), line, 1, text)
+        Trouble(
+            "", "error", Msg(en, zh), Msg(help_en, "见该处的错误栈；可用 pd-launch check 检查其命令"), line, 1, text
+        )
     ]
 
 
@@ -112,7 +114,7 @@ def _inactive(engine: EngineFacts) -> tuple[Msg, list[Trouble]] | None:
     if engine.role == "kv_producer":
         reason = Msg(
             "this is a prefill node's log (kv_role kv_producer): preemption offload belongs on decode nodes",
-            "这是 prefill 节点的日志(kv_role 为 kv_producer):抢占卸载属于 decode 节点",
+            "这是 prefill 节点的日志（kv_role 为 kv_producer）：抢占卸载属于 decode 节点",
         )
         return reason, []
     if connector.inert_role is not None:
@@ -135,7 +137,7 @@ def _wrong_role(role: str) -> tuple[Msg, list[Trouble]]:
     reason = Msg(f"the connector does nothing with kv_role {role}", f"kv_role 为 {role} 时连接器不起作用")
     help_ = Msg(
         "set the top-level kv_role to kv_consumer on decode nodes; remove the connector elsewhere",
-        "decode 节点顶层的 kv_role 写 kv_consumer;其他节点去掉该连接器",
+        "decode 节点顶层的 kv_role 写 kv_consumer；其他节点去掉该连接器",
     )
     return reason, [Trouble("PD105", "error", reason, help_)]
 
@@ -143,11 +145,9 @@ def _wrong_role(role: str) -> tuple[Msg, list[Trouble]]:
 def _blind() -> tuple[Msg, list[Trouble]]:
     reason = Msg(
         "nothing is saved: this scheduler shows no block pool whose resets can be watched",
-        "什么也不保存:该调度器没有可观察重置的块池",
+        "什么也不保存：该调度器没有可观察重置的块池",
     )
-    help_ = Msg(
-        "use a vLLM release from 0.23 on, or no custom scheduler", "使用 vLLM 0.23 及以后的版本,或不用自定义调度器"
-    )
+    help_ = Msg("use vLLM 0.23 or newer, or no custom scheduler", "使用 vLLM 0.23 及以后的版本，或不用自定义调度器")
     return reason, [Trouble("PD106", "error", reason, help_)]
 
 
@@ -155,24 +155,24 @@ def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     if not (engine.args or engine.version):
         reason = Msg(
             "the log does not hold the engine's start, and nothing in it shows preemption offload",
-            "日志中没有引擎的启动部分,也没有任何抢占卸载的迹象",
+            "日志中没有引擎的启动部分，也没有任何抢占卸载的迹象",
         )
         return reason, [
             Trouble("", "warning", reason, Msg("give the log from the engine's start", "请给出从启动开始的日志"))
         ]
     if engine.configured and not engine.started:
-        reason = Msg("the log ends before the engine has made its connector", "日志在引擎创建连接器之前就结束了")
+        reason = Msg("the log ends before the engine created its connector", "日志在引擎创建连接器之前就结束了")
         return reason, [
-            Trouble("", "warning", reason, Msg("wait for the start, or give the rest", "等待启动完成,或给出其余日志"))
+            Trouble("", "warning", reason, Msg("wait for the start, or give the rest", "等待启动完成，或给出其余日志"))
         ]
     reason, code = Msg("the engine has no offload connector", "引擎没有卸载连接器"), ""
     if engine.recompute_scheduler or engine.switched_on:
         code = "PD109"
     if engine.recompute_scheduler:
         reason = Msg(
-            "the recompute scheduler runs without the offload connector: every preempted request is ended and handed "
-            "back to the proxy",
-            "recompute 调度器在没有卸载连接器的情况下运行:每个被抢占的请求都会结束并交还代理",
+            "the recompute scheduler runs without the offload connector: every preempted request ends and is "
+            "handed back to the proxy",
+            "recompute 调度器在没有卸载连接器的情况下运行：每个被抢占的请求都会结束并交还代理",
         )
     help_ = Msg(
         f"add {_NAMES} to kv_connector_extra_config.connectors of --kv-transfer-config, with kv_role kv_consumer",
@@ -185,21 +185,21 @@ def _lost_scheduler(engine: EngineFacts) -> list[Trouble]:
     if not engine.switched_on or engine.recompute_scheduler or not engine.engine:
         return []
     en = "recompute_scheduler_enable is set, but the recompute scheduler was not selected"
-    zh = "设置了 recompute_scheduler_enable,但没有选中 recompute 调度器"
+    zh = "设置了 recompute_scheduler_enable，但没有选中 recompute 调度器"
     if engine.scheduler:
-        en, zh = f"{en}: it is {engine.scheduler}", f"{zh}:实际为 {engine.scheduler}"
+        en, zh = f"{en}: it is {engine.scheduler}", f"{zh}：实际为 {engine.scheduler}"
     help_ = Msg(
         f"check its place (flat up to {NESTED.before}, in scheduler_config later), the role, and --scheduler-cls",
-        f"检查它的位置({NESTED.before} 及以前为平铺,之后在 scheduler_config 中)、角色和 --scheduler-cls",
+        f"检查它的位置（{NESTED.before} 及以前为平铺，之后在 scheduler_config 中）、角色和 --scheduler-cls",
     )
     return [Trouble("PD103" if not engine.scheduler else "PD106", "warning", Msg(en, zh), help_)]
 
 
 def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        "vllm-ascend's offload connector is there, but the recompute scheduler was not selected: it is never asked, "
-        "and its memory is allocated for nothing",
-        "有 vllm-ascend 的卸载连接器,但没有选中 recompute 调度器:它不会被调用,内存白白占用",
+        "vllm-ascend's offload connector is configured, but the recompute scheduler was not selected: it is "
+        "never asked, and its memory is allocated for nothing",
+        "有 vllm-ascend 的卸载连接器，但没有选中 recompute 调度器：它不会被调用，内存白白占用",
     )
     help_ = Msg(
         "set recompute_scheduler_enable: --additional-config '{\"recompute_scheduler_enable\":true}' up to "
@@ -217,11 +217,11 @@ def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
 
 def _one_block(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        "the host pool has one block, and the null block takes it: nothing can be saved",
-        "主机池只有一个块,而且被空块占用:什么也存不下",
+        "the host pool has one block, which the null block takes: nothing can be saved",
+        "主机池只有一个块，而且被空块占用：什么也存不下",
     )
     help_ = Msg(
-        "raise cpu_bytes_to_use_per_rank, such as 17179869184", "增大 cpu_bytes_to_use_per_rank,例如 17179869184"
+        "raise cpu_bytes_to_use_per_rank, such as 17179869184", "增大 cpu_bytes_to_use_per_rank，例如 17179869184"
     )
     return reason, [Trouble("PD304", "error", reason, help_)]
 
@@ -248,11 +248,11 @@ def _handed_back(count: int) -> Trouble:
         Msg(
             f'{counted(count, "request")} {agreeing(count, "was", "were")} ended with stop_reason "recomputed": a '
             "client gets the rest only if the proxy sends such requests again",
-            f"{count} 个请求以 stop_reason recomputed 结束:只有代理重新发送,客户端才能得到其余部分",
+            f"{count} 个请求以 stop_reason recomputed 结束：只有代理重新发送，客户端才能得到其余部分",
         ),
         Msg(
             "use a proxy that handles it, and offload preempted requests so that it does not happen",
-            "使用能处理它的代理,并卸载被抢占的请求以避免发生",
+            "使用能处理它的代理，并卸载被抢占的请求以避免发生",
         ),
         0,
         count,
@@ -266,13 +266,13 @@ def _aborted(count: int) -> Trouble:
         Msg(
             f"{count}×: a request was aborted, and its client gets no answer: with fine-grained TP one that cannot be "
             "saved does not go back to the prefill node",
-            f"{count} 次:请求被中止,客户端得不到答案:启用细粒度 TP 时,无法保存的请求不会回到预填充节点",
+            f"{count} 次：请求被中止，客户端得不到答案：启用细粒度 TP 时，无法保存的请求不会回到预填充节点",
         ),
         Msg(
             "raise cpu_bytes_to_use_per_rank so that every preempted request is saved, or set "
             "oproj_tensor_parallel_size and mlp_tensor_parallel_size to 0",
-            "增大 cpu_bytes_to_use_per_rank 以保存每个被抢占的请求,"
-            "或把 oproj_tensor_parallel_size 与 mlp_tensor_parallel_size 设为 0",
+            "增大 cpu_bytes_to_use_per_rank 以保存每个被抢占的请求，或把 oproj_tensor_parallel_size 与 "
+            "mlp_tensor_parallel_size 设为 0",
         ),
         0,
         count,

@@ -94,7 +94,7 @@ def quick_fixes(
 
 def fix_all(changes: Sequence[Change], lang: str, version: Version, versioned: bool) -> Any:
     """Return the action that makes all fixes that are certain."""
-    title = "pd-launch:应用所有确定的修复" if lang == "zh" else "pd-launch: apply all fixes that are certain"
+    title = "pd-launch：应用所有确定的修复" if lang == "zh" else "pd-launch: apply all fixes that are certain"
     return types.CodeAction(title=title, kind=FIX_ALL, edit=edit(changes, version, versioned))
 
 

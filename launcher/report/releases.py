@@ -48,14 +48,14 @@ def releases_text(choices: Choices, lang: str) -> str:
     more = len(found) - _SHOWN
     if more <= 0:
         return shown
-    return Msg(f"{shown} and {more} more", f"{shown},另有 {more} 个版本").text(lang)
+    return Msg(f"{shown} and {more} more", f"{shown}，另有 {more} 个版本").text(lang)
 
 
 def releases_line(choices: Choices, lang: str) -> str:
     """Return one line for forms that have no summary."""
     text = releases_text(choices, lang)
-    said = Msg(f"pd-launch: checked for {text}", f"pd-launch:检查目标:{text}")
-    return (said if text else Msg("pd-launch: checked for no release", "pd-launch:没有检查任何版本")).text(lang)
+    said = Msg(f"pd-launch: checked for {text}", f"pd-launch：检查目标：{text}")
+    return (said if text else Msg("pd-launch: checked against no release", "pd-launch：没有检查任何版本")).text(lang)
 
 
 class OfReleases:
@@ -99,14 +99,10 @@ def _choice(choice: Choice, lang: str) -> str:
         return Msg(f"{choice.decided}, {by}", f"{choice.decided},{by}").text(lang)
     names = _names(choice.leads, lang)
     here = next((ascend for ascend in choice.families if _is_installed(ascend)), None)
-    more = (
-        NOTHING
-        if here is None
-        else Msg(", and --host takes the one that is installed here", ",--host 使用本机安装的版本")
-    )
+    more = NOTHING if here is None else Msg(", and --host uses the one installed here", ",--host 使用本机安装的版本")
     return Msg(
         f"{names}: the input names no release; --target names one{more.en}",
-        f"{names};输入没有写明版本,可用 --target 指定{more.zh}",
+        f"{names}；输入没有写明版本，可用 --target 指定{more.zh}",
     ).text(lang)
 
 

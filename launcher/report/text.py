@@ -88,7 +88,7 @@ class TextReport:
         more = Msg(f"{likely} more with --unsafe-fixes; ", f"另有 {likely} 处需加 --unsafe-fixes；")
         more = more if sure and likely else NOTHING
         return Msg(
-            f"{sure or likely} can be fixed: add {flags}, or --diff to look first; {more.en}",
+            f"{sure or likely} can be fixed: add {flags}, or --diff to preview; {more.en}",
             f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more.zh}",
         ).text(self.lang)
 
@@ -155,15 +155,15 @@ class TextReport:
         if self.cut:
             text = Msg(
                 f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)",
-                f"只检查了一部分({self.cut} 处没有读完,见 PD014),其中没有发现问题",
+                f"只检查了一部分（{self.cut} 处没有读完，见 PD014），其中没有发现问题",
             )
         if total:
             text = Msg(
                 severities(summary.error, summary.warning, summary.info),
-                f"{summary.error} 个错误,{summary.warning} 个警告,{summary.info} 个提示",
+                f"{summary.error} 个错误，{summary.warning} 个警告，{summary.info} 个提示",
             )
         if names:
-            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}(检查目标:{names})")
+            text = Msg(f"{text.en} (checked for {names})", f"{text.zh}（检查目标：{names}）")
         return text.text(self.lang)
 
     def paint(self, text: str, *styles: str) -> str:

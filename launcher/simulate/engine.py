@@ -102,7 +102,7 @@ class _Finder:
             out.not_modelled.append(
                 Msg(
                     f"{ASYNC_BYTES}, as the bytes of a block are not known: restores take part in the steps",
-                    f"{ASYNC_BYTES}:每块字节数未知,按恢复在步内进行处理",
+                    f"{ASYNC_BYTES}：每块字节数未知，按恢复在步内进行处理",
                 )
             )
         return out
@@ -119,8 +119,8 @@ class _Finder:
         if not quiet:
             self.assumed.append(
                 Msg(
-                    f"--{flag} {default} (vLLM's default on devices below 70 GiB; nothing says it)",
-                    f"--{flag} {default}(vLLM 在 70 GiB 以下设备上的默认值;输入中没有写)",
+                    f"--{flag} {default} (vLLM's default on devices below 70 GiB; not given in the input)",
+                    f"--{flag} {default}（vLLM 在 70 GiB 以下设备上的默认值；输入中没有写）",
                 )
             )
         return default
@@ -151,7 +151,7 @@ class _Finder:
         self.assumed.append(
             Msg(
                 f"{on if default else off} (the release's default; a CPU backend is never asynchronous)",
-                f"{on if default else off}(该版本的默认值;CPU 后端从不异步)",
+                f"{on if default else off}（该版本的默认值；CPU 后端从不异步）",
             )
         )
         return default
@@ -188,7 +188,7 @@ class _Finder:
         self.assumed.append(
             Msg(
                 f"KV from prefill nodes arrives within {ARRIVAL_STEPS} steps (--arrival-steps)",
-                f"Prefill 节点的 KV 在 {ARRIVAL_STEPS} 步内到达(--arrival-steps)",
+                f"Prefill 节点的 KV 在 {ARRIVAL_STEPS} 步内到达（--arrival-steps）",
             )
         )
         return ARRIVAL_STEPS
@@ -219,12 +219,12 @@ class _Finder:
             if size is None:
                 size = 128 if self.target.is_ascend else 16
                 self.assumed.append(
-                    Msg(f"blocks of {size} tokens (nothing says it)", f"每块 {size} 个 token(输入中没有写)")
+                    Msg(f"blocks of {size} tokens (not given in the input)", f"每块 {size} 个 token（输入中没有写）")
                 )
             self.notes.append(
                 Msg(
-                    "the model's KV cache groups: it is not known, and counts as one with full attention",
-                    "模型的 KV 缓存分组:模型未知,按一个全注意力组计算",
+                    ("the model's KV cache groups: the model is unknown, and one group with full attention is assumed"),
+                    "模型的 KV 缓存分组：模型未知，按一个全注意力组计算",
                 )
             )
             return (Group(size),)
@@ -278,15 +278,18 @@ class _Finder:
         if release not in COMPARED:
             notes.append(
                 Msg(
-                    f"rules of vLLM {release} beside those of the tables: compared were {', '.join(COMPARED)}",
-                    f"vLLM {release} 在规则表之外的规则:逐步比对过的版本是 {', '.join(COMPARED)}",
+                    (
+                        f"rules of vLLM {release} that are not in the tables; compared step by step were "
+                        f"{', '.join(COMPARED)}"
+                    ),
+                    f"vLLM {release} 在规则表之外的规则：逐步比对过的版本是 {', '.join(COMPARED)}",
                 )
             )
         if not HOLDING_FIRST.holds(self.target) and len(groups) > 1:
             notes.append(
                 Msg(
-                    "prefix hits of several KV groups beside a connector, which this release looks up in another way",
-                    "有连接器时多个 KV 组的前缀命中:该版本的查找方式不同",
+                    "prefix hits of several KV groups with a connector, which this release looks up differently",
+                    "有连接器时多个 KV 组的前缀命中：该版本的查找方式不同",
                 )
             )
         notes += left_out(self.node, self.log, self.target)

@@ -58,8 +58,8 @@ def _of_connectors(node: NodeLaunch) -> list[Msg]:
     if any(connector.is_builtin_offload for connector in offloads(node)):
         out.append(
             Msg(
-                "of vllm-ascend's own offload connector more than that it saves a victim whole or not at all",
-                "vllm-ascend 自带的 offload 连接器:只推演“整体保存或完全不保存”这一点",
+                "of vllm-ascend's own offload connector beyond saving a preempted request whole or not at all",
+                "vllm-ascend 自带的 offload 连接器：只推演“整体保存或完全不保存”这一点",
             )
         )
     return out
@@ -72,7 +72,7 @@ def _of_schedulers(node: NodeLaunch, target: Target) -> list[Msg]:
     return [
         Msg(
             f"vllm-ascend's {state.name}: steps are scheduled as vLLM does",
-            f"vllm-ascend 的 {state.name}:按 vLLM 的方式调度",
+            f"vllm-ascend 的 {state.name}：按 vLLM 的方式调度",
         )
         for state in found
         if state.on
@@ -83,10 +83,10 @@ def _store(name: str | None) -> Msg:
     return Msg(f"KV that {name} keeps and gives back", f"{name} 保存并取回的 KV")
 
 
-_PIPELINE = ("pipeline stages: steps are scheduled as for one stage", "流水线并行:按单级调度计算")
+_PIPELINE = ("pipeline stages: steps are scheduled as for one stage", "流水线并行：按单级调度计算")
 _CONTEXT = (
-    "context parallelism: a block is taken to hold its own tokens only",
-    "上下文并行:按每块只存自身 token 计算",
+    "context parallelism: a block is assumed to hold only its own tokens",
+    "上下文并行：按每块只存自身 token 计算",
 )
 _LORA = ("limits on LoRA adapters", "LoRA 适配器的数量限制")
 
@@ -104,12 +104,12 @@ _OF_LAUNCHES: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] 
     (
         lambda node, target: node.role == "kv_producer" and bool(transfers(node)),
         "KV that waits to be fetched: a prompt's blocks are free as soon as it is computed",
-        "等待对端拉取的 KV:提示词算完后其块立即释放",
+        "等待对端拉取的 KV：提示词算完后其块立即释放",
     ),
     (
         lambda node, target: target.is_ascend and recompute_runs(node, target) is None,
-        "vllm-ascend's recompute scheduler, of which this input leaves open whether it runs",
-        "vllm-ascend 的 recompute 调度器:输入中未能确定是否启用",
+        "vllm-ascend's recompute scheduler, which may or may not run: this input does not say",
+        "vllm-ascend 的 recompute 调度器：输入中未能确定是否启用",
     ),
     (lambda node, target: (node.pipeline or 1) > 1, *_PIPELINE),
     (_context, *_CONTEXT),
@@ -127,11 +127,11 @@ _OF_LOGS_ALONE: tuple[tuple[Callable[[LogSize], bool], str, str], ...] = (
     (
         lambda log: log.hands_back,
         "vllm-ascend's recompute scheduler, which the log names: give the launch too (--profile or its script)",
-        "日志中提到的 vllm-ascend recompute 调度器:请同时给出启动配置(--profile 或脚本)",
+        "日志中提到的 vllm-ascend recompute 调度器：请同时给出启动配置（--profile 或脚本）",
     ),
     (
         lambda log: log.role == "kv_consumer" and any(_moves(name) for name in log.connectors),
         "KV that comes from prefill nodes: prompts are computed here (--arrival-steps plays that it arrives)",
-        "来自 Prefill 节点的 KV:按在本节点计算提示词处理(--arrival-steps 可按 KV 传入推演)",
+        "来自 Prefill 节点的 KV：按在本节点计算提示词处理（--arrival-steps 可按 KV 传入推演）",
     ),
 )

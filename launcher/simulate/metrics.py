@@ -39,7 +39,7 @@ def from_page(text: str, name: str, seed: int, requests: int | None) -> Workload
             try:
                 key, count = float(bound["le"]), float(match["count"])
             except ValueError:
-                raise WorkloadError(f"{name}: a bucket of {match['name']} is no number") from None
+                raise WorkloadError(f"{name}: a bucket of {match['name']} is not a number") from None
             buckets[key] = buckets.get(key, 0.0) + count  # several engines on one page
     random = Random(seed)
     drawn = {series: _Drawn(series, buckets, name) for series, buckets in counts.items()}

@@ -36,7 +36,7 @@ def _input(found: Simulation) -> Lines:
         Msg(
             f"{work.what}: {work.prompt_tokens:,} + {work.output_tokens:,} tokens"
             + (f", {work.concurrency} clients" if work.concurrency else ""),
-            f"{work.what}:共 {work.prompt_tokens:,} + {work.output_tokens:,} 个 token"
+            f"{work.what}：共 {work.prompt_tokens:,} + {work.output_tokens:,} 个 token"
             + (f",{work.concurrency} 个并发客户端" if work.concurrency else ""),
         ),
         Msg(
@@ -44,9 +44,9 @@ def _input(found: Simulation) -> Lines:
             f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
             f"{'on' if engine.prefix_caching else 'off'}"
             + (f", {engine.draft_tokens} drafts" if engine.draft_tokens else ""),
-            f"{found.target}{many}:{engine.blocks:,} 块,每块 {engine.block_size} 个 token;每步最多 "
-            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token;"
-            f"前缀缓存{'开启' if engine.prefix_caching else '关闭'}"
+            f"{found.target}{many}：{engine.blocks:,} 块，每块 {engine.block_size} 个 token；每步最多 "
+            f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token；前缀缓存"
+            f"{'开启' if engine.prefix_caching else '关闭'}"
             + (f";每步草稿 {engine.draft_tokens} 个" if engine.draft_tokens else ""),
         ),
         "",
@@ -60,8 +60,8 @@ def _verdict(found: Simulation) -> Lines:
         lines.append(
             Msg(
                 f"Interrupted after {alone.steps:,} steps, with {alone.finished:,} of {found.workload.requests:,} "
-                "requests answered: what follows is what was played so far.",
-                f"已中断:推演了 {alone.steps:,} 步,{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
+                "requests answered: the following is the result so far.",
+                f"已中断：推演了 {alone.steps:,} 步，{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
                 "得到回答。以下是到目前为止的结果。",
             )
         )
@@ -73,7 +73,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"No preemption: at most {alone.peak_running} requests run at once. The offload has "
                 "nothing to do here.",
-                f"不会抢占:最多 {alone.peak_running} 个请求同时运行,offload 无事可做。",
+                f"不会抢占：最多 {alone.peak_running} 个请求同时运行，offload 无事可做。",
             ),
             "",
         ]
@@ -82,8 +82,8 @@ def _verdict(found: Simulation) -> Lines:
         Msg(
             f"It preempts: {alone.preempted:,} preemptions of {alone.preempted_requests:,} requests "
             f"(of {found.workload.requests:,}).",
-            f"会抢占:{alone.preempted_requests:,} 个请求(共 {found.workload.requests:,} 个)"
-            f"被抢占 {alone.preempted:,} 次。",
+            f"会抢占：{alone.preempted_requests:,} 个请求（共 {found.workload.requests:,} 个）被抢占 "
+            f"{alone.preempted:,} 次。",
         )
     )
     if alone.handed_back:
@@ -91,7 +91,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  without offload  {alone.handed_back:,} requests go back to the proxy, and a prefill node computes "
                 f"{alone.handed_back_tokens:,} tokens again",
-                f"  不用 offload     {alone.handed_back:,} 个请求交还给代理,Prefill 节点重新计算 "
+                f"  不用 offload     {alone.handed_back:,} 个请求交还给代理，Prefill 节点重新计算 "
                 f"{alone.handed_back_tokens:,} 个 token",
             )
         )
@@ -99,7 +99,7 @@ def _verdict(found: Simulation) -> Lines:
         lines.append(
             Msg(
                 f"  without offload  {alone.recomputed:,} tokens are computed again, {share:.1f} % on top of the work",
-                f"  不用 offload     重新计算 {alone.recomputed:,} 个 token,相当于额外 {share:.1f} % 的计算",
+                f"  不用 offload     重新计算 {alone.recomputed:,} 个 token，相当于额外 {share:.1f} % 的计算",
             )
         )
     if found.least_budget_blocks is not None and found.with_:
@@ -110,11 +110,11 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
                 "falls back",
-                f"  使用 offload     重新计算 {again:,} 个;每个 rank 的主机内存不少于 {least.zh}时没有回退",
+                f"  使用 offload     重新计算 {again:,} 个；每个 rank 的主机内存不少于 {least.zh}时没有回退",
             ),
             Msg(
                 f"                   (99 of 100 preempted requests find room in {most.en})",
-                f"                   (100 个被抢占的请求中有 99 个只需 {most.zh})",
+                f"                   （100 个被抢占的请求中有 99 个只需 {most.zh}）",
             ),
         ]
     return [*lines, ""]
@@ -123,7 +123,7 @@ def _verdict(found: Simulation) -> Lines:
 def _amount(blocks: int, size: int | None) -> Msg:
     if size is None:
         return Msg(f"{blocks:,} blocks", f"{blocks:,} 块")
-    return Msg(f"{human_size(size)} ({blocks:,} blocks)", f"{human_size(size)}({blocks:,} 块)")
+    return Msg(f"{human_size(size)} ({blocks:,} blocks)", f"{human_size(size)}（{blocks:,} 块）")
 
 
 def _table(found: Simulation, lang: str) -> Lines:
@@ -183,8 +183,8 @@ def _instead(found: Simulation) -> Lines:
             Msg(
                 f"  --{name} {value} instead: {other.preempted:,} preemptions, {again:,} tokens computed "
                 f"again, {other.steps:,} steps ({more:+.1f} %)",
-                f"  改为 --{name} {value}:抢占 {other.preempted:,} 次,重算 {again:,} 个 token,"
-                f"{other.steps:,} 步({more:+.1f} %)",
+                f"  改为 --{name} {value}：抢占 {other.preempted:,} 次，重算 {again:,} 个 token,{other.steps:,} 步"
+                f"（{more:+.1f} %）",
             )
         )
     return [*lines, ""] if lines else []
@@ -201,13 +201,13 @@ def _times(found: Simulation) -> Lines:
             continue
         ttft, itl = run.time.ttft, run.time.itl
         shown = f"{run.time.seconds:,.1f} s, {run.time.tokens_per_second:,.0f} tokens/s"
-        shown_zh = f"{run.time.seconds:,.1f} 秒,{run.time.tokens_per_second:,.0f} token/s"
+        shown_zh = f"{run.time.seconds:,.1f} 秒，{run.time.tokens_per_second:,.0f} token/s"
         if ttft:
             shown += f"; first token {ttft.p50:.2f} s (p99 {ttft.p99:.2f} s)"
-            shown_zh += f";首 token {ttft.p50:.2f} 秒(p99 {ttft.p99:.2f} 秒)"
+            shown_zh += f";首 token {ttft.p50:.2f} 秒（p99 {ttft.p99:.2f} 秒）"
         if itl:
             shown += f"; next ones {1000 * itl.p50:.1f} ms (p99 {1000 * itl.p99:.1f} ms)"
-            shown_zh += f";后续 token {1000 * itl.p50:.1f} 毫秒(p99 {1000 * itl.p99:.1f} 毫秒)"
+            shown_zh += f";后续 token {1000 * itl.p50:.1f} 毫秒（p99 {1000 * itl.p99:.1f} 毫秒）"
         lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}:{shown_zh}"))
     if not lines or found.step_time is None:
         return []
@@ -217,12 +217,12 @@ def _times(found: Simulation) -> Lines:
         if known.missed is None
         else Msg(
             f"fitted from the log, {100 * known.missed:.0f} % off in the median",
-            f"由日志拟合,中位误差 {100 * known.missed:.0f} %",
+            f"由日志拟合，中位误差 {100 * known.missed:.0f} %",
         )
     )
     head = Msg(
         f"Seconds, with steps of {1000 * known.base:.2f} ms + {1e6 * known.per_token:.2f} µs a token ({fit.en}):",
-        f"时间,每步 {1000 * known.base:.2f} 毫秒 + 每 token {1e6 * known.per_token:.2f} 微秒({fit.zh}):",
+        f"时间，每步 {1000 * known.base:.2f} 毫秒 + 每 token {1e6 * known.per_token:.2f} 微秒（{fit.zh}）：",
     )
     return [head, *lines, ""]
 
@@ -266,7 +266,7 @@ def _bars(found: Simulation, lang: str) -> Lines:
 def _footnotes(found: Simulation) -> Lines:
     lines: Lines = []
     if found.assumed:
-        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定:" + ";".join(found.assumed)))
+        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定：" + ";".join(found.assumed)))
     if found.not_modelled:
-        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模:" + ";".join(found.not_modelled)))
+        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模：" + ";".join(found.not_modelled)))
     return lines

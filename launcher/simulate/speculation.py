@@ -65,14 +65,14 @@ def _notes(name: str | None) -> list[Msg]:
     if name not in _NO_SLOTS:
         out.append(
             Msg(
-                "that a drafter with KV of its own computes the last block of a prefix hit again",
+                "that a drafter with its own KV recomputes the last block of a prefix hit",
                 "带有自身 KV 的草稿模型会重算前缀命中的最后一块",
             )
         )
     if name in _TAKE_SLOTS:
         out.append(
             Msg(
-                f"the room that {name} takes of a step's tokens for its drafts",
+                f"the share of a step's tokens that {name} reserves for its drafts",
                 f"{name} 为草稿占用的每步 token 额度",
             )
         )
@@ -82,13 +82,13 @@ def _notes(name: str | None) -> list[Msg]:
 def _seen(share: float) -> Msg:
     return Msg(
         f"{100 * share:.1f} % of the draft tokens are accepted (the log's mean)",
-        f"草稿 token 的接受率为 {100 * share:.1f} %(日志均值)",
+        f"草稿 token 的接受率为 {100 * share:.1f} %（日志均值）",
     )
 
 
-_UNKNOWN = Msg("speculative decoding, of which this input leaves open how it is set", "投机解码:输入中未能确定其设置")
+_UNKNOWN = Msg("speculative decoding, whose settings this input does not say", "投机解码：输入中未能确定其设置")
 _WITHOUT_RATE = Msg(
-    "draft tokens: every step is taken to give one token (--acceptance says how many are accepted)",
-    "草稿 token:按每步生成一个 token 计算(用 --acceptance 给出接受率)",
+    "draft tokens: every step is assumed to yield one token (--acceptance says how many are accepted)",
+    "草稿 token：按每步生成一个 token 计算（用 --acceptance 给出接受率）",
 )
-_METHOD = Msg("the drafter keeps KV of its own, as EAGLE and MTP do", "草稿模型像 EAGLE 和 MTP 那样自带 KV")
+_METHOD = Msg("the drafter keeps its own KV, as EAGLE and MTP do", "草稿模型像 EAGLE 和 MTP 那样自带 KV")

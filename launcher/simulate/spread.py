@@ -32,7 +32,7 @@ def from_spread(text: str, seed: int) -> Workload:
             raise WorkloadError(f"the workload lacks {name}=: write requests=1000,prompt=500-1500,output=200,rate=4")
     if "rate" in given and "concurrency" in given:
         raise WorkloadError(
-            "rate= and concurrency= exclude each other: requests come by time, or one for each answered"
+            "rate= and concurrency= cannot be combined: requests come by time, or one for each answered"
         )
     count = _whole("requests", given["requests"])
     random = Random(seed)

@@ -60,8 +60,8 @@ def from_text(text: str, name: str) -> Workload:
         found = _azure(start, name)
     else:
         raise WorkloadError(
-            f"{name} is no workload: give JSON lines with arrival, prompt and output, a trace of Mooncake or Azure, a "
-            "result of vllm bench serve or guidellm, or a saved /metrics page"
+            f"{name} is not a workload: give JSON lines with arrival, prompt and output, a trace of Mooncake or "
+            "Azure, a result of vllm bench serve or guidellm, or a saved /metrics page"
         )
     if not found.jobs:
         raise WorkloadError(f"{name} holds no request")
@@ -114,10 +114,10 @@ def _trace(lines: list[dict[str, Any]], name: str) -> Workload:
         prompt, output = (_tokens(line.get(key), where, key) for key in keys[1:])
         hashes = line.get("hash_ids") or ()
         if not isinstance(hashes, (list, tuple)) or not all(isinstance(h, (int, str)) for h in hashes):
-            raise WorkloadError(f"{where}: hash_ids is no list of numbers")
+            raise WorkloadError(f"{where}: hash_ids is not a list of numbers")
         priority = line.get("priority", 0)
         if not isinstance(priority, int) or isinstance(priority, bool):
-            raise WorkloadError(f"{where}: priority is no whole number")
+            raise WorkloadError(f"{where}: priority is not a whole number")
         if output == 0:
             continue
         jobs.append(Job(arrival, prompt, output, priority, tuple(hashes), MOONCAKE_CHUNK if hashes else 0))
@@ -181,7 +181,7 @@ def _guidellm(result: dict[str, Any], name: str) -> Workload:
     jobs, timed = [], True
     for entry in done:
         if not isinstance(entry, dict):
-            raise WorkloadError(f"{name}: a request of this result is no object")
+            raise WorkloadError(f"{name}: a request of this result is not an object")
         prompt = _first(entry, "prompt_tokens", "input_tokens", "prompt_tokens_count")
         output = _first(entry, "output_tokens", "completion_tokens")
         prompt = _tokens(_metric(entry, "input_metrics") if prompt is None else prompt, name, "prompt_tokens")

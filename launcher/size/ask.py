@@ -149,7 +149,7 @@ def _layout(launches: Sequence[NodeLaunch], target: Target) -> Layout:
     world, data = node.world_size, node.data
     engines = sum(launch.local_engines or 0 for launch in launches)
     if not world or not data or not engines:
-        raise SizingError(Msg("the parallel sizes are not known", "不知道并行大小"))
+        raise SizingError(Msg("the parallel sizes are unknown", "不知道并行大小"))
     need = sum((n for launch in launches if (n := shm_need(launch, target))), ShmNeed())
     builtin = any(not connector.bundled_in(target) for connector in offloads(node))
     context = (node.number("decode-context-parallel-size", 1) or 1) * (node.prefill_context or 1)
@@ -225,7 +225,7 @@ def _config(asked: Asked) -> dict[str, Any] | None:
     except ValueError as error:
         raise SizingError(Msg(f"{path} is not JSON: {error}", f"{path} 不是 JSON：{error}")) from None
     if not isinstance(config, dict):
-        raise SizingError(Msg(f"{path} is not the config.json of a model", f"{path} 不是模型的 config.json"))
+        raise SizingError(Msg(f"{path} is not a model's config.json", f"{path} 不是模型的 config.json"))
     return config
 
 

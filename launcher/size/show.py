@@ -81,7 +81,7 @@ def _of_the_model(found: Answer, on: Noun) -> Iterator[Line]:
         yield (
             Msg("groups", "缓存组"),
             Msg(
-                f"{len(kinds)}, each with blocks of its own: {', '.join(kind.en for kind in kinds)}",
+                f"{len(kinds)}, each with its own blocks: {', '.join(kind.en for kind in kinds)}",
                 f"{len(kinds)} 个，各用自己的块：{'、'.join(kind.zh for kind in kinds)}",
             ),
         )

@@ -16,7 +16,7 @@ LINE_ENDS = "line-ends"
 """The kind of fault of a file that says nothing of what the file holds."""
 NOT_CHECKED = Msg("this file is not checked", "这个文件没有检查")
 LESS = Msg("check fewer files in one call", "一次少检查几个文件")
-LARGER = Msg("if it is a configuration all the same, add --max-size 64MiB", "如果它确实是配置,请加 --max-size 64MiB")
+LARGER = Msg("if it is a configuration after all, add --max-size 64MiB", "如果它确实是配置，请加 --max-size 64MiB")
 
 
 def carriage_returns(whole: Text) -> Fault:
@@ -26,12 +26,12 @@ def carriage_returns(whole: Text) -> Fault:
         LINE_ENDS,
         whole.origin(first, first + 1),
         Msg(
-            "the lines end with CR LF, as on Windows: the shell takes each carriage return for a part of the last word",
-            "各行以 CRLF(Windows 换行)结尾:shell 会把回车符当成每行最后一个词的一部分",
+            ("the lines end with CR LF, as on Windows: the shell treats each carriage return as part of the last word"),
+            "各行以 CRLF（Windows 换行）结尾：shell 会把回车符当成每行最后一个词的一部分",
         ),
         fix=whole.to_line_feeds(),
         fix_is_safe=True,
-        help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行(例如用 dos2unix)"),
+        help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行（例如用 dos2unix）"),
     )
 
 
@@ -42,8 +42,8 @@ def too_many(node: NodeLaunch) -> Fault:
         Msg(f"more than {MAX_ENGINES} engines", f"超过 {MAX_ENGINES} 个引擎"),
         Msg("those from here on are not checked", "从这里起的引擎没有检查"),
         Msg(
-            "check them in several calls, or give --separate for files that do not belong together",
-            "分几次检查;互不相关的文件请加 --separate",
+            "check them in several calls, or use --separate for files that do not belong together",
+            "分几次检查；互不相关的文件请加 --separate",
         ),
     )
 
@@ -60,5 +60,5 @@ def too_deep(origin: Origin) -> Fault:
         origin,
         Msg(f"a script inside more than {MAX_NESTED} others", f"脚本嵌套超过 {MAX_NESTED} 层"),
         Msg("it is not checked", "它没有检查"),
-        Msg("write it into a file of its own, and check that", "把它写成单独的文件再检查"),
+        Msg("write it into a separate file and check that", "把它写成单独的文件再检查"),
     )

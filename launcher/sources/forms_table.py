@@ -85,8 +85,8 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "manifest",
         Msg(
-            "Kubernetes manifests, also of controllers that are not known here",
-            "Kubernetes 清单,包括这里不认识的控制器",
+            "Kubernetes manifests, including those of unknown controllers",
+            "Kubernetes 清单，包括未知控制器的清单",
         ),
         Msg("`apiVersion`, `kind`, and lists of `containers`", "`apiVersion`、`kind` 和 `containers` 列表"),
         named=Msg("a manifest", "清单"),
@@ -95,11 +95,11 @@ FORMS: tuple[FormRow, ...] = (
         "patch",
         Msg(
             "patches of kustomize: a container with only arguments, JSON patches, inline ones of a kustomization",
-            "kustomize 补丁:只有参数的容器、JSON 补丁、kustomization 里内联的补丁",
+            "kustomize 补丁：只有参数的容器、JSON 补丁、kustomization 里内联的补丁",
         ),
         Msg(
             "`args` of a container without image and command; a list of `op`, `path` and `value`",
-            "没有镜像和命令的容器的 `args`;由 `op`、`path`、`value` 组成的列表",
+            "没有镜像和命令的容器的 `args`；由 `op`、`path`、`value` 组成的列表",
         ),
         module="patches",
         signs=("op:", '"op"', "Kustomization", "patches"),
@@ -119,7 +119,7 @@ FORMS: tuple[FormRow, ...] = (
         Msg("srt-slurm recipes", "srt-slurm 的 recipe"),
         Msg(
             "`backend.vllm_config` with `prefill`, `decode` or `aggregated`",
-            "`backend.vllm_config`,其下有 `prefill`、`decode` 或 `aggregated`",
+            "`backend.vllm_config`，其下有 `prefill`、`decode` 或 `aggregated`",
         ),
         module="srt_slurm",
         signs=("vllm_config",),
@@ -128,12 +128,12 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "ray",
         Msg(
-            "Ray Serve: `applications` and the models that they name, RayService with `serveConfigV2`",
-            "Ray Serve 的 `applications` 和其中的模型配置,以及带 `serveConfigV2` 的 RayService",
+            "Ray Serve: `applications` and the models they name, RayService with `serveConfigV2`",
+            "Ray Serve 的 `applications` 和其中的模型配置，以及带 `serveConfigV2` 的 RayService",
         ),
         Msg(
             "`prefill_config`, `decode_config` or `llm_configs`; `model_loading_config` with `engine_kwargs`",
-            "`prefill_config`、`decode_config` 或 `llm_configs`;`model_loading_config` 和 `engine_kwargs`",
+            "`prefill_config`、`decode_config` 或 `llm_configs`；`model_loading_config` 和 `engine_kwargs`",
         ),
         module="ray_serve",
         signs=("engine_kwargs", "serveConfigV2", "llm_configs", "prefill_config"),
@@ -142,7 +142,7 @@ FORMS: tuple[FormRow, ...] = (
         "pymotor",
         Msg("MindIE pyMotor's user_config.json", "MindIE pyMotor 的 user_config.json"),
         Msg(
-            "`motor_engine_prefill_config.engine_config` and its like",
+            "`motor_engine_prefill_config.engine_config` and similar",
             "`motor_engine_prefill_config.engine_config` 等",
         ),
         module="pymotor",
@@ -155,7 +155,7 @@ FORMS: tuple[FormRow, ...] = (
             "Helm values of vllm-project/production-stack",
             "vllm-project/production-stack 的 Helm values",
         ),
-        Msg("`servingEngineSpec.modelSpec` with `modelURL`", "`servingEngineSpec.modelSpec`,其中有 `modelURL`"),
+        Msg("`servingEngineSpec.modelSpec` with `modelURL`", "`servingEngineSpec.modelSpec`，其中有 `modelURL`"),
         module="production_stack",
         signs=("modelSpec",),
     ),
@@ -164,7 +164,7 @@ FORMS: tuple[FormRow, ...] = (
         Msg("the file of `vllm serve --config`, alone", "单独的 `vllm serve --config` 文件"),
         Msg(
             "`model`, and every other key an option of `vllm serve` or nearly one",
-            "有 `model`,其他每个键都是或近似 `vllm serve` 的参数",
+            "有 `model`，其他每个键都是或近似 `vllm serve` 的参数",
         ),
         module="options_file",
         signs=("model",),
@@ -183,7 +183,7 @@ FORMS: tuple[FormRow, ...] = (
         Msg("Jupyter notebooks", "Jupyter 笔记本"),
         Msg(
             "`nbformat` with `cells`: lines with `!`, cells with `%%bash`, Python; not what was printed",
-            "`nbformat` 和 `cells`:`!` 行、`%%bash` 单元、Python;输出不算",
+            "`nbformat` 和 `cells`：`!` 行、`%%bash` 单元、Python；输出不算",
         ),
         module="notebook",
         signs=("nbformat",),
@@ -193,7 +193,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "dockerfile",
         Msg("Dockerfiles", "Dockerfile"),
-        Msg("`FROM` as the first instruction; `ENTRYPOINT` with `CMD`", "第一条指令是 `FROM`;`ENTRYPOINT` 和 `CMD`"),
+        Msg("`FROM` as the first instruction; `ENTRYPOINT` with `CMD`", "第一条指令是 `FROM`；`ENTRYPOINT` 和 `CMD`"),
         module="dockerfile",
         signs=("FROM", "from", "From"),
         tree=False,
@@ -202,7 +202,7 @@ FORMS: tuple[FormRow, ...] = (
     FormRow(
         "makefile",
         Msg("Makefiles", "Makefile"),
-        Msg("a rule with a recipe behind a tab", "规则,后面跟着以制表符开头的命令"),
+        Msg("a rule with a recipe after a tab", "规则，后面跟着以制表符开头的命令"),
         module="makefile",
         signs=("\n\t",),
         tree=False,
@@ -222,10 +222,10 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "env",
-        Msg("files of variables that hold an engine's arguments", "存放引擎参数的变量文件(.env)"),
+        Msg("files of variables that hold an engine's arguments", "存放引擎参数的变量文件（.env）"),
         Msg(
             "nothing but `NAME=VALUE`, one of them with options of `vllm serve`",
-            "只有 `NAME=VALUE`,其中有 `vllm serve` 的参数",
+            "只有 `NAME=VALUE`，其中有 `vllm serve` 的参数",
         ),
         module="argument_file",
         signs=("--",),
@@ -236,7 +236,7 @@ FORMS: tuple[FormRow, ...] = (
         Msg("Terraform, and other HCL", "Terraform 等 HCL 文件"),
         Msg(
             "blocks such as `resource`: `command`, `args` and `image` in them, texts with `vllm serve`",
-            "`resource` 等块:其中的 `command`、`args`、`image`,以及含有 `vllm serve` 的文本",
+            "`resource` 等块：其中的 `command`、`args`、`image`，以及含有 `vllm serve` 的文本",
         ),
         module="hcl",
         signs=('resource "', 'job "', 'module "', 'variable "', 'data "', "locals {", "terraform {"),
@@ -246,14 +246,14 @@ FORMS: tuple[FormRow, ...] = (
         "template",
         Msg(
             "templates of YAML (Helm, Jinja), as far as they can be read before they are filled in",
-            "YAML 模板(Helm、Jinja),只要渲染之前就能读懂",
+            "YAML 模板（Helm、Jinja），只要渲染之前就能读懂",
         ),
         Msg("`{{ … }}`, `{% … %}`", "`{{ … }}`、`{% … %}`"),
     ),
     FormRow(
         "prose",
-        Msg("Markdown and other texts, YAML of no known form", "Markdown 等文档,以及不属于上述形式的 YAML"),
-        Msg("fenced blocks, and lines that begin with a command", "代码块,以及以命令开头的行"),
+        Msg("Markdown and other texts, YAML of unknown form", "Markdown 等文档，以及不属于上述形式的 YAML"),
+        Msg("fenced blocks, and lines that begin with a command", "代码块，以及以命令开头的行"),
     ),
     FormRow(
         "command",
@@ -294,7 +294,7 @@ def listed() -> Msg:
     head, head_zh = ", ".join(name.en for name in named), "、".join(name.zh for name in named)
     return Msg(
         f"give {head}, or another of the forms that the guide lists (docs/guide/checking.md)",
-        f"请给出{head_zh},或指南里列出的其他形式(docs/zh/guide/checking.md)",
+        f"请给出{head_zh}，或指南里列出的其他形式（docs/zh/guide/checking.md）",
     )
 
 

@@ -35,16 +35,18 @@ _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
 def none_in(source: SourceFile) -> Fault:
     """Return the fault of a file without an engine in a call without any, at the first word that speaks of one."""
     if not source.text.strip():
-        return Fault(KIND, source.origin(0, 0), Msg("no vLLM engine found: it is empty", "没有找到 vLLM 引擎:内容为空"))
+        return Fault(
+            KIND, source.origin(0, 0), Msg("no vLLM engine found: it is empty", "没有找到 vLLM 引擎：内容为空")
+        )
     ending = PurePath(source.path).suffix.lower().lstrip(".") or PurePath(source.path).name.lower().lstrip(".")
     for endings, (en, zh) in _NOT_READ.items():
         if ending in endings:
             return _fault(source.origin(0, 0), f"{en} not read", f"不读取{zh}", True)
     mention = _MENTION.search(source.text)
     if mention is None:
-        en = "no profile, no known manifest, no command that starts vllm serve"
-        return _fault(source.origin(0, 0), en, "它不是配置文件,也不是已知的清单,其中没有启动 vllm serve 的命令")
-    en, zh = f"“{mention[0]}” stands here in no form that is read", f"这里的“{mention[0]}”不属于能读取的形式"
+        en = "not a profile, not a known manifest, and no command starts vllm serve"
+        return _fault(source.origin(0, 0), en, "它不是配置文件，也不是已知的清单，其中没有启动 vllm serve 的命令")
+    en, zh = f"“{mention[0]}” appears here in a form that is not supported", f"这里的“{mention[0]}”不是支持的形式"
     return _fault(source.origin(*mention.span()), en, zh)
 
 
@@ -68,22 +70,22 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
 
 def none_below(folder: str, files: int) -> Fault:
     """Return the fault of a folder in which no file holds an engine; ``files`` were looked at."""
-    en = f"no vLLM engine found in {counted(files, 'file')} below this folder"
+    en = f"no vLLM engine found in {counted(files, 'file')} in this folder"
     zh = f"该目录下的 {files} 个文件中没有找到 vLLM 引擎"
     return Fault(
         KIND,
         Origin(folder, 1, 1, 1, 1),
         Msg(en, zh),
         help=Msg(
-            "-v says what was passed over, and why; --allow-no-engine takes it for no mistake",
-            "-v 会说明跳过了哪些文件及原因;加 --allow-no-engine 则不视为问题",
+            "-v lists what was skipped, and why; --allow-no-engine accepts this",
+            "-v 会说明跳过了哪些文件及原因；加 --allow-no-engine 则不视为问题",
         ),
     )
 
 
 _BY_HAND = Msg(
-    "write what is started into a shell script or a manifest, or give it behind --: pd-launch check -- vllm serve …",
-    "把启动命令写进 shell 脚本或清单,或写在 -- 之后:pd-launch check -- vllm serve …",
+    ("write the start command into a shell script or a manifest, or give it after --: pd-launch check -- vllm serve …"),
+    "把启动命令写进 shell 脚本或清单，或写在 -- 之后：pd-launch check -- vllm serve …",
 )
 
 
@@ -91,6 +93,6 @@ def _fault(origin: Origin, en: str, zh: str, by_hand: bool = False) -> Fault:
     return Fault(
         KIND,
         origin,
-        Msg(f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎:{zh}"),
+        Msg(f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎：{zh}"),
         help=_BY_HAND if by_hand else NOTHING,
     )

@@ -113,7 +113,7 @@ def _engine(
     if seen.health is False:
         reason = Msg("its /health says that it is not healthy", "其 /health 表示引擎不健康")
         verdict = "errors"
-        troubles.insert(0, Trouble("", "error", reason, Msg("see its log: pd-launch logs", "见其日志:pd-launch logs")))
+        troubles.insert(0, Trouble("", "error", reason, Msg("see its log: pd-launch logs", "见其日志：pd-launch logs")))
     found.differences = differences(expected, found) if expected else []
     found.verdict, found.reason = verdict, reason.text(lang)
     found.status = VERDICTS[verdict].status if verdict else 0
@@ -143,10 +143,10 @@ def _between(found: EngineStatus, reading: Reading, earlier: Before, clock: floa
         found.last.preempted = max(0, found.totals.preempted - counted)
     found.latencies = spreads(happened.numbers.histograms, last=True) or found.latencies
     if happened.restarted:
-        text = Msg("it was started anew since the reading before", "自上次读取以来引擎重新启动过")
+        text = Msg("it has restarted since the previous reading", "自上次读取以来引擎重新启动过")
         return [
             Trouble(
-                "", "warning", text, Msg("its log says why it ended: pd-launch logs", "原因见其日志:pd-launch logs")
+                "", "warning", text, Msg("its log says why it stopped: pd-launch logs", "原因见其日志：pd-launch logs")
             )
         ]
     made = found.last.generated_tokens or found.last.prompt_tokens

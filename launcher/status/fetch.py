@@ -96,7 +96,7 @@ def fetch(address: Address, path: str, seconds: float, most: int) -> Page:
     except TimeoutError:
         return Page(fault=late(seconds))
     except http.client.HTTPException:
-        return Page(fault=Msg("it does not answer in HTTP", "它不是用 HTTP 应答的"))
+        return Page(fault=Msg("it does not speak HTTP", "它不是用 HTTP 应答的"))
     except (OSError, ValueError) as error:
         return Page(fault=_said(error))
 
@@ -114,7 +114,9 @@ def _said(error: Exception) -> Msg:
     if isinstance(error, (ConnectionResetError, BrokenPipeError)):
         return Msg("it closed the connection", "对方关闭了连接")
     told = error.strerror if isinstance(error, OSError) else None
-    return Msg(f"it could not be read: {told}", f"无法读取:{told}") if told else Msg("it could not be read", "无法读取")
+    return (
+        Msg(f"it could not be read: {told}", f"无法读取：{told}") if told else Msg("it could not be read", "无法读取")
+    )
 
 
 @contextlib.contextmanager
@@ -151,21 +153,24 @@ def _connected(address: Address, seconds: float) -> Iterator[tuple[http.client.H
 
 def _read(answer: http.client.HTTPResponse, cut: threading.Event, most: int) -> Page:
     if 300 <= answer.status < 400:
-        told = Msg("its redirect is not followed: give the engine's own address", "不跟随重定向:请给出引擎自己的地址")
+        told = Msg("redirects are not followed: give the engine's own address", "不跟随重定向：请给出引擎自己的地址")
         return Page(answer.status, fault=told)
     if answer.getheader("Content-Encoding", "identity") not in ("identity", ""):
-        return Page(answer.status, fault=Msg("its answer is compressed, unasked", "应答是压缩的,而并没有要求压缩"))
+        return Page(
+            answer.status,
+            fault=Msg("its response is compressed, which was not requested", "应答是压缩的，而并没有要求压缩"),
+        )
     parts: list[bytes] = []
     size = 0
     while chunk := answer.read1(_CHUNK):
         parts.append(chunk)
         size += len(chunk)
         if size > most:
-            en = f"its page is larger than {most >> 10} KiB, which no engine's is"
-            return Page(answer.status, fault=Msg(en, f"页面超过 {most >> 10} KiB,引擎的页面不会这么大"))
+            en = f"its page is larger than {most >> 10} KiB, more than any engine's"
+            return Page(answer.status, fault=Msg(en, f"页面超过 {most >> 10} KiB，引擎的页面不会这么大"))
         if cut.is_set():
             raise TimeoutError
     if answer.length:
-        told = Msg("it closed the connection before its page was whole", "页面没有传完,对方就关闭了连接")
+        told = Msg("it closed the connection before the page was complete", "页面没有传完，对方就关闭了连接")
         return Page(fault=told)
     return Page(answer.status, b"".join(parts))

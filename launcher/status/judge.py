@@ -168,7 +168,7 @@ def _errors(found: Counts) -> list[Trouble]:
             "",
             "error",
             Msg(f"{ended} requests ended with an error", f"{ended} 个请求以错误结束"),
-            Msg("its log says why: pd-launch logs", "原因见其日志:pd-launch logs"),
+            Msg("its log says why: pd-launch logs", "原因见其日志：pd-launch logs"),
             0,
             ended,
         )
@@ -177,10 +177,10 @@ def _errors(found: Counts) -> list[Trouble]:
 
 def _silent(preempted: int) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        f"the engine preempted {preempted} requests, and its connector heard of none",
-        f"引擎抢占了 {preempted} 个请求,而连接器一个也没有收到",
+        f"the engine preempted {preempted} requests, and its connector was told of none",
+        f"引擎抢占了 {preempted} 个请求，而连接器一个也没有收到",
     )
-    help_ = Msg("its log says why: pd-launch logs", "原因见其日志:pd-launch logs")
+    help_ = Msg("its log says why: pd-launch logs", "原因见其日志：pd-launch logs")
     return reason, [Trouble("PD109", "error", reason, help_)]
 
 
@@ -188,30 +188,36 @@ def _without(found: Counts, expected: str | None) -> tuple[Verdict | None, Msg, 
     """Say of an engine without the bundled connector's series what is known all the same."""
     if expected == "bundled":
         reason = Msg(
-            "the profile gives this engine the offload connector, and its /metrics has none of that connector's series",
-            "配置文件为该引擎配置了卸载连接器,但其 /metrics 中没有该连接器的任何指标",
+            (
+                "the profile gives this engine the offload connector, and its /metrics has none of that connector's "
+                "metrics"
+            ),
+            "配置文件为该引擎配置了卸载连接器，但其 /metrics 中没有该连接器的任何指标",
         )
         help_ = Msg(
-            "it was started otherwise, or without statistics (--disable-log-stats): compare pd-launch decode --dry-run",
-            "它是用别的方式启动的,或者关闭了统计(--disable-log-stats):与 pd-launch decode --dry-run 对比",
+            (
+                "it was started differently, or without statistics (--disable-log-stats): compare pd-launch decode "
+                "--dry-run"
+            ),
+            "它是用别的方式启动的，或者关闭了统计（--disable-log-stats）：与 pd-launch decode --dry-run 对比",
         )
         return "inactive", reason, [Trouble("PD109", "error", reason, help_)]
     if expected == "builtin":
         note = Msg(
-            "vllm-ascend's own offload connector exports no series: only the log tells what it does",
-            "vllm-ascend 自带的卸载连接器不导出指标:只有日志能说明它的情况",
+            "vllm-ascend's own offload connector exports no metrics: only the log shows what it does",
+            "vllm-ascend 自带的卸载连接器不导出指标：只有日志能说明它的情况",
         )
         return None, note, [Trouble("", "info", note, Msg("pd-launch logs", "pd-launch logs"))]
-    reason = Msg("no offload connector that shows itself", "没有可见的卸载连接器")
+    reason = Msg("no visible offload connector", "没有可见的卸载连接器")
     if not found.preempted:
         return None, reason, []
     note = Msg(
-        f"{found.preempted} preemptions without an offload connector: each computes its request again",
-        f"{found.preempted} 次抢占没有卸载连接器:每次都要重新计算请求",
+        f"{found.preempted} preemptions without an offload connector: each recomputes its request",
+        f"{found.preempted} 次抢占没有卸载连接器：每次都要重新计算请求",
     )
     help_ = Msg(
         "pd-launch size says what keeping them costs; where vllm-ascend's own connector runs, see pd-launch logs",
-        "pd-launch size 说明保留它们需要多少内存;若运行 vllm-ascend 自带的连接器,见 pd-launch logs",
+        "pd-launch size 说明保留它们需要多少内存；若运行 vllm-ascend 自带的连接器，见 pd-launch logs",
     )
     return None, reason, [Trouble("", "info", note, help_)]
 
@@ -221,18 +227,18 @@ def transfer_troubles(found: list[Transfer]) -> list[Trouble]:
     out = []
     for one in found:
         if one.failed:
-            text = Msg(f"{one.name}: {one.failed} transfers failed", f"{one.name}:{one.failed} 次传输失败")
+            text = Msg(f"{one.name}: {one.failed} transfers failed", f"{one.name}：{one.failed} 次传输失败")
             help_ = Msg(
                 "see the worker's lines about it in both logs, and the network between the nodes",
-                "查看两侧日志中 worker 的相关行,以及节点之间的网络",
+                "查看两侧日志中 worker 的相关行，以及节点之间的网络",
             )
             out.append(Trouble("", "warning", text, help_, 0, one.failed))
         if one.expired:
             text = Msg(
                 f"{one.name}: the KV of {one.expired} requests expired before the decode node fetched it",
-                f"{one.name}:{one.expired} 个请求的 KV 在解码节点取走之前已过期",
+                f"{one.name}：{one.expired} 个请求的 KV 在解码节点取走之前已过期",
             )
-            help_ = Msg("give the prefill node's KV a longer life", "让预填充节点的 KV 保留更久")
+            help_ = Msg("let the prefill node keep its KV longer", "让预填充节点的 KV 保留更久")
             out.append(Trouble("PD708", "warning", text, help_, 0, one.expired))
     return out
 
@@ -245,7 +251,7 @@ def waits_long(standing: Now) -> list[Trouble]:
     text = Msg(f"a request has been parked for {age:.0f} s", f"有请求已停放 {age:.0f} 秒")
     help_ = Msg(
         "the engine has more requests than KV cache: lower max-num-seqs, or add decode capacity",
-        "请求超出了引擎的 KV 缓存:减小 max-num-seqs,或增加解码能力",
+        "请求超出了引擎的 KV 缓存：减小 max-num-seqs，或增加解码能力",
     )
     return [Trouble("", "warning", text, help_)]
 
@@ -257,11 +263,11 @@ def stalled(standing: Now, still: float) -> list[Trouble]:
     running, waiting = standing.running or 0, standing.waiting or 0
     text = Msg(
         f"{running} running and {waiting} waiting requests, and not one token in {still:.0f} s",
-        f"有 {running} 个运行中、{waiting} 个等待的请求,{still:.0f} 秒内没有产生 token",
+        f"有 {running} 个运行中、{waiting} 个等待的请求，{still:.0f} 秒内没有产生 token",
     )
     help_ = Msg(
         "it is paused, or hangs: see the end of its log, and what its processes wait for",
-        "引擎被暂停或已挂起:查看日志末尾及其进程在等待什么",
+        "引擎被暂停或已挂起：查看日志末尾及其进程在等待什么",
     )
     return [Trouble("", "warning", text, help_)]
 

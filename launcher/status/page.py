@@ -146,8 +146,8 @@ def read_page(body: bytes) -> Reading:
     reading = Reading()
     for taken, (name, labels, value) in enumerate(_samples(lines, reading)):
         if taken >= MAX_SAMPLES:
-            en = f"its /metrics has more than {MAX_SAMPLES} samples, which no engine's has"
-            raise NotMetrics(en, f"其 /metrics 超过 {MAX_SAMPLES} 个样本,引擎不会有这么多")
+            en = f"its /metrics has more than {MAX_SAMPLES} samples, more than any engine has"
+            raise NotMetrics(en, f"其 /metrics 超过 {MAX_SAMPLES} 个样本，引擎不会有这么多")
         series = by_sample().get(name)
         if series is not None:
             _take(reading, series, name, labels, value)
@@ -164,7 +164,7 @@ def _settle(reading: Reading) -> None:
     elif nameless is not None and any(nameless.has(key) for key in _ALWAYS):
         reading.ranks["0"] = nameless
     if not reading.ranks:
-        raise NotMetrics("its /metrics has no series of an engine", "其 /metrics 中没有引擎的指标")
+        raise NotMetrics("its /metrics has no engine metrics", "其 /metrics 中没有引擎的指标")
 
 
 def known_lines(body: bytes) -> str:

@@ -63,8 +63,8 @@ class StatusText:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
                 Msg(
-                    f"{head}: no engine here shows an offload connector, so there is no verdict on it",
-                    f"{head}:这里没有引擎显示卸载连接器,因此没有关于它的结论",
+                    f"{head}: no engine here shows an offload connector, so there is nothing to judge",
+                    f"{head}：这里没有引擎显示卸载连接器，因此没有关于它的结论",
                 )
             )
         else:
@@ -195,7 +195,7 @@ class StatusText:
         if not now.oldest_parked_seconds:
             return f"{now.parked}"
         age = _seconds(now.oldest_parked_seconds)
-        return self._say(Msg(f"{now.parked}, oldest {age}", f"{now.parked},最久 {age}"))
+        return self._say(Msg(f"{now.parked}, oldest {age}", f"{now.parked}，最久 {age}"))
 
     def _pool(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -251,7 +251,7 @@ class StatusText:
                 self._say(
                     Msg(
                         f"running {_number(now.running)}, waiting {_number(now.waiting)}",
-                        f"运行中 {_number(now.running)},等待 {_number(now.waiting)}",
+                        f"运行中 {_number(now.running)}，等待 {_number(now.waiting)}",
                     )
                 ),
                 self._say(Msg(f"preempted {_number(totals.preempted)}", f"被抢占 {_number(totals.preempted)}")),
@@ -261,7 +261,7 @@ class StatusText:
                     self._say(
                         Msg(
                             f"parked {totals.parked}, restored {_number(totals.restored)}",
-                            f"停放 {totals.parked},恢复 {_number(totals.restored)}",
+                            f"停放 {totals.parked}，恢复 {_number(totals.restored)}",
                         )
                     )
                 )
@@ -290,7 +290,7 @@ class StatusText:
                 self._say(
                     Msg(
                         f"{name}not as the profile says: {one.what} is {here}, not {there}",
-                        f"{name}与配置文件不一致:{one.what} 为 {here},而不是 {there}",
+                        f"{name}与配置文件不一致：{one.what} 为 {here}，而不是 {there}",
                     )
                 )
             )

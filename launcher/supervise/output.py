@@ -17,7 +17,7 @@ WAITING = 4 * 1024 * 1024
 """Bytes that may wait for a reader; what comes beyond is dropped and counted."""
 _CHUNK = 64 * 1024
 _ENDS = re.compile(rb"\r\n|\n|\r")
-_SLOW = "nobody reads them fast enough"
+_SLOW = "nothing reads them fast enough"
 
 
 class Sink(threading.Thread):

@@ -33,8 +33,8 @@ def handshake_entries(nodes: Sequence[NodeLaunch], step: Step, only: str | None)
                 yield _untried(connector, place, step)
             if why is None or place is None:
                 continue
-            help_ = Msg("upgrade both sides together, or run the new pair beside the old one",
-                        "请两侧一起升级,或让新的一对与旧的并行运行")  # fmt: skip
+            help_ = Msg("upgrade both sides together, or run the new pair next to the old one",
+                        "请两侧一起升级，或让新的一对与旧的并行运行")  # fmt: skip
             said, source = why
             yield Entry("refused" if only else "behaviour", f"{connector.name} handshake", place.origin,
                         f"both {step.a}", f"one {step.a}, one {step.b}", said, source,
@@ -48,7 +48,7 @@ def _unknown(connector: Connector) -> bool:
 
 
 def _untried(connector: Connector, place: Node, step: Step) -> Entry:
-    why = Msg("whether the two releases understand each other is not known", "不知道这两个版本能否互通")
+    why = Msg("whether the two releases are compatible is unknown", "不知道这两个版本能否互通")
     help_ = Msg("try one pair before the others", "请先用一对试运行")
     return Entry("behaviour", f"{connector.name} handshake", place.origin, f"both {step.a}",
                  f"one {step.a}, one {step.b}", why, "tables", "note", "differs", help=help_)  # fmt: skip
@@ -63,15 +63,15 @@ def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:
         if compat is not None and compat.value is False:
             return None
         said = Msg(
-            "NixlConnector compares the release of vLLM: both sides refuse each other while they differ",
-            "NixlConnector 会比较 vLLM 的版本:两侧版本不同就互相拒绝",
+            "NixlConnector compares the release of vLLM: the sides refuse each other while they differ",
+            "NixlConnector 会比较 vLLM 的版本：两侧版本不同就互相拒绝",
         )
         return said, source_of(NIXL_VERSION)
     changed = [fact for fact in WIRE.get(name, ()) if fact.holds(step.a) != fact.holds(step.b)]
     if changed:
         said = Msg(
             f"{name} sends other fields in {step.b}: the sides do not understand each other while they differ",
-            f"{name} 在 {step.b} 里发送的字段不同:两侧版本不同时互相读不懂",
+            f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时互相读不懂",
         )
         return said, source_of(changed[0])
     return None

@@ -70,7 +70,7 @@ def _of_image(node: NodeLaunch, origin: Origin, written: str, step: Step) -> Ite
     elif not pinned and node.container is None:
         return
     yield Entry("needed", "image", origin, written, after, _WHY, "", "certain" if edits else "by-hand", "differs",
-                edits, frozenset({"image"}), Msg(f"take the image of {new}", f"改用 {new} 的镜像"))  # fmt: skip
+                edits, frozenset({"image"}), Msg(f"use the image of {new}", f"改用 {new} 的镜像"))  # fmt: skip
 
 
 def _same(version: str, target: Target) -> bool:

@@ -14,7 +14,7 @@ from pd_launch.schemas.upgrade import UpgradeChange, UpgradeReport
 
 _TITLES = {
     "stops": Msg("the engine will not start", "引擎无法启动"),
-    "differs": Msg("it starts, and does something else", "能启动，但行为不同"),
+    "differs": Msg("it starts, but behaves differently", "能启动，但行为不同"),
     "cleans": Msg("cleaning up", "清理"),
 }
 _HOW = {

@@ -59,7 +59,7 @@ def lost_value_entry(subject: str, node: Node, row: Gone, step: Step, touches: f
 def why_gone(row: Gone, step: Step) -> Msg:
     """Return why a name is an entry: which release was the last with it."""
     owner = "vllm-ascend" if row.project == "vllm-ascend" else "vLLM"
-    return Msg(f"{owner} {row.last} is the last release that has it", f"{owner} {row.last} 是最后一个有它的版本")
+    return Msg(f"{owner} {row.last} is the last release with it", f"{owner} {row.last} 是最后一个有它的版本")
 
 
 def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, first: str) -> Entry:
@@ -69,9 +69,9 @@ def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, firs
     why = (
         Msg(f"{step.b} does not have it", f"{step.b} 没有它")
         if gone_too
-        else Msg(f"{step.b} does not have it yet: it came with {first}", f"{step.b} 还没有它:它从 {first} 才有")
+        else Msg(f"{step.b} does not have it yet: it was added in {first}", f"{step.b} 还没有它：它从 {first} 才有")
     )
-    do = Msg("remove it, and do without", "删掉它,不再使用")
+    do = Msg("remove it and do without", "删掉它，不再使用")
     return Entry(
         "removed", subject, origin, subject, "", why, f"tables: {first}", "by-hand", "stops" if stops else "differs",
         help=do,

@@ -44,7 +44,7 @@ def _unread(name: str, variable: EnvVar, step: Step) -> Entry:
     tables = [table for table in (ascend_table(step.b), vllm_table(step.b)) if table is not None]
     first = next((f"{step.a}" for table in tables for _ in table.releases_with("env", name)[:1]), str(step.a))
     why = Msg(f"{step.b} does not read it", f"{step.b} 不读取它")
-    help_ = Msg("remove it: it has no effect", "删掉它:它不起作用")
+    help_ = Msg("remove it: it has no effect", "删掉它：它不起作用")
     source = f"tables: {first}"
     return Entry("behaviour", name, place_of(variable), name, "", why, source, "certain", "differs",
                  lambda: remove_variable(variable), frozenset({name}), help_)  # fmt: skip

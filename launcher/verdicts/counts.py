@@ -11,7 +11,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import GIB, human_size
 from pd_launch.schemas.logs import Verdict
 
-IDLE = Msg("preemption offload is active; no request was preempted", "抢占卸载已启用;没有请求被抢占")
+IDLE = Msg("preemption offload is active; no request was preempted", "抢占卸载已启用；没有请求被抢占")
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ def of_counts(tally: Tally, idle: Msg, waiting: Msg) -> tuple[Verdict, Msg]:
         return "fallbacks", Msg(
             f"preemption offload is active, but {count} of {tally.preempted} preemptions were not saved and restored "
             "in full",
-            f"抢占卸载已启用,但 {tally.preempted} 次抢占中有 {count} 次没有完整保存和恢复",
+            f"抢占卸载已启用，但 {tally.preempted} 次抢占中有 {count} 次没有完整保存和恢复",
         )
     if tally.preempted == 0 and tally.restored == 0:
         return "idle", idle
     more = waiting if tally.waiting > 0 else Msg("", "")
     return "healthy", Msg(
         f"preemption offload is active: {tally.parked} times parked, {tally.restored} times restored{more.en}",
-        f"抢占卸载已启用:停放 {tally.parked} 次,恢复 {tally.restored} 次{more.zh}",
+        f"抢占卸载已启用：停放 {tally.parked} 次，恢复 {tally.restored} 次{more.zh}",
     )
 
 

@@ -26,7 +26,7 @@ VERDICTS: dict[Verdict, Row] = {
     "errors": Row(Msg("ERRORS", "有错误"), 1, "31"),
     "inactive": Row(Msg("INACTIVE", "未启用"), 1, "33"),
     "fallbacks": Row(Msg("FALLBACKS", "有回退"), 1, "33"),
-    "idle": Row(Msg("ACTIVE, IDLE", "已启用,空闲"), 0, "32"),
+    "idle": Row(Msg("ACTIVE, IDLE", "已启用，空闲"), 0, "32"),
     "healthy": Row(Msg("HEALTHY", "正常"), 0, "32"),
     "not_an_engine": Row(Msg("NOT AN ENGINE'S LOG", "不是引擎日志"), 2, "31"),
 }

@@ -1,7 +1,7 @@
 """Chinese text as Chinese readers expect it: full-width punctuation, however it was typed.
 
-Sources are typed with ASCII punctuation. What stands beside a Chinese character becomes full-width when it is shown;
-code, in backticks or in fences, stays as it is.
+Messages are typed with full-width punctuation, rule pages with ASCII. ASCII punctuation next to a Chinese character
+becomes full-width when it is shown, as where a value is filled in; code, in backticks or in fences, stays as it is.
 """
 
 from __future__ import annotations

@@ -41,6 +41,11 @@ JSON_ARGS = (
 """Arguments whose value is a JSON object."""
 SIZED_ARGS = ("max-model-len", "max-num-batched-tokens", "max-num-scheduled-tokens", "max-num-queued-tokens")
 """Arguments that count tokens and may end in k, M, G or T."""
+PARALLEL_ARGS = frozenset({
+    "tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size", "data-parallel-size",
+    "data-parallel-size-local", "data-parallel-rank", "data-parallel-start-rank", "nnodes",
+})  # fmt: skip
+"""Arguments that say how an engine is spread: programs around vLLM that complete others leave these as they are."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,10 @@ class Container:
     runtime: str | None = None
     host_network: bool | None = None
     published: list[Node] = field(default_factory=list)
+    numbered: Node | None = None
+    """The host's devices that it gets, by number, joined by commas."""
+    probed: list[Node] = field(default_factory=list)
+    """Ports at which the cluster asks whether the container lives, that nothing else in its pod speaks of."""
     resources: dict[str, Node] = field(default_factory=dict)
     name: str | None = None
     replicas: int | None = None
@@ -228,13 +237,20 @@ class NodeLaunch:
         """Return an integer argument; ``default`` where it is absent, None where it is unknown or no integer."""
         arg = self.arg(name)
         if arg is None:
-            return None if self.partial else default
+            return None if self._may_have(name) else default
         if arg.value is None:
             return None
         number = as_integer(arg.value.value)
         if number is None and name in SIZED_ARGS and isinstance(arg.value.value, str):
             return human_integer(arg.value.value.strip())
         return number
+
+    def _may_have(self, name: str) -> bool:
+        """Whether an argument that is not written may still be given."""
+        if self.program != "dynamo" or name not in PARALLEL_ARGS:
+            return self.partial
+        in_group = self.container is not None and self.container.grouped
+        return self.unread or in_group or "config" in self.by_name or "engine-config-json" in self.by_name
 
     def switch(self, name: str) -> bool | None:
         """Return what ``--NAME`` or its opposite, whichever comes last, says; None where neither is given."""

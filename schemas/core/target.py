@@ -43,7 +43,7 @@ def release(text: str) -> Version:
         raise TargetError(
             Msg(
                 f"{shown!r} is not a release: write for example vllm-ascend==0.25.1rc1 or vllm==0.32.0",
-                f"{shown!r} 不是版本:请写成 vllm-ascend==0.25.1rc1 或 vllm==0.32.0 这样",
+                f"{shown!r} 不是版本：请写成 vllm-ascend==0.25.1rc1 或 vllm==0.32.0 这样",
             ),
         ) from None
     pre = "".join(map(str, version.pre)) if version.pre else ""

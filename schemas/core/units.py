@@ -32,20 +32,20 @@ def parse_size(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise SizeError(
             Msg(
-                f"{written(value)} is not a size: write bytes as an integer, or a text such as 16GiB",
-                f"{written(value)} 不是大小:请写整数字节数,或 16GiB 这样的文本",
+                f"{written(value)} is not a size: write bytes as an integer, or a string such as 16GiB",
+                f"{written(value)} 不是大小：请写整数字节数，或 16GiB 这样的字符串",
             ),
         )
     if isinstance(value, int):
         if value < 0:
-            raise SizeError(Msg(f"{value} is negative: a size is zero or more", f"{value} 是负数:大小不能小于零"))
+            raise SizeError(Msg(f"{value} is negative: a size is zero or more", f"{value} 是负数：大小不能小于零"))
         return value
     match = _SIZE.fullmatch(value.strip())
     if not match:
         raise SizeError(
             Msg(
                 f"{value!r} is not a size: write a number and a unit, such as 16GiB",
-                f"{value!r} 不是大小:请写数字和单位,例如 16GiB",
+                f"{value!r} 不是大小：请写数字和单位，例如 16GiB",
             ),
         )
     number, unit = match.groups()
@@ -70,7 +70,7 @@ def _factor(unit: str, value: str) -> int:
     raise SizeError(
         Msg(
             f"{value!r} has the unknown unit {unit!r}: use KiB, MiB, GiB or TiB (or KB, MB, GB, TB)",
-            f"{value!r} 的单位 {unit!r} 未知:请用 KiB、MiB、GiB 或 TiB(或 KB、MB、GB、TB)",
+            f"{value!r} 的单位 {unit!r} 未知：请用 KiB、MiB、GiB 或 TiB（或 KB、MB、GB、TB）",
         ),
     )
 

@@ -81,11 +81,11 @@ def parse_bytes(key: str, value: object) -> int:
             key,
             Msg(
                 f"must be a number of bytes as an integer, such as 17179869184 for 16 GiB; got {written(value)}",
-                f"应当是整数字节数,例如 16 GiB 写 17179869184;现在是 {written(value)}",
+                f"应当是整数字节数，例如 16 GiB 写 17179869184；现在是 {written(value)}",
             ),
         )
     if value <= 0:
-        raise BudgetError(key, Msg(f"must be more than 0 bytes; got {value}", f"应当大于 0 字节;现在是 {value}"))
+        raise BudgetError(key, Msg(f"must be more than 0 bytes; got {value}", f"应当大于 0 字节；现在是 {value}"))
     return value
 
 
@@ -100,7 +100,7 @@ def parse_ratio(value: object) -> float:
             RATIO,
             Msg(
                 f"must be a finite number above 0, such as 1.0; got {written(value)}",
-                f"应当是大于 0 的有限数,例如 1.0;现在是 {written(value)}",
+                f"应当是大于 0 的有限数，例如 1.0；现在是 {written(value)}",
             ),
         )
     return float(value)
@@ -136,7 +136,7 @@ def resolve_budget(
                 TOTAL,
                 Msg(
                     f"{total} bytes divided by {world_size} ranks leave nothing for a rank",
-                    f"{total} 字节除以 {world_size} 个 rank 之后,每个 rank 一个字节也得不到",
+                    f"{total} 字节除以 {world_size} 个 rank 之后，每个 rank 一个字节也得不到",
                 ),
             )
         return Budget("total", world_size, share)

@@ -21,7 +21,12 @@ _SPREAD = ("ray", "external_launcher")
 
 
 def visible_node(node: NodeLaunch, deployment: Deployment) -> Node | None:
-    """Return the variable that says which devices the engine sees, or None where it is not set."""
+    """Return what says which devices the engine sees: its variable, or else its container; None where nothing does.
+
+    Inside a container that gets devices by number, they are counted from 0: the variable is then not the host's.
+    """
+    if node.container is not None and node.container.numbered is not None:
+        return node.container.numbered
     variable = ASCEND_VARIABLE if deployment.target.is_ascend else CUDA_VARIABLE
     found = node.env.get(variable)
     return found.value if found else None

@@ -54,10 +54,21 @@ def side_lists(proxy: Proxy) -> dict[PairSide, SideList]:
     """Return what ``proxy`` lists for each side that it names at all."""
     found: dict[PairSide, SideList] = {}
     for side in _SIDES:
-        listed = _side_list(proxy, *PROXY_LISTS[side])
+        listed = _side_list(proxy, *PROXY_LISTS[side]) or _of_urls(proxy, side)
         if listed is not None:
             found[side] = listed
     return found
+
+
+def _of_urls(proxy: Proxy, side: PairSide) -> SideList | None:
+    """Return what stands behind ``--prefill`` and ``--decode``: URLs, of Mooncake's proxy with a port behind each."""
+    words = _values(proxy, (side,))
+    urls = [word for word in words or () if word.value != "none" and as_integer(word.value) is None]
+    matches = [_URL.fullmatch(word.value) if isinstance(word.value, str) else None for word in urls]
+    if not urls or not all(matches):
+        return None
+    found = [match for match in matches if match is not None]
+    return SideList(urls[0].origin, [match[1].lower() for match in found], [int(match[2]) for match in found])
 
 
 def encoder_lists(proxy: Proxy) -> dict[EncoderSide, SideList]:
@@ -127,13 +138,9 @@ def behind_one_address(deployment: Deployment) -> Iterator[tuple[NodeLaunch, Nod
 
 
 def _entries(proxy: Proxy, side: PairSide) -> list[tuple[str, int]]:
-    """Return the hosts and ports of a side, from its lists or from the URLs behind ``--prefill`` and ``--decode``."""
+    """Return the hosts and ports of a side that a proxy lists."""
     listed = side_lists(proxy).get(side)
-    if listed is not None:
-        return listed.entries() or []
-    urls = [word.value for word in _values(proxy, (side,)) or () if isinstance(word.value, str)]
-    matches = [_URL.fullmatch(url) for url in urls]
-    return [(match[1].lower(), int(match[2])) for match in matches if match is not None]
+    return (listed.entries() or []) if listed is not None else []
 
 
 def _by_port(deployment: Deployment, side: PairSide) -> dict[int, NodeLaunch]:

@@ -126,14 +126,14 @@ def model_from_config(config: Mapping[str, Any]) -> CacheModel:
     if text.get("compress_ratios") or facts.family == "deepseek-v4":
         raise UnknownModel(
             Msg(
-                "DeepSeek-V4 keeps compressed KV, whose pages are not known here: give --bytes-per-block",
+                "DeepSeek-V4 keeps compressed KV, whose pages are unknown here: give --bytes-per-block",
                 "DeepSeek-V4 保存压缩的 KV，这里不知道其页大小：请用 --bytes-per-block 给出每块的字节数",
             )
         )
     if text.get("cross_attention_layers") or text.get("is_encoder_decoder"):
         raise UnknownModel(
             Msg(
-                "models with cross attention are not known here: give --bytes-per-block",
+                "models with cross attention are unknown here: give --bytes-per-block",
                 "这里不支持带交叉注意力的模型：请用 --bytes-per-block 给出每块的字节数",
             )
         )
@@ -164,7 +164,7 @@ def model_from_facts(facts: ModelFacts) -> CacheModel:
     if facts.sliding_window is not False:
         raise UnknownModel(
             Msg(
-                "only the model's config.json says which layers use a sliding window: give its path",
+                "the model's config.json says which layers use a sliding window: give its path",
                 "只有模型的 config.json 说明哪些层使用滑动窗口：请给出其路径",
             )
         )
@@ -215,7 +215,7 @@ def _from_facts(facts: ModelFacts, kinds: tuple[Kind, ...], source: str) -> Cach
     if not facts.kv_heads or not facts.head_dim:
         raise UnknownModel(
             Msg(
-                "the KV heads or their size are not known: give the path of the model's config.json",
+                "the KV heads or their size are unknown: give the path of the model's config.json",
                 "不知道 KV 头的个数或大小：请给出模型 config.json 的路径",
             )
         )
@@ -277,14 +277,14 @@ def _listed_kinds(listed: Any, window: int | None) -> tuple[Kind, ...]:
         elif name == "hybrid" or name == "parallel":
             raise UnknownModel(
                 Msg(
-                    "layers that are attention and state at once are not known here: give --bytes-per-block",
+                    "layers that are attention and state at once are unknown here: give --bytes-per-block",
                     "这里不支持同时含注意力和状态的层：请用 --bytes-per-block 给出每块的字节数",
                 )
             )
         elif name not in _NO_CACHE:
             raise UnknownModel(
                 Msg(
-                    f"layers of the type {name!r} are not known here: give --bytes-per-block",
+                    f"layers of the type {name!r} are unknown here: give --bytes-per-block",
                     f"这里不支持 {name!r} 类型的层：请用 --bytes-per-block 给出每块的字节数",
                 )
             )

@@ -196,7 +196,7 @@ def placement_of(node: NodeLaunch, facts: ModelFacts, target: Target, processor:
     tensor, pipeline = node.tensor, node.pipeline
     tokens = _block_tokens(node, facts, target, processor)
     if not tensor or not pipeline or tokens is None:
-        raise UnknownModel(Msg("the parallel sizes or the block size are not known", "不知道并行大小或块大小"))
+        raise UnknownModel(Msg("the parallel sizes or the block size are unknown", "不知道并行大小或块大小"))
     drafts, speculation = speculative_tokens(node), method(node)
     kind = node.value("kv-cache-dtype")
     return Placement(
@@ -241,7 +241,7 @@ def _block_tokens(node: NodeLaunch, facts: ModelFacts, target: Target, processor
             step = cpu_step(target)
             raise KVLayoutError(
                 Msg(
-                    f"vLLM refuses blocks of {written} tokens, which is not a multiple of {step}",
+                    f"vLLM refuses blocks of {written} tokens, not a multiple of {step}",
                     f"vLLM 不接受 {written} 个 token 的块，因为它不是 {step} 的倍数",
                 )
             )

@@ -71,7 +71,7 @@ BOOLEANS = frozenset(
 
 STRICT_BOOLEANS = {
     name: ascend(
-        f"strict-{name}", "0.21.0rc1", "0.27.1rc1", f"{name} is refused where it is no boolean",
+        f"strict-{name}", "0.21.0rc1", "0.27.1rc1", f"{name} is refused where it is not a boolean",
         options(rf"isinstance\(self\.{name}, bool\)"),
     )
     for name in ("enable_block_verify", "enable_entropy_verify")

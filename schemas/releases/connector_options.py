@@ -52,7 +52,7 @@ REQUIRED = (
     Required("MoRIIOConnector", "proxy_ip", _moriio("proxy_ip", "0.28.0"), ("the proxy's address", "代理的地址")),
     Required(
         "MoRIIOConnector", "proxy_ping_port", _moriio("proxy_ping_port", "0.28.0"),
-        ("the port on which the proxy is told of engines", "代理接收引擎登记的端口"),
+        ("the port on which engines register with the proxy", "代理接收引擎登记的端口"),
     ),
     Required(
         "SimpleCPUOffloadConnector", "disk_path",

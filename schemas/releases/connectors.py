@@ -202,7 +202,7 @@ class VllmConnector:
 
 _VLLM = [
     VllmConnector("ExampleConnector", no_hma=("0.18.0", None)),
-    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.22.0"),
+    VllmConnector("ExampleHiddenStatesConnector", hma_since="0.22.0", no_hma=("0.18.0", "0.21.0")),
     VllmConnector("P2pNcclConnector", until="0.24.0", no_hma=("0.18.0", "0.23.0")),
     VllmConnector("LMCacheConnectorV1", no_hma=("0.18.0", None)),
     VllmConnector("LMCacheMPConnector"),
@@ -210,14 +210,14 @@ _VLLM = [
     VllmConnector("NixlPullConnector", since="0.24.0", hma_since="0.24.0"),
     VllmConnector("NixlPushConnector", since="0.24.0", hma_since="0.24.0"),
     VllmConnector("MultiConnector", hma_since="0.21.0"),
-    VllmConnector("MoRIIOConnector", hma_since="0.30.0", no_hma=("0.27.1", "0.27.1")),
-    VllmConnector("OffloadingConnector", hma_since="0.21.0"),
-    VllmConnector("DecodeBenchConnector", hma_since="0.21.0"),
-    VllmConnector("MooncakeConnector", hma_since="0.20.0"),
-    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.22.0"),
-    VllmConnector("FlexKVConnectorV1", no_hma=("0.27.1", None)),
+    VllmConnector("MoRIIOConnector", hma_since="0.30.0", no_hma=("0.18.0", "0.29.0")),
+    VllmConnector("OffloadingConnector", hma_since="0.21.0", no_hma=("0.18.0", "0.20.2")),
+    VllmConnector("DecodeBenchConnector", hma_since="0.21.0", no_hma=("0.18.0", "0.20.2")),
+    VllmConnector("MooncakeConnector", hma_since="0.20.0", no_hma=("0.18.0", "0.19.1")),
+    VllmConnector("MooncakeStoreConnector", since="0.21.0", hma_since="0.22.0", no_hma=("0.21.0", "0.21.0")),
+    VllmConnector("FlexKVConnectorV1", no_hma=("0.18.0", None)),
     VllmConnector("SimpleCPUOffloadConnector", since="0.19.0", hma_since="0.19.0"),
-    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.27.1", None)),
+    VllmConnector("HF3FSKVConnector", since="0.20.0", no_hma=("0.20.0", None)),
     VllmConnector("HiSparseConnector", since="0.30.0", hma_since="0.30.0"),
 ]
 VLLM_CONNECTORS = {row.name: row for row in _VLLM}

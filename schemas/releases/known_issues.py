@@ -84,7 +84,7 @@ KNOWN_ISSUES = [
         ),
         instead=Msg(
             "use a release with that fix, or leave preemption offload out for this model",
-            "换用包含该修复的版本,或对该模型不启用抢占卸载",
+            "换用包含该修复的版本，或对该模型不启用抢占卸载",
         ),
     ),
     KnownIssue(
@@ -97,11 +97,11 @@ KNOWN_ISSUES = [
         needs=("v2_runner", "builtin_offload"),
         what=Msg(
             "the V2 model runner saves each preempted request twice, the second time from reused blocks",
-            "V2 模型运行器会把每个被抢占的请求保存两次,第二次读到的是已被复用的块",
+            "V2 模型运行器会把每个被抢占的请求保存两次，第二次读到的是已被复用的块",
         ),
         instead=Msg(
-            "take VLLM_USE_V2_MODEL_RUNNER out, or use a release with that fix",
-            "去掉 VLLM_USE_V2_MODEL_RUNNER,或换用包含该修复的版本",
+            "unset VLLM_USE_V2_MODEL_RUNNER, or use a release with that fix",
+            "去掉 VLLM_USE_V2_MODEL_RUNNER，或换用包含该修复的版本",
         ),
     ),
     KnownIssue(
@@ -114,9 +114,9 @@ KNOWN_ISSUES = [
         families=("glm-5-next",),
         what=Msg(
             "the KV pool stops the engine at start: its block size does not fit the model's hybrid KV groups",
-            "KV 池会使引擎在启动时停止:它的块大小不适合该模型的混合 KV 组",
+            "KV 池会使引擎在启动时停止：它的块大小不适合该模型的混合 KV 组",
         ),
-        instead=Msg("use the P/D connector without the pool for this model", "该模型只用 P/D 连接器,不加 KV 池"),
+        instead=Msg("use the P/D connector without the pool for this model", "该模型只用 P/D 连接器，不加 KV 池"),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/15802",
@@ -129,9 +129,9 @@ KNOWN_ISSUES = [
         needs=("prefill", "load_async"),
         what=Msg(
             "preemption is switched off on prefill nodes, and prefill hangs while the pool loads asynchronously",
-            "预填充节点上的抢占被关闭,KV 池异步加载时预填充会挂起",
+            "预填充节点上的抢占被关闭，KV 池异步加载时预填充会挂起",
         ),
-        instead=Msg("set load_async to false, or use a newer release", "把 load_async 设为 false,或换用更新的版本"),
+        instead=Msg("set load_async to false, or use a newer release", "把 load_async 设为 false，或换用更新的版本"),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/8992",
@@ -144,11 +144,11 @@ KNOWN_ISSUES = [
         needs=("speculation", "full_decode_graphs"),
         what=Msg(
             "the first replay of a full decode graph crashes while Mooncake transfers KV",
-            "Mooncake 传输 KV 期间,首次重放完整解码图会崩溃",
+            "Mooncake 传输 KV 期间，首次重放完整解码图会崩溃",
         ),
         instead=Msg(
             'use {"cudagraph_mode": "PIECEWISE"} in --compilation-config, or a newer release',
-            '在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"},或换用更新的版本',
+            '在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"}，或换用更新的版本',
         ),
     ),
     KnownIssue(
@@ -160,10 +160,10 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("async", "prefill_or_decode"),
         what=Msg(
-            "a preempted request that is taken up again while its blocks are still being stored kills the engine",
-            "被抢占的请求在其块仍在写出时又被调度,会使引擎崩溃",
+            "a preempted request that resumes while its blocks are still being stored kills the engine",
+            "被抢占的请求在其块仍在写出时又被调度，会使引擎崩溃",
         ),
-        instead=Msg("add --no-async-scheduling, or use vLLM 0.27.1", "加上 --no-async-scheduling,或使用 vLLM 0.27.1"),
+        instead=Msg("add --no-async-scheduling, or use vLLM 0.27.1", "加上 --no-async-scheduling，或使用 vLLM 0.27.1"),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/52170",
@@ -174,12 +174,12 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("under_multi",),
         what=Msg(
-            "a request that is aborted while it waits kills the engine (issue 49118)",
-            "请求在等待时被取消会使引擎崩溃(issue 49118)",
+            "a request that is aborted while waiting kills the engine (issue 49118)",
+            "请求在等待时被取消会使引擎崩溃（issue 49118）",
         ),
         instead=Msg(
             "use another release, or leave OffloadingConnector out of the MultiConnector",
-            "换用其他版本,或从 MultiConnector 中去掉 OffloadingConnector",
+            "换用其他版本，或从 MultiConnector 中去掉 OffloadingConnector",
         ),
     ),
     KnownIssue(
@@ -191,12 +191,12 @@ KNOWN_ISSUES = [
         connector=("OffloadingConnector",),
         needs=("under_multi",),
         what=Msg(
-            "OffloadingConnector beside NixlConnector crashes the decode node (segmentation fault)",
-            "OffloadingConnector 与 NixlConnector 一起使用时,解码节点会崩溃(段错误)",
+            "OffloadingConnector together with NixlConnector crashes the decode node (segmentation fault)",
+            "OffloadingConnector 与 NixlConnector 一起使用时，解码节点会崩溃（段错误）",
         ),
         instead=Msg(
             "use a newer release, or leave OffloadingConnector out of the MultiConnector",
-            "换用更新的版本,或从 MultiConnector 中去掉 OffloadingConnector",
+            "换用更新的版本，或从 MultiConnector 中去掉 OffloadingConnector",
         ),
     ),
     KnownIssue(
@@ -209,11 +209,11 @@ KNOWN_ISSUES = [
         hybrid=True,
         what=Msg(
             "requests with a common prefix get wrong answers on hybrid models",
-            "混合模型上,共享前缀的请求会得到错误的答案",
+            "混合模型上，共享前缀的请求会得到错误的答案",
         ),
         instead=Msg(
             "add --no-enable-prefix-caching, or use another connector for this model",
-            "加上 --no-enable-prefix-caching,或为该模型换用其他连接器",
+            "加上 --no-enable-prefix-caching，或为该模型换用其他连接器",
         ),
     ),
     KnownIssue(
@@ -226,7 +226,7 @@ KNOWN_ISSUES = [
         needs=("prefill_or_decode",),
         what=Msg(
             "P/D through LMCache answers differently from a single engine although every hit is reported complete",
-            "经 LMCache 的 P/D 与单引擎的回答不同,尽管每次命中都报告为完整",
+            "经 LMCache 的 P/D 与单引擎的回答不同，尽管每次命中都报告为完整",
         ),
         instead=Msg("use NixlConnector for P/D with this release", "该版本的 P/D 请使用 NixlConnector"),
     ),
@@ -241,10 +241,10 @@ KNOWN_ISSUES = [
         needs=("speculation", "align"),
         what=Msg(
             "speculative decoding of a hybrid model with aligned Mamba caching and a KV connector garbles answers",
-            "混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时,回答会损坏",
+            "混合模型在对齐式 Mamba 缓存、KV 连接器与推测解码同时启用时，回答会损坏",
         ),
         instead=Msg(
-            "take --speculative-config or --mamba-cache-mode align out",
+            "remove --speculative-config or --mamba-cache-mode align",
             "去掉 --speculative-config 或 --mamba-cache-mode align",
         ),
     ),

@@ -102,3 +102,27 @@ def test_under_pressure_nothing_is_computed_twice_and_no_step_is_added(tmp_path:
     assert rows["ours"]["steps"] <= rows["loop"]["steps"]
     assert rows["recompute"]["above_minimum"][0] > 0
     assert rows["lowered"]["preempted"] == 0
+
+
+@pytest.mark.engine
+def test_on_a_decode_node_only_ours_computes_nothing_again(tmp_path: Path) -> None:
+    figures, text = smoke("decode_node", tmp_path)
+    rows = {row["engine"]: row for row in figures["rows"]}
+    assert set(rows) == {"ours", "recompute", "prefixes", "offloading", "simple", "ours again"}, text
+    assert rows["ours"]["preempted"] >= 4
+    assert rows["ours"]["above_minimum"] == rows["ours again"]["above_minimum"] == [0]
+    assert rows["recompute"]["above_minimum"][0] > rows["prefixes"]["above_minimum"][0] > 0
+    assert text.count("ours over recomputing") == 2  # both goals are answered
+
+
+@pytest.mark.engine
+def test_predicted_seconds_are_compared_with_measured_ones(tmp_path: Path) -> None:
+    figures, text = smoke("simulate_seconds", tmp_path)
+    rows = {row["engine"]: row for row in figures["rows"]}
+    assert set(rows) == {"fitted", "recompute", "ours"}, text
+    for row in rows.values():
+        assert (row["predicted_steps"], row["predicted_preempted"]) == (
+            row["measured_steps"],
+            row["measured_preempted"],
+        )
+        assert all(row[f"off_{key}"] > -1 for key in ("seconds", "ttft", "itl"))

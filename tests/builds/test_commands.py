@@ -56,9 +56,9 @@ def test_what_could_not_be_read_is_said_once(script: str, tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("nothing/here", "nothing/here is not there"),
-        ("nothing.whl", "nothing.whl is not there"),
-        (".", "holds neither vllm nor vllm_ascend: looked for vllm/ or vllm_ascend/ in ."),
+        ("nothing/here", "nothing/here does not exist"),
+        ("nothing.whl", "nothing.whl does not exist"),
+        (".", "contains neither vllm nor vllm_ascend: looked for vllm/ or vllm_ascend/ in ."),
         ("decode.sh", "neither a folder nor a wheel"),
         ("latest", "is not a release"),
     ],

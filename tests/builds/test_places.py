@@ -75,14 +75,14 @@ def test_vllm_ascend_alone_brings_the_vllm_that_it_is_built_for(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda root: root / "nothing", "is not there"),
+        (lambda root: root / "nothing", "does not exist"),
         (lambda root: root, "neither vllm nor vllm_ascend"),
         (lambda root: write(root, {"vllm": "a file"}), "neither vllm nor vllm_ascend"),
         (lambda root: write(root, {"notes.txt": "x"}) / "notes.txt", "neither a folder nor a wheel"),
         (lambda root: write(root, {"x.whl": "no zip"}) / "x.whl", "cannot be unpacked"),
         (lambda root: write(root, {"x.tar.gz": "no tar"}) / "x.tar.gz", "cannot be unpacked"),
         (lambda root: wheel(root / "x.whl", {"torch/__init__.py": ""}), "neither vllm nor vllm_ascend"),
-        (lambda root: Path("x\0y"), "is not there"),
+        (lambda root: Path("x\0y"), "does not exist"),
     ],
 )
 def test_a_path_without_a_build_says_what_was_looked_for(

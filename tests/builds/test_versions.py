@@ -94,7 +94,7 @@ def test_where_the_version_stands(case: str, tmp_path: Path) -> None:
     [
         ({}, None),
         ({"vllm/_version.py": "__version__ = '0.32.1.dev4'\n"}, "taken from vLLM 0.32.0, the nearest older release"),
-        ({"vllm/_version.py": "__version__ = '0.1.dev1'\n"}, "most like: its version does not tell"),
+        ({"vllm/_version.py": "__version__ = '0.1.dev1'\n"}, "its version number does not help"),
         ({**ASCEND, "vllm_ascend/_version.py": ""}, "taken from vllm-ascend"),
     ],
 )

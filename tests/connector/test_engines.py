@@ -159,7 +159,7 @@ def test_two_children_of_one_engine_are_refused_by_name() -> None:
     siblings.add(first, "worker", cache)
     siblings.add(Child(), "scheduler", cache)
     siblings.add(Child(), "worker", other_cache)
-    with pytest.raises(RepeatedError, match=f"PreemptOffloadConnector stands beside {OURS} below one MultiConnector"):
+    with pytest.raises(RepeatedError, match=f"PreemptOffloadConnector and {OURS} are children of one MultiConnector"):
         siblings.add(Child("PreemptOffloadConnector"), "worker", cache)
 
 

@@ -59,7 +59,7 @@ def named_twice(mode: Mode) -> dict[str, Any]:
 
 def test_two_children_of_this_connector_are_refused_at_start() -> None:
     error = run(Mode(), named_twice)["error"]
-    assert "PreemptOffloadConnector stands beside RecomputeCPUOffloadConnector below one MultiConnector" in error
+    assert "PreemptOffloadConnector and RecomputeCPUOffloadConnector are children of one MultiConnector" in error
 
 
 def no_memory(mode: Mode) -> dict[str, Any]:

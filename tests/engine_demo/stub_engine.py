@@ -92,7 +92,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         computed_again = OURS not in self.modules or "recomputes" in PLAYED
         extra = 100 if served > 1 and computed_again else 0
         total = json.loads(self.counter.read_text())["scheduled_tokens"] if self.counter.exists() else 0
-        self.counter.write_text(json.dumps({"scheduled_tokens": total + tokens + extra}))
+        self.counter.write_text(
+            json.dumps({"scheduled_tokens": total + tokens + extra, "preemption_seconds": extra / 1000})
+        )
 
 
 def main() -> None:
@@ -107,7 +109,7 @@ def main() -> None:
         children = config["kv_connector_extra_config"]["connectors"]
         Handler.modules = [c["kv_connector_module_path"] for c in children if "kv_connector_module_path" in c]
         Handler.counter = pathlib.Path(children[-1]["kv_connector_extra_config"]["file"])
-        Handler.counter.write_text(json.dumps({"scheduled_tokens": 0}))
+        Handler.counter.write_text(json.dumps({"scheduled_tokens": 0, "preemption_seconds": 0.0}))
     if side == "decode" and "dies" in PLAYED:
         sys.exit("no such model: the last line of the log")
     if "stays" in PLAYED:

@@ -89,7 +89,10 @@ def test_demo_as_it_must_be(start) -> None:  # type: ignore[no-untyped-def]
     assert rows["parked in host memory"] == rows["restored from host memory"] == ["5", "0"]
     assert rows["bytes device to host"] == ["1,048,576", "0"]
     assert rows["tokens recomputed on the decode node"] == ["0", "800"]
+    assert rows["seconds lost to preemption on the decode node"] == ["0.00", "0.10"]
     assert rows["identical to a single engine's answers"] == ["yes", "yes"]
+    saved = "saved by the connector: 800 tokens and 0.10 seconds of the decode node's steps"
+    assert out.splitlines()[-2] == saved
     assert out.splitlines()[-1] == "as it must be"
     assert "starting the prefill engine" in err
 
@@ -197,8 +200,8 @@ def test_counter_is_added_and_our_connector_replaced_or_left_out(tmp_path: Path)
         demo.counted({**CONFIG, "kv_connector_extra_config": {"connectors": without}}, demo.OURS, tmp_path / "c.json")
 
 
-GOOD = demo.Figures(8, 5, 5, 5, 0, 1, 1, 0, True)
-CONTROL = demo.Figures(8, 6, 0, 0, 0, 0, 0, 870, True)
+GOOD = demo.Figures(8, 5, 5, 5, 0, 1, 1, 0, True, 0.01)
+CONTROL = demo.Figures(8, 6, 0, 0, 0, 0, 0, 870, True, 0.26)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +220,11 @@ CONTROL = demo.Figures(8, 6, 0, 0, 0, 0, 0, 870, True)
 def test_faults(ours: demo.Figures, control: demo.Figures | None, word: str) -> None:
     found = demo.faults(ours, control)
     assert [word in text for text in found] == ([True] if word else [])
+
+
+def test_what_is_saved_is_said_in_tokens_and_seconds() -> None:
+    said = "saved by the connector: 870 tokens and 0.25 seconds of the decode node's steps"
+    assert demo.saved(GOOD, CONTROL) == said
 
 
 def test_metrics_are_summed_over_their_labels() -> None:
@@ -256,6 +264,7 @@ def test_too_little_pressure_sends_the_requests_again(
     monkeypatch.setattr(demo, "first_hand_over", lambda *_: 10)
     monkeypatch.setattr(demo, "answer_by_pair", lambda *_: next(answers))
     monkeypatch.setattr(demo, "settled", lambda _: demo._Counts({"vllm:num_preemptions_total": next(counts)}))
+    monkeypatch.setattr(demo, "preemption_seconds", lambda _: 0.5)
     monkeypatch.setattr(demo, "scheduled_tokens", lambda _: 10 + 3 * rounds + 7)
     engine = type("Engine", (), {"name": "decode"})()
     found = demo.burst(engine, engine, Path("counter"), reference)

@@ -39,6 +39,24 @@ def test_counter_agrees_with_the_scheduler(counted: tuple[dict, dict]) -> None: 
     # The harness sends one more request of 100 + 2 tokens after its own counts are taken.
     assert counts["scheduled_tokens"] == result["scheduled"] + 101
     assert result["recomputed"] > 0
+    assert 0 < counts["preemption_seconds"] < 60  # computing again takes time
+
+
+def test_the_clock_takes_steps_that_overlap_and_only_what_is_beyond_the_others() -> None:
+    from bench.step_counter import StepClock
+
+    clock = StepClock()
+    clock.plan(0.0, False)
+    clock.plan(0.5, True)  # planned while the first one runs
+    clock.end(1.0)  # one second
+    clock.end(4.0)  # three, since the end of the first
+    clock.plan(10.0, False)  # nothing ran in between
+    clock.end(12.0)
+    clock.plan(12.0, False)
+    clock.end(13.0)
+    assert clock.beyond() == 2.0  # less one median of 1, 2, 1
+    clock.end(20.0)  # an output that belongs to no planned step
+    assert clock.beyond() == 2.0
 
 
 def test_reversed_restore_is_noticed(counted: tuple[dict, dict]) -> None:  # type: ignore[type-arg]

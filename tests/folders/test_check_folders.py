@@ -66,7 +66,7 @@ def test_a_folder_and_files_beside_it(run: Run) -> None:
 def test_no_engine_anywhere_is_said_once(run: Run) -> None:
     write(**{"a/x.sh": "echo\n", "a/y.py": "import vllm\n", "b/z.sh": RIGHT})
     done = run("a", "--format", "concise")
-    assert done.code == 1 and places(done) == ["a:1:1:PD010"] and "in 2 files below this folder" in done.out
+    assert done.code == 1 and places(done) == ["a:1:1:PD010"] and "in 2 files in this folder" in done.out
     assert run("a", "--allow-no-engine").code == 0
     assert run("a", "b").code == 0
     assert run("a", "--ignore", "PD010").code == 0
@@ -194,9 +194,9 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
         ("x.toml", "a = 1 # vllm\n", "TOML files are not read", 1),
         ("nginx.conf", "# vllm\n", "INI files other than supervisord's are not read", 1),
         ("empty.sh", "\n", "it is empty", 1),
-        ("i.sh", "echo\npip install vllm\n", "“vllm” stands here in no form that is read", 2),
-        ("n.sh", "echo\n", "no command that starts vllm serve", 1),
-        ("b.sh", "\0\1", "this file is no text", 1),
+        ("i.sh", "echo\npip install vllm\n", "“vllm” appears here in a form that is not supported", 2),
+        ("n.sh", "echo\n", "no command starts vllm serve", 1),
+        ("b.sh", "\0\1", "this is not a text file", 1),
     ],
 )  # fmt: skip
 def test_what_is_not_read_and_why(run: Run, name: str, text: str, said: str, line: int) -> None:
@@ -208,10 +208,10 @@ def test_what_is_not_read_and_why(run: Run, name: str, text: str, said: str, lin
 def test_verbose_counts_what_was_unknown_and_who_could_not_look(run: Run) -> None:
     write(**{"a/x.sh": 'vllm serve "$1" --port "$PORT" --max-num-seqs 8\n', "a/y.sh": RIGHT, "a/z.go": "x\n"})
     done = run("a", "-v")
-    assert "3 files looked at, 2 checked; other kinds of files 1" in done.err
+    assert "3 files seen, 2 checked; other kinds of files 1" in done.err
     assert "a/x.sh: 2 values unknown (line in brackets): model (1), --port (1); " in done.err
     assert "PD404" in done.err.split("a/x.sh: ")[1].split("\n")[0]
-    assert "--host or --host-facts gives them" in done.err and "one side alone was given" in done.err
+    assert "use --host or --host-facts" in done.err and "only one side was given" in done.err
     assert run("a").err == ""
     assert run("a", "-v", "--jobs", "2").err == done.err
     assert "2 个值未知" in run("a", "-v", "--lang", "zh").err

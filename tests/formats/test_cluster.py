@@ -130,7 +130,7 @@ def test_each_node_gets_what_is_its_own(tmp_path: Path) -> None:
 
 
 def test_ranks_follow_from_the_workers_own_count(tmp_path: Path) -> None:
-    """Where node 0 has more ranks than the others, the second worker's first rank is no multiple of the first's."""
+    """Where node 0 has more ranks than the others, the second worker's first rank is not a multiple of the first's."""
     text = PROFILES["internal"].replace("data: 6, expert: true", "data: 4, expert: true, ranks: [2, 1, 1]")
     path = tmp_path / "unequal.yaml"
     path.write_text(text)

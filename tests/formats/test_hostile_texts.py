@@ -268,7 +268,7 @@ def test_names_with_control_characters_are_refused_at_their_place(path: str, uns
 @pytest.mark.parametrize("name", ["", "a", "-a", ".a", "a b", "$(touch pwned)x", "a/b", "ä1", "a;b", "a\n"])
 def test_names_that_docker_refuses_are_refused(name: str) -> None:
     loaded = load_profile(SourceFile("p.yaml", json.dumps({**profile_of("x", "x"), "container": {"name": name}})))
-    assert [fault.detail.en for fault in loaded.faults] == [f"container.name: {name!r} is no name of a container"]
+    assert [fault.detail.en for fault in loaded.faults] == [f"container.name: {name!r} is not a valid container name"]
 
 
 @pytest.mark.parametrize("where", ["model", "env", "engine", "key"])

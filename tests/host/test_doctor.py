@@ -194,7 +194,7 @@ def test_no_tick_beside_what_does_not_fit(tmp_path: Path, changes: dict[str, Any
 def test_too_few_devices_are_named_with_the_need(tmp_path: Path) -> None:
     text = doctor(tmp_path, {**FITS, "devices": [], "npus": None}).output
     line = next(line for line in text.splitlines() if "NPUs" in line)
-    assert line.split() == ["✗", "NPUs", "0,", "and", "the", "profile", "needs", "16"]
+    assert line.split() == ["✗", "NPUs", "0,", "but", "the", "profile", "needs", "16"]
     zh = rows(tmp_path, {"devices": [0]}, "--lang", "zh")["devices"]
     assert zh == ("error", "1，而配置文件需要 16 个")
 
@@ -209,7 +209,7 @@ def test_devices_that_nobody_needs(tmp_path: Path) -> None:
     cpu = "version: 1\nhardware: cpu\nmodel: m\ndecode: {parallel: {tensor: 2}}\n"
     assert rows(tmp_path, {"gpus": 0}, profile=cpu)["devices"] == ("info", "0")
     cuda = cpu.replace("cpu", "cuda")
-    assert rows(tmp_path, {"gpus": 1}, profile=cuda)["devices"] == ("error", "1, and the profile needs 2")
+    assert rows(tmp_path, {"gpus": 1}, profile=cuda)["devices"] == ("error", "1, but the profile needs 2")
     assert rows(tmp_path, {"gpus": 2}, profile=cuda)["devices"] == ("ok", "2")
 
 

@@ -157,7 +157,7 @@ def test_nodes_that_agree(tmp_path: Path) -> None:
         ({"mem_total": (1 << 40) - 1000}, 0, "2 nodes agree"),
         ({"cann": None}, 0, "2 nodes agree"),
         ({"environment": {"HCCL_IF_IP": "192.0.2.12"}}, 1, "PYTHONHASHSEED must agree: n0.json: 0, n1.json: not set"),
-        ({"environment": NODE["environment"]}, 1, "HCCL_IF_IP must be each node's own, and n0.json and n1.json have"),
+        ({"environment": NODE["environment"]}, 1, "HCCL_IF_IP must differ on each node, but n0.json and n1.json have"),
     ],
 )
 def test_what_does_not_agree(tmp_path: Path, changes: dict[str, Any], status: int, said: str) -> None:
@@ -192,7 +192,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, command: list[str]) -> None:
 def test_one_node_alone_is_no_comparison(tmp_path: Path) -> None:
     status, text = run(tmp_path, ["check"], NODE)
     assert status == 2
-    assert "two nodes or more" in text
+    assert "two or more nodes" in text
 
 
 def test_many_unknown_keys_are_counted_and_looked_up_for_some_only(tmp_path: Path) -> None:

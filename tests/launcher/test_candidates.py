@@ -264,7 +264,7 @@ def test_a_fix_for_one_engine_does_not_break_another_that_runs_the_same_text(tmp
     file.write_text(run_by("0.27.1rc1", "0.28.0rc1", "0.30.0rc1")["s.yaml"])
     before = file.read_text()
     result = CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
-    assert file.read_text() == before and "would bring PD201" in result.output
+    assert file.read_text() == before and "would cause PD201" in result.output
     file.write_text(run_by("0.28.0rc1", "0.30.0rc1")["s.yaml"])
     CliRunner().invoke(cli, ["check", str(file), "--select", "PD201", "--fix", "--unsafe-fixes"])
     assert "PreemptOffloadConnector" in file.read_text()
@@ -361,7 +361,7 @@ def test_a_dry_run_assumes_the_newest_final_release_and_says_so() -> None:
     done = CliRunner().invoke(cli, ["decode", "--profile", "a3-dp2tp8", "--dry-run"])
     plan = json.loads(done.stdout)
     assert plan["target"] == {"vllm_ascend": "0.23.0.post1", "vllm": "0.23.0", "from": "assumed"}
-    assert "nothing names a release" in done.stderr
+    assert "no release is named" in done.stderr
 
 
 @pytest.mark.parametrize("form", ["concise", "github", "junit", "sarif", "text"])

@@ -75,8 +75,8 @@ def test_show_config_prints_what_counts(folder: Path, monkeypatch: pytest.Monkey
         ("ignore = 3\n", "must be a list of codes"),
         ('[severity]\nPD001 = "fatal"\n', "must be error, warning or info"),
         ('lang = "fr"\n', "must be en or zh"),
-        ("target = 1\n", "must be a text"),
-        ("[severity\n", "is no TOML"),
+        ("target = 1\n", "must be a string"),
+        ("[severity\n", "is not TOML"),
         ("per-file-ignores = 1\n", "must be a table"),
     ],
 )

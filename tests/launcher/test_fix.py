@@ -177,7 +177,7 @@ def test_unsafe_fixes_need_fix_or_diff(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_text(FAULTY)
     result = run(monkeypatch, str(path), "--unsafe-fixes")
     assert result.exit_code != 0
-    assert "--unsafe-fixes goes with --fix" in result.output
+    assert "--unsafe-fixes needs --fix" in result.output
     assert path.read_text() == FAULTY
 
 

@@ -82,7 +82,7 @@ def test_the_net_has_no_holes(words: tuple[str, ...], tmp_path: Path, monkeypatc
     target = ("--target", "vllm==0.32.0")
     result = run(monkeypatch, path, *target, "--fix", "--unsafe-fixes", *words)
     assert Path(path).read_text() == text
-    assert f"1 fix not applied: PD004 {path}:1:22: it would bring PD501" in result.output
+    assert f"1 fix not applied: PD004 {path}:1:22: it would cause PD501" in result.output
     report = json.loads(run(monkeypatch, path, *target, "--format", "json", *words).stdout)
     assert [f["fix"] for f in report["findings"] if f["code"] == "PD004"] == [None]
     assert report["summary"]["fixable"] == 0

@@ -27,7 +27,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
     ("text", "line", "column", "words"),
     [
         ("", 1, 1, "the profile is empty"),
-        ("[1]\n", 1, 1, "a profile is a mapping of keys"),
+        ("[1]\n", 1, 1, "a profile must be a mapping"),
         ("hardware: a3\nmodel: m\ndecode: {}\n", 1, 1, "the key version is missing"),
         (BASE, 1, 1, "needs a section decode or prefill"),
         ("version: 2\nhardware: a3\nmodel: m\ndecode: {}\n", 1, 10, "version: must be 1, not 2"),
@@ -47,7 +47,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "version: 1\nhardware: {kind: a2, devices: x}\nmodel: m\ndecode: {}\n",
             2,
             31,
-            "hardware.devices: must be a whole number, not a text",
+            "hardware.devices: must be a whole number, not a string",
         ),
         ("version: 1\nhardware: {kind: a2, cards: 8}\nmodel: m\ndecode: {}\n", 2, 22, "unknown key hardware.cards"),
         ("version: 1\nhardware: {}\nmodel: m\ndecode: {}\n", 2, 1, "the key hardware.kind is missing"),
@@ -63,7 +63,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             BASE + "decode: {parallel: {tensor: '8'}}\n",
             4,
             29,
-            "decode.parallel.tensor: must be a whole number, not a text",
+            "decode.parallel.tensor: must be a whole number, not a string",
         ),
         (
             BASE + "decode: {parallel: {data: 4, ranks: [1, 2]}}\n",
@@ -93,9 +93,9 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "per_node: 10 bytes do not divide evenly over 3 ranks",
         ),
         (BASE + "prefill: {offload: {per_rank: 1GiB}}\n", 4, 11, "unknown key prefill.offload"),
-        (BASE + "decode: {env: {'A B': 1}}\n", 4, 16, "'A B' is no name of an environment variable"),
-        (BASE + "decode: {env: {'X; id': 1}}\n", 4, 16, "'X; id' is no name of an environment variable"),
-        (BASE + "env: {A: [1]}\ndecode: {}\n", 4, 10, "env.A: must be a text or a number, not a list"),
+        (BASE + "decode: {env: {'A B': 1}}\n", 4, 16, "'A B' is not a valid environment variable name"),
+        (BASE + "decode: {env: {'X; id': 1}}\n", 4, 16, "'X; id' is not a valid environment variable name"),
+        (BASE + "env: {A: [1]}\ndecode: {}\n", 4, 10, "env.A: must be a string or a number, not a list"),
         (
             BASE + "decode: {engine: {tensor-parallel-size: 8}}\n",
             4,
@@ -110,13 +110,13 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             "follows from transfer and decode.offload",
         ),
         (BASE + "engine: {no-enable-expert-parallel: true}\ndecode: {}\n", 4, 10, "follows from parallel.expert"),
-        (BASE + "engine: {--seed: 1}\ndecode: {}\n", 4, 10, "'--seed' is no long name of a flag, without dashes"),
-        (BASE + "engine: {'a b': 1}\ndecode: {}\n", 4, 10, "'a b' is no long name of a flag"),
+        (BASE + "engine: {--seed: 1}\ndecode: {}\n", 4, 10, "'--seed' is not a flag's long name without dashes"),
+        (BASE + "engine: {'a b': 1}\ndecode: {}\n", 4, 10, "'a b' is not a flag's long name"),
         (
             BASE + "decode: {engine: {additional-config: 5}, offload: {per_rank: 1GiB}}\n",
             4,
             19,
-            "additional-config is a mapping",
+            "additional-config must be a mapping",
         ),
         (BASE + "decode: {engine: {compilation-config: '{\"a\": 1,}'}}\n", 4, 47, "trailing comma"),
         (
@@ -142,8 +142,8 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
         (BASE + "decode: {}\ntarget: {}\n", 5, 9, "name one release, of vllm_ascend or of vllm"),
         (BASE + "decode: {}\ntarget: {vllm: '0.32.0', vllm_ascend: '0.28.0rc1'}\n", 5, 9, "name one release"),
         (BASE + "decode: {}\ntarget: {torch: '2'}\n", 5, 10, "target.torch: must be"),
-        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile is the only YAML document of its file"),
-        (BASE + "decode: {}\nname: \ufffd\n", 5, 7, "here the file is not valid UTF-8"),
+        (BASE + "decode: {}\n---\n" + BASE, 6, 1, "a profile must be the only YAML document in its file"),
+        (BASE + "decode: {}\nname: \ufffd\n", 5, 7, "the file is not valid UTF-8 here"),
     ],
 )
 def test_faults(text: str, line: int, column: int, words: str) -> None:
@@ -234,8 +234,8 @@ def test_places_below_an_alias_are_moved_once() -> None:
     [
         ("decode", "write KEY=VALUE, for example decode.parallel.data=4"),
         ("=5", "write KEY=VALUE"),
-        ("name.x=5", "--set name.x: 'x' lies below something that is no mapping"),
-        ("model.x.y=5", "--set model.x.y: 'x' lies below something that is no mapping"),
+        ("name.x=5", "--set name.x: 'x' is below something that is not a mapping"),
+        ("model.x.y=5", "--set model.x.y: 'x' is below something that is not a mapping"),
         ("env.HF_TOKEN.x=hf_secret", "--set env.HF_TOKEN.x: "),
         ("a=[1", "--set a: the value is not valid YAML"),
         ("a=*x", "names no finished anchor"),

@@ -31,7 +31,7 @@ HOST_STAGING = (
     ],
 )
 def test_a_fix_for_ascend_is_not_made_in_a_script_for_gpus(before: str, tmp_path: Path) -> None:
-    """``kv_buffer_device`` is read on CUDA: that nobody reads it on Ascend is no reason to remove it."""
+    """``kv_buffer_device`` is read on CUDA: that it is not read on Ascend is no reason to remove it."""
     file = tmp_path / "serve.sh"
     file.write_text(before + HOST_STAGING)
     result = CliRunner().invoke(cli, ["check", "--fix", str(file)])

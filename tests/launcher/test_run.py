@@ -56,6 +56,6 @@ def test_one_that_can_be_executed_wins_over_one_that_cannot(places: list[Path]) 
 
 def test_none_at_all(places: list[Path]) -> None:
     places[1].mkdir()
-    with pytest.raises(Refused, match=r"vllm is neither beside .*python nor on PATH: install vLLM") as refused:
+    with pytest.raises(Refused, match=r"vllm is neither next to .*python nor on PATH: install vLLM") as refused:
         find_program()
     assert "没有 vllm" in refused.value.said.zh

@@ -172,9 +172,9 @@ def test_duplicate_keys() -> None:
     assert documents[0].plain() == {"a": 4, "b": {"c": 2}}
     assert [n.plain() for n in documents[0].value["a"].shadowed] == [1, 3]
     assert [(f.origin.line, f.origin.column, f.detail.en) for f in faults] == [
-        (2, 11, "the key 'c' stands twice in this mapping (first on line 2)"),
-        (3, 1, "the key 'a' stands twice in this mapping (first on line 1)"),
-        (4, 1, "the key 'a' stands twice in this mapping (first on line 3)"),
+        (2, 11, "the key 'c' appears twice in this mapping (first on line 2)"),
+        (3, 1, "the key 'a' appears twice in this mapping (first on line 1)"),
+        (4, 1, "the key 'a' appears twice in this mapping (first on line 3)"),
     ]
 
 

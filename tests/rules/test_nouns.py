@@ -76,7 +76,7 @@ def test_a_card_or_a_rank(code: str, how: str, host: dict[str, Any] | None) -> N
 )
 def test_the_memory_that_there_is(host: dict[str, Any], en: str, zh: str) -> None:
     how = "offload: {per_rank: 16GiB}"
-    head = "the offload takes 2 × 2 × 16 GiB = 64 GiB on this node (2 engines of 2 ranks), "
+    head = "offloading needs 2 × 2 × 16 GiB = 64 GiB on this node (2 engines of 2 ranks), "
     assert found("PD305", "a3", how, host).message == head + en
     assert found("PD305", "a3", how, host, "zh").message.endswith(zh)
 

@@ -267,7 +267,7 @@ def test_mistakes_are_explained(words: tuple[str, ...], status: int, message: st
 
 
 def test_a_broken_config_is_explained(tmp_path: Path) -> None:
-    for text, message in (("{", "is not JSON"), ("[]", "not the config.json of a model"), ("{}", "num_hidden_layers")):
+    for text, message in (("{", "is not JSON"), ("[]", "not a model's config.json"), ("{}", "num_hidden_layers")):
         (tmp_path / "config.json").write_text(text)
         result = CliRunner().invoke(cli, ["size", "--model", str(tmp_path), "--requests", "1", "--tokens", "5"])
         assert result.exit_code == 1 and message in result.output, result.output

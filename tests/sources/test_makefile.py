@@ -21,12 +21,12 @@ def made(lines: str, recipe: str = "vllm serve m --port $(PORT)") -> str:
         ("BASE = 81\nPORT = $(BASE)00", "8100"),
         ("PORT = ${BASE}00\nBASE = 81", "8100"),
         ("PORT ?= 8100", None),
-        ("PORT = 8100\nPORT += 1", None),
+        ("PORT = 8100\nPORT += 1", "8100"),
         ("PORT != cat port", None),
         ("ifdef X\nPORT = 8100\nendif", None),
         ("PORT = $(shell cat port)", None),
         ("PORT = $(PORT)", None),
-        ("define PORT\n8100\nendef", None),
+        ("define PORT\n8100\nendef", "8100"),
         ("", None),
     ],
 )
@@ -78,3 +78,34 @@ def test_a_fix_writes_the_sign_as_make_needs_it() -> None:
 def test_a_script_with_tabs_is_none(text: str) -> None:
     assert "makefile" not in deployment({"serve": text}).forms
     assert value(launch(text, "serve")[0], "port") == "5"
+
+
+WRONG = "vllm serve X --tensor-parallel-sizee 8"
+
+
+@pytest.mark.parametrize(
+    ("lines", "codes"),
+    [
+        ("define C\n@\nendef\nrun:\n\t$(C)\n", ["PD004"]),
+        (".ONESHELL:\nrun:\n\tC='@'\n\t$$C\n", ["PD004"]),
+        ("run:\n\t$(call C,X)\nC=vllm serve $(1) --tensor-parallel-sizee 8\n", ["PD004"]),
+        ("C=vllm serve X\nC+=--tensor-parallel-sizee 8\nrun:\n\t$(C)\n", ["PD004"]),
+        ("C?=@\nrun:\n\t$(C)\n", ["PD014"]),
+        ('C?=@\nD=A=1 $(C)\nrun:\n\tbash -c "$(C)"\n', ["PD014"]),
+        ("C!=echo @\nrun:\n\t$(C)\n", ["PD014"]),
+        ("$(eval C=@)\nrun:\n\t$(C)\n", ["PD014"]),
+        ("run:\n\t$(foreach i,1 2,@;)\n", ["PD014"]),
+        ("MSG?=@\nrun:\n\techo $(MSG)\n\t$(PY) x\n", []),
+        ("run:\n\t$(info @)\n", []),
+        ("define H\nusage: @\nendef\nhelp:\n\t@echo '$(H)'\n".replace("@echo", "echo"), []),
+    ],
+)
+def test_what_make_puts_together_is_followed_or_said(lines: str, codes: list[str]) -> None:
+    text = "ok:\n\tvllm serve ok\n" + lines.replace("@", WRONG)
+    assert [f.code for f in check(read_texts({"Makefile": text}, target="vllm:0.32.0"))] == codes
+
+
+def test_variables_that_would_grow_without_bound_are_bounded() -> None:
+    lines = "A0=x\n" + "".join(f"A{i}=" + f"$(A{i - 1})" * 100 + "\n" for i in range(1, 7))
+    node, _ = launch(made(lines, "vllm serve m --port $(A6)"), "Makefile")
+    assert not flag(node, "port").known

@@ -73,7 +73,7 @@ def test_nothing_outside_is_read(folder: Path, form: str) -> None:
     for name in outside(folder, form):
         found = findings(folder / "scripts" / "s.sh", FORMS[form].format(name=name))
         assert len(told(found)) == 1 and told(found)[0][0] == "info", name
-        assert "it lies outside" in told(found)[0][1]
+        assert "it is outside" in told(found)[0][1]
         assert not [f for f in found if f.code == "PD004"], name
 
 

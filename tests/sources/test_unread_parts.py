@@ -101,5 +101,5 @@ def test_a_shift_is_no_here_document() -> None:
 def test_a_script_that_the_shell_refuses_is_no_clean_one(text: str, word: str, first: bool) -> None:
     engine = "vllm serve ok --port 1\n"
     found = check(read_texts({"s.sh": engine + text if first else text + engine}, "vllm==0.32.0"))
-    told = [f for f in found if f.code == "PD003" and f"never closed by {word}" in f.message]
+    told = [f for f in found if f.code == "PD003" and f"never closed with {word}" in f.message]
     assert told and told[0].line == (2 if first else 1)

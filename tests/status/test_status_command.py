@@ -113,7 +113,7 @@ def test_watching_gives_a_json_line_a_reading() -> None:
     assert first["last"] is None
     assert second["last"]["restored"] == 6 and second["restarted"] is False
     assert second["latencies"]["itl"]["since"] == "last"
-    assert third["restarted"] is True and third["problems"][0]["message"].startswith("it was started anew")
+    assert third["restarted"] is True and third["problems"][0]["message"].startswith("it has restarted")
     assert done.exit_code == 0
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_is_no_record_is_said(text: str, tmp_path: Path) -> None:
         (["ftp://x"], "not http or https"),
         (["http://"], "names no host"),
         (["http://x:99999"], "Port out of range"),
-        (["x", "--count", "2"], "--count goes with --watch"),
+        (["x", "--count", "2"], "--count needs --watch"),
         (["x", "--replay", "y"], "--replay reads a record"),
         (["--profile", "no-such-profile"], "no-such-profile"),
     ],

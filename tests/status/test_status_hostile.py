@@ -83,10 +83,10 @@ def short(handler: Any) -> None:
         (slow, 1, "no answer within 0.5 s"),
         (slow_headers, 1, "no answer within 0.5 s"),
         (silent, 1, "no answer within 0.5 s"),
-        (elsewhere, 2, "redirect is not followed"),
-        (round_and_round, 2, "redirect is not followed"),
+        (elsewhere, 2, "redirects are not followed"),
+        (round_and_round, 2, "redirects are not followed"),
         (squeezed, 2, "compressed"),
-        (short, 1, "before its page was whole"),
+        (short, 1, "before the page was complete"),
         (lambda handler: send(handler, b"no", 404), 2, "HTTP 404"),
         (lambda handler: send(handler, b"no", 503), 1, "HTTP 503"),
         (lambda handler: send(handler, b"\0\xff" * 1000), 2, "not text"),
@@ -113,7 +113,7 @@ def test_what_speaks_no_http_and_what_accepts_only_is_said() -> None:
 
         threading.Thread(target=speak, daemon=True).start()
         done = status(f"127.0.0.1:{server.getsockname()[1]}", "--timeout", "0.5")
-        assert done.exit_code == 1 and "not answer in HTTP" in done.stdout
+        assert done.exit_code == 1 and "not speak HTTP" in done.stdout
         done = status(f"127.0.0.1:{server.getsockname()[1]}", "--timeout", "0.5")
         assert done.exit_code == 1 and "no answer within" in done.stdout
 

@@ -216,7 +216,7 @@ def test_a_variable_that_is_set_otherwise_is_reported(bench: Bench) -> None:
     given = bench.given(1)
     assert given["env"]["STUB_ONLY"] == "kept"
     assert given["env"]["UNTOUCHED"] == "as it was"
-    assert bench.err.count("STUB_ONLY is already set otherwise; the profile's value is used") == 1
+    assert bench.err.count("STUB_ONLY is already set differently; the profile's value is used") == 1
     assert "UNTOUCHED" not in bench.err
     process.terminate()
     process.wait(PATIENCE)

@@ -132,7 +132,7 @@ def test_a_reader_that_does_not_read_stalls_no_engine(bench: Bench, external: st
         )
     got = b""
     end = time.monotonic() + PATIENCE
-    while b"lines of output were lost here: nobody reads them fast enough" not in got and time.monotonic() < end:
+    while b"lines of output were lost here: nothing reads them fast enough" not in got and time.monotonic() < end:
         got = got[-200:] + os.read(reader, 1 << 16)
     assert b"were lost here" in got
     process.terminate()

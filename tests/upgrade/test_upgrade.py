@@ -289,9 +289,9 @@ def test_the_json_is_the_contract(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--to", B], "name no release"),
-        (["--from", "vllm==0.23.0", "--to", B], "not of one family"),
+        (["--from", "vllm==0.23.0", "--to", B], "not of the same family"),
         (["--from", "nonsense", "--to", B], "not a release"),
-        (["--from", A, "--to", B, "--unsafe"], "--unsafe goes with --write"),
+        (["--from", A, "--to", B, "--unsafe"], "--unsafe needs --write"),
         (NO_ENGINE, "hold no engine"),
     ],
 )
@@ -307,7 +307,7 @@ def test_of_a_release_that_is_no_row_the_older_one_counts(tmp_path: Path) -> Non
     path = tmp_path / "a.sh"
     path.write_text("vllm serve m --calculate-kv-scales\n", "utf-8")
     done = run(tmp_path, str(path), "--from", "vllm==0.27.5", "--to", "vllm==0.28.0")
-    assert "no release 0.27.5: vLLM 0.27.1 counts" in done.output
+    assert "no release 0.27.5: vLLM 0.27.1 is used" in done.output
     assert "--calculate-kv-scales" in done.output
 
 

@@ -26,7 +26,7 @@ class CheckOptions:
     """Find mistakes in profiles, scripts and manifests before an engine starts.
 
     Several files are checked together as one deployment, those of a folder each by itself; - reads standard input;
-    behind -- stands a command line.
+    everything after -- is taken as a command line.
 
     \b
     Examples:
@@ -39,43 +39,43 @@ class CheckOptions:
     target: str | None = target_option()
     form: str = form_option(*REPORTS)
     output: str | None = output_option()
-    select: str | None = option("--select", metavar="CODES", help="Only these rules or families, such as PD1,PD301.")
-    ignore: str | None = option("--ignore", metavar="CODES", help="All rules but these.")
-    fail_on: Literal["error", "warning", "info"] | None = option(
-        "--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 from this severity on (default: error)."
+    select: str | None = option(
+        "--select", metavar="CODES", help="Check only these rules or families, such as PD1,PD301."
     )
-    fix: bool = option("--fix", is_flag=True, help="Write the fixes that are certain into the files.")
-    unsafe_fixes: bool = option("--unsafe-fixes", is_flag=True, help="Also the fixes that are only plausible.")
-    diff: bool = option("--diff", is_flag=True, help="Show what fixing would change, and change nothing.")
+    ignore: str | None = option("--ignore", metavar="CODES", help="Skip these rules or families.")
+    fail_on: Literal["error", "warning", "info"] | None = option(
+        "--fail-on", type=click.Choice(SEVERITIES), help="Lowest severity that makes it exit 1 (default: error)."
+    )
+    fix: bool = option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
+    unsafe_fixes: bool = option("--unsafe-fixes", is_flag=True, help="Also apply fixes that are only plausible.")
+    diff: bool = option("--diff", is_flag=True, help="Show what fixing would change, without changing it.")
     host: bool = option("--host", is_flag=True, help="Also check against this machine.")
     host_facts: str | None = option(
-        "--host-facts", metavar="FILE", help="Also check against the machine that this file describes."
+        "--host-facts", metavar="FILE", help="Also check against the machine described in this file."
     )
-    separate: bool = option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+    separate: bool = option("--separate", is_flag=True, help="Treat each file as a separate deployment.")
     require_target: bool = option(
-        "--require-target", is_flag=True, help="An engine whose release nothing decides is an error."
+        "--require-target", is_flag=True, help="Treat an engine of unknown release as an error."
     )
-    allow_no_engine: bool = option("--allow-no-engine", is_flag=True, help="Files without an engine are no mistake.")
+    allow_no_engine: bool = option("--allow-no-engine", is_flag=True, help="Accept input without an engine.")
     force_exclude: bool = option(
-        "--force-exclude", is_flag=True, help="Named files obey exclude of pd-launch.toml too."
+        "--force-exclude", is_flag=True, help="Apply exclude of pd-launch.toml to named files too."
     )
     baseline: str | None = option(
-        "--baseline", metavar="FILE", help="Leave out the known findings that this file lists."
+        "--baseline", metavar="FILE", help="Leave out the known findings listed in this file."
     )
     write_baseline: bool = option(
-        "--write-baseline", is_flag=True, help="Write what is found now into --baseline; it is known then."
+        "--write-baseline", is_flag=True, help="Record the current findings in --baseline as known."
     )
-    exit_zero: bool = option(
-        "--exit-zero", is_flag=True, help="Exit 0 where findings would give 1; other statuses stay."
-    )
+    exit_zero: bool = option("--exit-zero", is_flag=True, help="Exit 0 instead of 1 on findings; other statuses stay.")
     jobs: int | None = option(
         "--jobs", metavar="N", type=click.IntRange(1, 256), help="Processes for --separate (default: for many files)."
     )
     max_size: str | None = option(
         "--max-size", metavar="SIZE", help="Check files up to this size, such as 8MiB (default: 2MiB)."
     )
-    show_config: bool = option("--show-config", is_flag=True, help="Print the configuration that counts here.")
-    verbose: bool = option("-v", "--verbose", is_flag=True, help="Say what was passed over and what was unknown.")
+    show_config: bool = option("--show-config", is_flag=True, help="Print the configuration in effect here.")
+    verbose: bool = option("-v", "--verbose", is_flag=True, help="Report what was skipped and what was unknown.")
     color: str = color_option()
     lang: str | None = lang_option()
 

@@ -37,7 +37,7 @@ class DoctorOptions:
     )
     node_rank: int | None = option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
     host_facts: str | None = option(
-        "--host-facts", metavar="FILE", help="Look at the machine that this file describes instead."
+        "--host-facts", metavar="FILE", help="Use the machine described in this file instead."
     )
     target: str | None = target_option()
     form: str = form_option()

@@ -22,11 +22,11 @@ class InitOptions:
     """
 
     sources: tuple[str, ...] = option(
-        "--from", multiple=True, metavar="FILE", help="Make it from this script, manifest or test description."
+        "--from", multiple=True, metavar="FILE", help="Convert this script, manifest or test description."
     )
     more: tuple[str, ...] = argument(nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
     output: str | None = option(
-        "--output", "-o", metavar="FILE", help="Write the profile there, never over a file; - is standard output."
+        "--output", "-o", metavar="FILE", help="Write the profile to this new file; - is standard output."
     )
     name: str | None = option("--name", metavar="NAME", help="Name of the deployment.")
     target: str | None = target_option()

@@ -39,36 +39,40 @@ class SideOptions:
         "--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."
     )
     grace: float | None = option(
-        "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Between TERM and KILL of several engines."
+        "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Time between TERM and KILL for several engines."
     )
     ready_timeout: float | None = option(
         "--ready-timeout",
         type=click.FloatRange(0, min_open=True),
         metavar="SECONDS",
-        help="Stop everything where not all engines are ready by then.",
+        help="Stop everything if not all engines are ready by then.",
     )
     health: float | None = option(
         "--health",
         type=click.FloatRange(0),
         metavar="SECONDS",
-        help="How often engines that were ready are asked again; 0: never.  [default: 10, in a pod 0]",
+        help="How often to recheck engines that were ready; 0: never.   [default: 10, in a pod 0]",
     )
     restart: int | None = option(
-        "--restart", type=click.IntRange(0), metavar="N", help="Start all anew after a failure, N times."
+        "--restart", type=click.IntRange(0), metavar="N", help="Restart all engines after a failure, up to N times."
     )
     log_dir: str | None = option("--log-dir", metavar="FOLDER", help="Write a log file for each rank as well.")
-    log_size: str | None = option("--log-size", metavar="SIZE", help="Begin the next log file there.  [default: 64MiB]")
-    log_files: int | None = option(
-        "--log-files", type=click.IntRange(1), metavar="N", help="Log files of a rank.  [default: 5]"
+    log_size: str | None = option(
+        "--log-size", metavar="SIZE", help="Start a new log file at this size.  [default: 64MiB]"
     )
-    notify: bool = option("--notify", is_flag=True, help="Tell systemd when all are ready, and that they are well.")
-    show_origin: bool = option("--show-origin", is_flag=True, help="Say where each argument and variable came from.")
+    log_files: int | None = option(
+        "--log-files", type=click.IntRange(1), metavar="N", help="Log files kept for each rank.  [default: 5]"
+    )
+    notify: bool = option(
+        "--notify", is_flag=True, help="Notify systemd when all are ready, and that they stay healthy."
+    )
+    show_origin: bool = option("--show-origin", is_flag=True, help="Show where each argument and variable came from.")
     host: bool | None = option("--host/--no-host", default=None, help="Whether to check against this machine.")
     host_facts: str | None = option(
-        "--host-facts", metavar="FILE", help="With --dry-run: check against the machine that this file describes."
+        "--host-facts", metavar="FILE", help="With --dry-run: check against the machine described in this file."
     )
     force: tuple[str, ...] = option(
-        "--force", multiple=True, metavar="CODE", help="Launch in spite of errors of this code."
+        "--force", multiple=True, metavar="CODE", help="Launch in spite of errors with this code."
     )
     target: str | None = target_option()
     lang: str | None = lang_option()

@@ -30,14 +30,14 @@ class LogsOptions:
     """
 
     files: tuple[str, ...] = argument(nargs=-1, metavar="FILE|-...", type=click.UNPROCESSED)
-    follow: bool = option("--follow", "-f", is_flag=True, help="Go on reading what is added, until interrupted.")
+    follow: bool = option("--follow", "-f", is_flag=True, help="Keep reading what is appended, until interrupted.")
     timeline: bool = option(
         "--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line."
     )
     request: str | None = option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
     form: str = form_option()
     output: str | None = output_option()
-    progress: bool | None = option("--progress/--no-progress", default=None, help="Show how far a large file is read.")
+    progress: bool | None = option("--progress/--no-progress", default=None, help="Show progress on large files.")
     color: str = color_option()
     lang: str | None = lang_option()
 

@@ -20,7 +20,7 @@ class LspOptions:
 
     target: str | None = target_option()
     pages: str | None = option(
-        "--pages", metavar="ADDRESS", help="Where the rules' pages are (default: beside this program, if there)."
+        "--pages", metavar="ADDRESS", help="Folder of the rule pages (default: next to this program, if there)."
     )
     lang: str | None = lang_option()
 

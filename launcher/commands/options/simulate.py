@@ -40,14 +40,12 @@ class SimulateOptions:
     )
     blocks: int | None = option("--blocks", type=click.IntRange(2), metavar="N", help="The engine's num_gpu_blocks.")
     memory: str | None = option(
-        "--memory", metavar="SIZE", help="KV cache of one rank, in place of --blocks, such as 20GiB."
+        "--memory", metavar="SIZE", help="KV cache of one rank, instead of --blocks, such as 20GiB."
     )
     block_size: int | None = option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
-    bytes_per_block: str | None = option(
-        "--bytes-per-block", metavar="SIZE", help="Of one rank, for a model that is not known here."
-    )
+    bytes_per_block: str | None = option("--bytes-per-block", metavar="SIZE", help="Per rank, for an unknown model.")
     max_num_seqs: int | None = option(
-        "--max-num-seqs", type=click.IntRange(1), metavar="N", help="Requests that run at once."
+        "--max-num-seqs", type=click.IntRange(1), metavar="N", help="Requests that run at the same time."
     )
     max_num_batched_tokens: int | None = option(
         "--max-num-batched-tokens", type=click.IntRange(1), metavar="N", help="Tokens of a step."
@@ -60,13 +58,13 @@ class SimulateOptions:
         "--scheduling-policy", type=click.Choice(["fcfs", "priority"]), help="Who is admitted, and who is preempted."
     )
     prefix_caching: bool | None = option(
-        "--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are found again by content."
+        "--prefix-caching/--no-prefix-caching", default=None, help="Whether blocks are reused by content."
     )
     async_scheduling: bool | None = option(
         "--async-scheduling/--no-async-scheduling", default=None, help="Whether steps are scheduled ahead."
     )
     draft_tokens: int | None = option(
-        "--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens of a request and step."
+        "--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens per request and step."
     )
     acceptance: float | None = option(
         "--acceptance", type=click.FloatRange(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6."
@@ -78,7 +76,7 @@ class SimulateOptions:
         "--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks."
     )
     concurrency: int | None = option(
-        "--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their answer."
+        "--concurrency", type=click.IntRange(1), metavar="N", help="Clients that each wait for their response."
     )
     rate: float | None = option(
         "--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times."
@@ -95,18 +93,23 @@ class SimulateOptions:
         type=click.Choice(["vllm", "round-robin", "least-requests"]),
         default="vllm",
         show_default=True,
-        help="Whom a request goes to, with --dp.",
+        help="How requests are routed, with --dp.",
     )
     over: str | None = option(
-        "--over", metavar="NAME=V,V,…", help="Table over choices, such as max-num-seqs=64,128,256."
+        "--over", metavar="NAME=V,V,…", help="Table over values, such as max-num-seqs=64,128,256."
     )
     plot: bool = option("--plot", is_flag=True, help="Show that table as bars.")
     png: str | None = option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
     seed: int = option(
-        "--seed", type=int, default=1, show_default=True, metavar="N", help="What is drawn; the same gives the same."
+        "--seed",
+        type=int,
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Random seed; the same seed gives the same result.",
     )
     progress: bool | None = option(
-        "--progress/--no-progress", default=None, help="Say how far it is (default: on a terminal)."
+        "--progress/--no-progress", default=None, help="Show progress (default: on a terminal)."
     )
     form: str = form_option()
     lang: str | None = lang_option()

@@ -35,15 +35,15 @@ class SizeOptions:
     files: tuple[str, ...] = argument(nargs=-1, metavar="[FILE]...", type=click.UNPROCESSED)
     profile: str | None = profile_option("Profile whose decode side is sized.")
     model: str | None = option(
-        "--model", metavar="NAME|FOLDER", help="Known name of a model, or the folder of its config.json."
+        "--model", metavar="NAME|FOLDER", help="Name of a known model, or the folder of its config.json."
     )
-    config: str | None = option("--config", metavar="FILE", help="The model's config.json, where it lies elsewhere.")
+    config: str | None = option("--config", metavar="FILE", help="The model's config.json, if it is elsewhere.")
     hardware: str = option(
         "--hardware",
         type=click.Choice(HARDWARE),
         default="a3",
         show_default=True,
-        help="Kind of the nodes, without a profile.",
+        help="Hardware of the nodes, without a profile.",
     )
     tp: int | None = option("--tp", type=click.IntRange(1), metavar="N", help="Tensor-parallel size.")
     pp: int | None = option("--pp", type=click.IntRange(1), metavar="N", help="Pipeline-parallel size.")
@@ -66,16 +66,16 @@ class SizeOptions:
         "--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once."
     )
     workload: str | None = option(
-        "--workload", metavar="FILE|KEY=VALUE,…", help="Not here: pd-launch simulate takes a workload."
+        "--workload", metavar="FILE|KEY=VALUE,…", help="Not supported here: use pd-launch simulate."
     )
     memory: str | None = option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
-    per_rank: str | None = option("--per-rank", metavar="SIZE", help="Budget of a card: say what it holds.")
+    per_rank: str | None = option("--per-rank", metavar="SIZE", help="Budget of a card: show what it can hold.")
     bytes_per_block: str | None = option(
-        "--bytes-per-block", metavar="SIZE", help="For a model that is not known here: from the engine's log."
+        "--bytes-per-block", metavar="SIZE", help="For an unknown model: as the engine's log says."
     )
     settings: tuple[str, ...] = settings_option()
     over: str | None = option(
-        "--over", metavar="NAME=V,V,…", help="Table over these choices, such as tp=2,4,8 or requests=1,4,16."
+        "--over", metavar="NAME=V,V,…", help="Table over these values, such as tp=2,4,8 or requests=1,4,16."
     )
     plot: bool = option("--plot", is_flag=True, help="Show the table as bars.")
     png: str | None = option("--png", metavar="FILE", help="Draw it (needs matplotlib).")

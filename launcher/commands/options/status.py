@@ -41,13 +41,15 @@ class StatusOptions:
         is_flag=False,
         flag_value=5.0,
         type=click.FloatRange(0.2, 86400),
-        help="Look again and again: in place on a terminal, else a JSON line each (default: every 5 s).",
+        help="Keep looking: in place on a terminal, else one JSON line each (default: every 5 s).",
     )
-    count: int | None = option("--count", metavar="N", type=click.IntRange(1), help="End --watch after so many looks.")
+    count: int | None = option(
+        "--count", metavar="N", type=click.IntRange(1), help="Stop --watch after this many looks."
+    )
     record: str | None = option(
-        "--record", metavar="FILE", help="Write every look there, for --replay and for simulate."
+        "--record", metavar="FILE", help="Record every look in this file, for --replay and simulate."
     )
-    replay: str | None = option("--replay", metavar="FILE", help="Show the looks that --record wrote.")
+    replay: str | None = option("--replay", metavar="FILE", help="Show the looks recorded by --record.")
     timeout: float = option(
         "--timeout",
         metavar="SECONDS",

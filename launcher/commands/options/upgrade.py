@@ -32,14 +32,14 @@ class UpgradeOptions:
 
     files: tuple[str, ...] = argument(nargs=-1, metavar="FILE|FOLDER...", type=click.UNPROCESSED)
     a: str | None = option(
-        "--from", metavar="RELEASE", help="Release that the files are for (default: the one that they name)."
+        "--from", metavar="RELEASE", help="Release that the files are for (default: the one they name)."
     )
-    b: str = option("--to", metavar="RELEASE|PATH", required=True, help="Release, or build, that they are to be for.")
-    diff: bool = option("--diff", is_flag=True, help="Show what writing would change, and change nothing.")
-    write: bool = option("--write", is_flag=True, help="Write the changes that are certain into the files.")
-    unsafe: bool = option("--unsafe", is_flag=True, help="Also the changes that are only plausible.")
-    only: str | None = option("--only", type=click.Choice(SIDES), help="Upgrade this side; the other stays as it is.")
-    separate: bool = option("--separate", is_flag=True, help="Each file is a deployment of its own.")
+    b: str = option("--to", metavar="RELEASE|PATH", required=True, help="Release or build to upgrade to.")
+    diff: bool = option("--diff", is_flag=True, help="Show what writing would change, without changing it.")
+    write: bool = option("--write", is_flag=True, help="Apply the safe changes to the files.")
+    unsafe: bool = option("--unsafe", is_flag=True, help="Also apply changes that are only plausible.")
+    only: str | None = option("--only", type=click.Choice(SIDES), help="Upgrade only this side.")
+    separate: bool = option("--separate", is_flag=True, help="Treat each file as a separate deployment.")
     form: str = form_option()
     output: str | None = output_option()
     color: str = color_option()

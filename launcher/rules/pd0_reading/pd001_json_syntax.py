@@ -82,4 +82,4 @@ def _help(edits: Edits) -> Msg:
     if edits:
         texts = " ".join(text for _, text in edits if text)
         return Msg(f"write {texts} here", f"这里写 {texts}")
-    return Msg("write strict JSON: double quotes, no trailing commas", "写成严格的 JSON:双引号,结尾没有多余逗号")
+    return Msg("write strict JSON: double quotes, no trailing commas", "写成严格的 JSON：双引号，结尾没有多余逗号")

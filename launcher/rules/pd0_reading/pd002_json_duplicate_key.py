@@ -33,15 +33,15 @@ Python 的 `json` 对相同的键保留最后一个;在 vLLM 0.23.0、0.27.1 和
 
 @rule("PD002", "json-duplicate-key", "warning", zh=ZH)
 def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """A key stands twice in one JSON object.
+    """A key appears twice in one JSON object.
 
     ## What it does
 
-    Looks into every JSON argument for an object in which the same key stands more than once.
+    Looks into every JSON argument for an object in which the same key appears more than once.
 
     ## Why it matters
 
-    The last one wins silently, so the earlier value is lost without a word.
+    The last one wins silently, and the earlier value is lost.
 
     ## Example
 
@@ -79,7 +79,7 @@ def _hit(name: str, entry: Node) -> Hit:
     lost, lost_zh = ("", "") if alike else (": the earlier value is lost", ":前面的值丢失")
     return Hit(
         entry.key or entry.origin,
-        Msg(f"the key {name} stands twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),
-        Msg("keep one of them; this last one counts", "只保留一个;生效的是最后这个"),
-        related=((first.key or first.origin, Msg("it stands here first", "第一次出现在这里")),),
+        Msg(f"the key {name} appears twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),
+        Msg("keep one of them; this last one takes effect", "只保留一个；生效的是最后这个"),
+        related=((first.key or first.origin, Msg("it is first given here", "第一次出现在这里")),),
     )

@@ -48,12 +48,12 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     Reports quotes that are never closed, a backslash followed by blanks at a line's end (which continues nothing and
     passes a blank argument), and commands that therefore cannot be read. Also quoting that is applied twice, so that
     quotes are part of an argument or of a variable, and scripts whose lines end with CR LF, as on Windows: to the shell
-    each carriage return is a part of the last word of its line, and a script that begins with `#!` does not start.
+    each carriage return is part of the last word of its line, and a script that begins with `#!` does not start.
 
     ## Why it matters
 
     The shell then runs another command than the one you see: the rest of the options is lost, or the engine gets an
-    argument of nothing but blanks and exits.
+    argument of only blanks and exits.
 
     ## Example
 
@@ -97,9 +97,9 @@ def _quoted_variable(variable: EnvVar) -> Iterator[Hit]:
         variable.value.origin,
         Msg(
             f"the quotes are part of the value of {variable.name}: it is {text}",
-            f"引号成了 {variable.name} 的值的一部分:它的值是 {text}",
+            f"引号成了 {variable.name} 的值的一部分：它的值是 {text}",
         ),
-        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]},或给整项加引号"),
+        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]}，或给整项加引号"),
     )
 
 
@@ -108,10 +108,10 @@ def _help(fault: Fault) -> Msg:
         return fault.help
     if fault.kind == "blank-word":
         return Msg(
-            "remove the blanks behind the backslash, or the backslash itself on the last line",
-            "删掉反斜杠后面的空白;如果是最后一行,连反斜杠一起删掉",
+            "remove the spaces after the backslash, or the backslash itself on the last line",
+            "删掉反斜杠后面的空白；如果是最后一行，连反斜杠一起删掉",
         )
-    return Msg("close what was opened; check every quote up to here", "把打开的引号闭合;检查到这里为止的每个引号")
+    return Msg("close the open quote; check every quote up to here", "把打开的引号闭合；检查到这里为止的每个引号")
 
 
 def _fix(fault: Fault) -> FixEdits | None:

@@ -59,9 +59,9 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares every flag with those of the target's vLLM, as the engine's parser does: underscores are dashes, a
-    beginning that fits only one name stands for it, a flag that can be switched off also exists as `--no-x`, and a JSON
+    prefix of only one name is accepted for it, a flag that can be switched off also exists as `--no-x`, and a JSON
     argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
-    `LLM` and `EngineArgs` are looked at.
+    `LLM` and `EngineArgs` are checked.
 
     ## Why it matters
 
@@ -96,10 +96,10 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     further = next(hits, None)
     if further is not None:
         message = Msg(
-            f"more than {MOST} of one command: those from here on are not listed",
-            f"一条命令超过 {MOST} 处:从这里起不再列出",
+            f"more than {MOST} in one command: the rest are not listed",
+            f"一条命令超过 {MOST} 处：从这里起不再列出",
         )
-        yield Hit(further.origin, message, Msg("look at what the command is made of", "看看这条命令是怎样拼成的"))
+        yield Hit(further.origin, message, Msg("check how the command is put together", "看看这条命令是怎样拼成的"))
 
 
 def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
@@ -132,18 +132,18 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     found = meaning(arg, table)
     if found.spec is not None:
         if _glued(arg):
-            message = Msg(f"{arg.written} and its value must be two words", f"{arg.written} 与它的值应当分开写")
-            yield Hit(arg.origin, message, Msg(f"write {arg.written} and a blank", f"请在 {arg.written} 后面加空格"))
+            message = Msg(f"{arg.written} and its value must be separate words", f"{arg.written} 与它的值应当分开写")
+            yield Hit(arg.origin, message, Msg(f"write a space after {arg.written}", f"请在 {arg.written} 后面加空格"))
         elif "." in arg.name and found.spec.kind not in DOTTED_KINDS:
-            message = Msg(f"--{found.name} takes no keys behind a dot", f"--{found.name} 后面不能用点号写键")
+            message = Msg(f"--{found.name} accepts no keys after a dot", f"--{found.name} 后面不能用点号写键")
             yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
         return
     if arg.written != arg.written.strip():
         yield _blank(arg)
     elif found.candidates:
         names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
-        message = Msg(f"{arg.written} fits several flags: {names}", f"{arg.written} 同时符合几个参数:{names}")
-        yield Hit(arg.origin, message, Msg("write the whole name", "请写全名"))
+        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 同时符合几个参数：{names}")
+        yield Hit(arg.origin, message, Msg("write the full name", "请写全名"))
     elif _certain(arg.name, table, deployment):
         yield _unknown(arg, table, deployment)
 
@@ -176,11 +176,11 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     near = _meant(base, table)
     if deployment.target.is_before_rows and nearest(base, spellings(table), _SURELY) is None:
         asked = deployment.target.asked
-        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表,可能有这个参数")
+        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表，可能有这个参数")
         return Hit(arg.origin, message, older)
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
-                                            "删掉它,或者在 vllm serve --help=all 里查找"))  # fmt: skip
+                                            "删掉它，或者在 vllm serve --help=all 里查找"))  # fmt: skip
     right = renamed(_renamed(arg, shown, near), f"--{near}" if shown.startswith("-") else near)
     if near in DERIVED and any(arg in node.args for node in deployment.nodes if node.form == "profile"):
         right = None  # a profile says that elsewhere
@@ -210,17 +210,17 @@ def _elsewhere(name: str, table: Table) -> Msg | None:
         return None
     first, last = others[0], others[-1]
     if first == last:
-        return Msg(f"remove it; only vLLM {first} has it", f"删掉它;只有 vLLM {first} 有这个参数")
-    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它;vLLM {first} 到 {last} 才有这个参数")
+        return Msg(f"remove it; only vLLM {first} has it", f"删掉它；只有 vLLM {first} 有这个参数")
+    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它；vLLM {first} 到 {last} 才有这个参数")
 
 
 def _blank(arg: Arg) -> Hit:
     right = arg.written.strip()
-    help_ = Msg(f"write {right} without the blank", f"请写 {right},不要带空格")
+    help_ = Msg(f"write {right} without the space", f"请写 {right}，不要带空格")
     edits = set_text(arg.text, right) if arg.text is not None else None
     return Hit(
         arg.origin,
-        Msg(f"a blank belongs to the flag {arg.written!r}", f"参数 {arg.written!r} 里带有空格"),
+        Msg(f"the flag {arg.written!r} contains a space", f"参数 {arg.written!r} 里带有空格"),
         help_,
         fix=fix(help_, edits, safe=True),
     )
@@ -234,10 +234,10 @@ def _is_switch_value(arg: Arg, before: Arg | None) -> bool:
 def _stray(arg: Arg, deployment: Deployment) -> Hit:
     shown = arg.written if len(arg.written) <= 60 else f"{arg.written[:57]}…"
     near = nearest(f"--{shown}", [f"--{name}" for name in spellings(vllm_table(deployment.target))], 0.9)
-    help_ = Msg("remove it, or put it behind its flag", "删掉它,或者把它放到所属参数的后面")
+    help_ = Msg("remove it, or put it after its flag", "删掉它，或者把它放到所属参数的后面")
     if near is not None:
         help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?")
-    return Hit(arg.origin, Msg(f"{shown!r} belongs to no flag", f"{shown!r} 不属于任何参数"), help_)
+    return Hit(arg.origin, Msg(f"{shown!r} does not belong to any flag", f"{shown!r} 不属于任何参数"), help_)
 
 
 def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:

@@ -41,12 +41,12 @@ def duplicate_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks for flags of `vllm serve` that stand more than once in a command, also in another spelling (`-tp` and
+    Looks for flags of `vllm serve` given more than once in a command, also in another spelling (`-tp` and
     `--tensor-parallel-size`, `--max_num_seqs` and `--max-num-seqs`) or with their negation.
 
     ## Why it matters
 
-    The last one wins silently, so the value you look at may not be the one that counts.
+    The last one wins silently, so the value you look at may not be the one in effect.
 
     ## Example
 
@@ -86,15 +86,15 @@ def _positive(name: str) -> str:
 
 def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
     message = (
-        Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次,值相同")
+        Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次，值相同")
         if earlier.name == arg.name and _alike(earlier, arg)
-        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次:最后一个生效")
+        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次：最后一个生效")
     )
     return Hit(
         arg.origin,
         message,
         Msg("keep one of them", "只保留一个"),
-        related=((earlier.origin, Msg("it stands here first", "第一次出现在这里")),),
+        related=((earlier.origin, Msg("it is first given here", "第一次出现在这里")),),
     )
 
 

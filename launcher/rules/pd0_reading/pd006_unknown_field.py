@@ -45,7 +45,7 @@ def unknown_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Looks at every field of `--kv-transfer-config`, at the top level and in the children of a MultiConnector: misspelt
     ones, and those that the target release has dropped (`kv_rank`, `kv_parallel_size`, `kv_ip` and `kv_buffer_size`
-    from vLLM 0.32.0). A connector's own options stand inside `kv_connector_extra_config` and are not meant here.
+    from vLLM 0.32.0). A connector's own options go inside `kv_connector_extra_config` and are not meant here.
 
     ## Why it matters
 
@@ -85,10 +85,8 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
     place = entry.key or entry.origin
     dropped = kv_field_dropped(name, target)
     if dropped is not None:
-        message = Msg(
-            f"{name} is not a field any more: vLLM {dropped} dropped it", f"{name} 已在 vLLM {dropped} 中删除"
-        )
-        help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name};没有连接器读取它")
+        message = Msg(f"{name} is no longer a field: vLLM {dropped} removed it", f"{name} 已在 vLLM {dropped} 中删除")
+        help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name}；没有连接器读取它")
         return Hit(place, message, help_, fix=fix(help_, remove_entry(entry), safe=True))
     message = Msg(f"--kv-transfer-config has no field {name}", f"--kv-transfer-config 没有字段 {name}")
     near = nearest(name, known)
@@ -101,5 +99,5 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
 def _options(name: str) -> Msg:
     return Msg(
         f"remove it, or move {name} into kv_connector_extra_config if it is an option of the connector",
-        f"删掉它;如果 {name} 是连接器自己的选项,请移到 kv_connector_extra_config 里",
+        f"删掉它；如果 {name} 是连接器自己的选项，请移到 kv_connector_extra_config 里",
     )

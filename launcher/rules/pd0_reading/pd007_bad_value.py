@@ -36,20 +36,20 @@ ZH = r"""
 
 按目标版本的参数表检查每个参数的值:类型、范围、固定取值,以及 JSON 参数里各字段的类型和名称;
 另外检查端口(包括后面不够本节点各 rank 使用的 kv_port)、卸载连接器自己的选项(例如写成 `16GiB` 或 `1e9` 的预算、
-写成文本的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,
-以及 `--additional-config` 里写成文本的布尔值;不是对象的 `--hf-overrides` 之类,没有的级别,长度为 0 的请求,
+写成字符串的布尔值)、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址,
+以及 `--additional-config` 里写成字符串的布尔值;不是对象的 `--hf-overrides` 之类,没有的级别,长度为 0 的请求,
 以及没有写连接器的 `--kv-transfer-config`。对每个已注册的连接器,还检查没有默认值却必须写的选项(如 MoRIIOConnector 的
-`http_port`)、固定取值的选项(如 `backend`)、会被转换成数字的选项,以及写成文本 `"false"` 的开关;
+`http_port`)、固定取值的选项(如 `backend`)、会被转换成数字的选项,以及写成字符串 `"false"` 的开关;
 对 NIXL 检查 `kv_buffer_device`。还检查该版本没有注册的 reasoning parser、tool call parser 和 attention backend;
 加载了插件时不检查。
 
 ## 为什么重要
 
-引擎会在启动时拒绝这个值,或者读到与您所写不同的值:在选项有类型之前,文本 `false` 会被当成真。
+引擎会在启动时拒绝这个值,或者读到与您所写不同的值:在选项有类型之前,字符串 `false` 会被当成 true。
 
 ## 适用版本
 
-所有版本;`--additional-config` 里写成文本的布尔值,到 vllm-ascend <before typed-options> 为止。
+所有版本;`--additional-config` 里写成字符串的布尔值,到 vllm-ascend <before typed-options> 为止。
 
 ## 来源
 
@@ -66,19 +66,19 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
-    of the fields in a JSON argument. Also ports (a kv_port with too few ports behind it for the node's ranks), the
-    offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as text), the `cpu_bytes_to_use` of
-    vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans of `--additional-config` that are written as
-    text, `--hf-overrides` and its like without an object, levels that no release has, a longest request of 0 tokens,
-    and a `--kv-transfer-config` that names no connector. Of every registered connector: options that are missing and
-    have no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted
-    to a number, and switches written as the text `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool
-    call parser or attention backend that the release does not register; where a plugin is loaded, nothing is said.
+    of the fields in a JSON argument. Also ports (a kv_port with too few ports above it for the node's ranks), the
+    offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as a string), the `cpu_bytes_to_use`
+    of vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans in `--additional-config` written as strings,
+    `--hf-overrides` and similar options without an object, levels that no release has, a longest request of 0 tokens,
+    and a `--kv-transfer-config` without a connector. Of every registered connector: options that are missing and have
+    no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted to a
+    number, and switches written as the string `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool call
+    parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported.
 
     ## Why it matters
 
-    The engine refuses the value at start, or reads another one than you wrote: before options have types, the text
-    `false` counts as true.
+    The engine refuses the value at start, or silently reads something else: in releases without typed options, the
+    string `false` counts as true.
 
     ## Example
 

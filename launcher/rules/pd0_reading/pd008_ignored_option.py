@@ -50,15 +50,15 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on `--headless`, `--api-server-count` and a model without `--model` with
-    `python -m vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to
-    other hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A
-    graph mode or capture sizes beside `--enforce-eager` are an info, `multistream_overlap_shared_expert` beside
-    fused MC2, which switches it off, is a warning.
+    Fires on `--headless`, `--api-server-count` and a model without `--model` with `python -m
+    vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to other
+    hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A graph mode
+    or capture sizes with `--enforce-eager` are an info, `multistream_overlap_shared_expert` with fused MC2, which
+    switches it off, is a warning.
 
     ## Why it matters
 
-    The option is parsed and then ignored, so the node does something else than the command says.
+    The option is parsed and then ignored, so the node does not do what the command says.
 
     ## Example
 
@@ -89,11 +89,11 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             node.model.origin,
             Msg(
-                "the model without --model is ignored by python -m vllm.entrypoints.openai.api_server: it serves its "
-                "default model",
-                "python -m vllm.entrypoints.openai.api_server 会忽略没有 --model 的模型:它启动的是默认模型",
+                "python -m vllm.entrypoints.openai.api_server ignores a model given without --model and serves "
+                "its default model",
+                "python -m vllm.entrypoints.openai.api_server 会忽略没有用 --model 给出的模型，启动默认模型",
             ),
-            Msg("write --model before it, or start it with vllm serve", "在前面写 --model,或用 vllm serve 启动"),
+            Msg("write --model before it, or start it with vllm serve", "在前面写 --model，或用 vllm serve 启动"),
         )
     for arg in node.args:
         if node.program == "api_server" and arg.name in SERVE_ONLY:
@@ -110,7 +110,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 arg.origin,
                 Msg(
                     f"--{arg.name} does nothing on Ascend: it is reset at start",
-                    f"--{arg.name} 在昇腾上不起作用:启动时会被重置",
+                    f"--{arg.name} 在昇腾上不起作用：启动时会被重置",
                 ),
                 Msg("remove it", "删掉它"),
             )
@@ -136,10 +136,10 @@ def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
         yield Hit(
             value.key or value.origin,
             Msg(
-                f"{name} does nothing beside --enforce-eager, which switches graphs off",
-                f"写了 --enforce-eager 就不使用图模式,{name} 不起作用",
+                f"{name} does nothing with --enforce-eager, which switches graphs off",
+                f"写了 --enforce-eager 就不使用图模式，{name} 不起作用",
             ),
-            Msg("keep one of the two", "两者只保留一个"),
+            Msg("keep only one of the two", "两者只保留一个"),
             severity="info",
             related=((eager.origin, Msg("--enforce-eager", "--enforce-eager")),),
         )
@@ -154,10 +154,10 @@ def _overlap(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     yield Hit(
         overlap.key or overlap.origin,
         Msg(
-            f"{target} switches multistream_overlap_shared_expert off beside fused MC2",
-            f"同时打开融合 MC2 时,{target} 会关闭 multistream_overlap_shared_expert",
+            f"{target} switches multistream_overlap_shared_expert off when fused MC2 is on",
+            f"同时打开融合 MC2 时，{target} 会关闭 multistream_overlap_shared_expert",
         ),
-        Msg("keep one of the two", "两者只保留一个"),
+        Msg("keep only one of the two", "两者只保留一个"),
         related=((fused.key or fused.origin, Msg("fused MC2", "融合 MC2")),),
     )
 
@@ -175,8 +175,8 @@ def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:
     yield Hit(
         entry.key or entry.origin,
         Msg(
-            f"{target} overwrites {key}: {shown} alone decides, and it does not switch it on",
-            f"{target} 会覆盖 {key}:只由 {shown} 决定,而它没有打开",
+            f"{target} overwrites {key}: only {shown} decides, and it does not switch it on",
+            f"{target} 会覆盖 {key}：只由 {shown} 决定，而它没有打开",
         ),
         Msg(f"write {shown} {word}", f"写 {shown} {word}"),
     )

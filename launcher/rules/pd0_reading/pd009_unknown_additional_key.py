@@ -52,12 +52,12 @@ def unknown_additional_key(node: NodeLaunch, deployment: Deployment) -> Iterator
     ## What it does
 
     Compares the keys of `--additional-config`, and of the groups in it, with those that the target release of
-    vllm-ascend reads. From 0.27.1rc1 an unknown key is an error, before a warning.
+    vllm-ascend reads. From 0.27.1rc1 an unknown key is an error; before, it is a warning.
 
     ## Why it matters
 
-    An unknown key is ignored without a word, so the feature that it names stays off; releases with typed options
-    refuse it at start.
+    An unknown key is silently ignored, so the feature that it names stays off; releases with typed options refuse it at
+    start.
 
     ## Example
 
@@ -126,7 +126,7 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
         return Hit(
             place,
             message,
-            Msg(f"remove it; vllm-ascend reads it {span}", f"删掉它;vllm-ascend {span_zh}才读取它"),
+            Msg(f"remove it; vllm-ascend reads it {span}", f"删掉它；vllm-ascend {span_zh}才读取它"),
             severity,
         )
     return Hit(place, message, Msg("remove it", "删掉它"), severity)

@@ -46,17 +46,17 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires when a file was read but is no profile, script, container command, manifest, compose or e2e file, and when
-    no file of the call holds an engine. It says what is not read where that can be told: no text, a form that is not
-    supported, or the place that speaks of vllm in no form. Of folders it is said once, and `--allow-no-engine` leaves
-    it out. Of a container that is not told to run `vllm serve` it says so: the engine is
-    then started inside by a script, which belongs into the same call.
+    Fires when a file was read but is not a profile, script, container command, manifest, compose or e2e file, and when
+    no file of the call holds an engine. Where it can, it says why: the file is not text, the form is not supported, or
+    vllm is mentioned in an unsupported form. For folders it is reported once, and `--allow-no-engine` leaves it out.
+    For a container whose command does not run `vllm serve` it says so: a script then starts the engine inside, and
+    belongs in the same call.
 
-    A template of YAML (Helm's, Jinja's) is read as it stands, each branch of its conditions by itself; a warning asks
-    for what `helm template` makes of it where that cannot be.
+    A template of YAML (Helm's, Jinja's) is read as it is, each branch of its conditions by itself; where that is not
+    possible, a warning asks for the output of `helm template`.
 
-    A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it lies outside of the
-    folder of that input and of the working folder (an info), is no regular file or is too large (a warning): what such
+    A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it is outside both the
+    folder of that input and the working folder (an info), is not a regular file or is too large (a warning): what such
     a file says is unknown.
 
     ## Why it matters
@@ -103,10 +103,13 @@ def _help(deployment: Deployment, file: str) -> Msg:
         return listed()
     call = f"pd-launch check {shlex.quote(file)} decode.sh"
     if "docker" in containers:
-        here, here_zh = "the container here is not told to run vllm serve", "这里的容器命令没有运行 vllm serve"
+        here, here_zh = "this container's command does not run vllm serve", "这个容器的命令没有运行 vllm serve"
     else:
         here, here_zh = "no container here runs vllm serve", "这里的容器都没有运行 vllm serve"
     return Msg(
-        f"{here}: if a script starts it inside, give both in one call, such as `{call}`; else write the command here",
-        f"{here_zh}:如果由脚本在容器里启动,请在一次调用里同时给出,例如 `{call}`;否则把命令写在这里",
+        (
+            f"{here}: if a script starts it inside the container, pass both files in one call, such as `{call}`; "
+            "otherwise write the command here"
+        ),
+        f"{here_zh}：如果由脚本在容器里启动，请在一次调用里同时给出，例如 `{call}`；否则把命令写在这里",
     )

@@ -31,15 +31,15 @@ YAML 1.1 与 1.2:一个映射里的键必须唯一。
 
 @rule("PD011", "yaml-syntax", "error", zh=ZH)
 def yaml_syntax(deployment: Deployment) -> Iterator[Hit]:
-    """The YAML does not parse, or a key stands twice.
+    """The YAML does not parse, or a key appears twice.
 
     ## What it does
 
-    Reports the place where a YAML file cannot be parsed, and each key that stands twice in one mapping.
+    Reports the place where a YAML file cannot be parsed, and each key that appears twice in one mapping.
 
     ## Why it matters
 
-    A file that does not parse starts nothing, and of a key that stands twice only the last counts: the first is lost
+    A file that does not parse starts nothing, and of a key given twice only the last takes effect: the first is lost
     silently.
 
     ## Example
@@ -78,5 +78,5 @@ def yaml_syntax(deployment: Deployment) -> Iterator[Hit]:
 
 _CORRECT = Msg(
     "correct the YAML here; indentation, a missing ':' and unclosed quotes or brackets are the usual causes",
-    "改正这里的 YAML;常见原因是缩进、缺少冒号、引号或括号没有闭合",
+    "改正这里的 YAML；常见原因是缩进、缺少冒号、引号或括号没有闭合",
 )

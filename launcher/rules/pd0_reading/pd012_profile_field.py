@@ -37,8 +37,8 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Reports keys that a profile does not have (with the nearest that it has), required keys that are missing, values of
-    the wrong type or out of range, names that are no single line without control characters (or, of a container, that
-    docker does not take), and flags under `engine` that follow from another key.
+    the wrong type or out of range, names that are not a single line without control characters (or, for a container,
+    that docker does not accept), and flags under `engine` that follow from another key.
 
     ## Why it matters
 

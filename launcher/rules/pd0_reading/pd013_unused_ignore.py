@@ -44,7 +44,7 @@ def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires on a comment `# pd-launch: ignore[…]` that names no code, or whose codes are not reported at that place; on a
-    comment `# pd-launch: target …` that names no release that can be read; and where the word behind `pd-launch:` is
+    comment `# pd-launch: target …` that does not name a readable release; and where the word after `pd-launch:` is
     misspelt.
 
     ## Why it matters

@@ -39,17 +39,16 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires where reading stopped at a limit: a file is too large, there are too many steps, engines, arguments or
-    values, something is nested or called too deep, or the time and memory of a check are used up. Also where a script
-    cannot be read, if an engine stands in what was not read, and at an engine that is started in a way that is not
-    followed: by `perl -e`, by a program that nobody knows, from
-    an encoded Secret, or as a value that nothing tells (`eval "$line"`). The finding stands
+    Fires where reading stopped at a limit: a file is too large, there are too many steps, engines, arguments or values,
+    something is nested or called too deep, or the time and memory of a check are used up. Also where a script cannot be
+    read, if an engine is in what was not read, and at an engine started in a way that cannot be followed: by `perl -e`,
+    by an unknown program, from an encoded Secret, or through an unknown value (`eval "$line"`). The finding is placed
     where reading stopped, and names the limit and what is not checked. Only what can matter counts: engines,
     assignments and files that are read, but no plain command such as `echo`.
 
     ## Why it matters
 
-    Nothing behind the limit was checked, so silence would look like a clean result.
+    Nothing after the limit was checked, so silence would look like a clean result.
 
     ## Example
 

@@ -41,7 +41,7 @@ def conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 
 def _both(one: Node, other: Node | None, en: str, zh: str) -> Conflict:
     second = (other.key or other.origin) if other else None
-    return Conflict(one.key or one.origin, f"{en} exclude each other", f"{zh}互相排斥", second)
+    return Conflict(one.key or one.origin, f"{en} cannot be combined", f"{zh}不能同时使用", second)
 
 
 def fused_mc2(node: NodeLaunch, target: Target) -> Node | None:
@@ -131,7 +131,7 @@ def _static_kernel(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             kernel.key or kernel.origin,
             "enable_static_kernel needs enable_npugraph_ex, which is off",
-            "enable_static_kernel 需要 enable_npugraph_ex,而它已关闭",
+            "enable_static_kernel 需要 enable_npugraph_ex，而它已关闭",
             graphs.key or graphs.origin,
         )
 
@@ -154,7 +154,7 @@ def _xlite(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             xlite.key or xlite.origin,
             f"Xlite graphs allow one draft token, not {count.integer()}",
-            f"Xlite 图只允许一个草稿 token,而不是 {count.integer()} 个",
+            f"Xlite 图只允许一个草稿 token，而不是 {count.integer()} 个",
             count.origin,
         )
 
@@ -208,7 +208,7 @@ def _prefill_context(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if features.PREFILL_CONTEXT.holds(target) and not second:
         yield Conflict(
             place,
-            f"{target} takes --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
+            f"{target} accepts --prefill-context-parallel-size {size} only with VLLM_USE_V2_MODEL_RUNNER=1",
             f"{target} 只有在 VLLM_USE_V2_MODEL_RUNNER=1 时才接受 --prefill-context-parallel-size {size}",
         )
 

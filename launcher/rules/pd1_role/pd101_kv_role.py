@@ -40,7 +40,7 @@ vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。�
 
 @rule("PD101", "kv-role", "error", zh=ZH, needs="C R")
 def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """There is no kv_role, or it is none of the three.
+    """kv_role is missing, or is not one of the three roles.
 
     ## What it does
 
@@ -90,7 +90,9 @@ def _missing(node: NodeLaunch, connector: Connector) -> Hit:
     write = (
         f'add "kv_role": "{likely}"' if likely else 'add "kv_role": "kv_producer" on prefill, "kv_consumer" on decode'
     )
-    write_zh = f'加上 "kv_role": "{likely}"' if likely else '加上 "kv_role":预填充用 "kv_producer",解码用 "kv_consumer"'
+    write_zh = (
+        f'加上 "kv_role": "{likely}"' if likely else '加上 "kv_role"：预填充用 "kv_producer"，解码用 "kv_consumer"'
+    )
     return Hit(
         place.origin if place else connector.tree.origin,
         Msg(f"kv_connector {connector.name} has no kv_role", f"kv_connector {connector.name} 没有 kv_role"),
@@ -105,10 +107,10 @@ def _both(role: Node, connector: Connector, deployment: Deployment) -> Iterator[
         yield Hit(
             role.origin,
             Msg(
-                f"{connector.name} is a producer or a consumer: kv_both does not work",
-                f"{connector.name} 只能是生产者或消费者:kv_both 不能用",
+                f"{connector.name} must be a producer or a consumer: kv_both does not work",
+                f"{connector.name} 只能是生产者或消费者：kv_both 不能用",
             ),
-            Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer,解码写 kv_consumer"),
+            Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer，解码写 kv_consumer"),
         )
 
 
@@ -119,7 +121,7 @@ def _wrong(role: Node, deployment: Deployment) -> Hit:
     choice = ", ".join(ROLES)
     return Hit(
         role.origin,
-        Msg(f"{text!r} is no kv_role", f"{text!r} 不是 kv_role 的取值"),
+        Msg(f"{text!r} is not a valid kv_role", f"{text!r} 不是有效的 kv_role"),
         Msg(f"did you mean {near}?", f"是不是想写 {near}?")
         if near
         else Msg(f"write one of {choice}", f"请写 {choice} 之一"),

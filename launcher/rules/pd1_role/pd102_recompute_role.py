@@ -36,7 +36,7 @@ vllm_ascend/platform.py(0.18.0 第 461 行,0.22.1rc1 第 677 行,0.23.0 第 689�
 
 @rule("PD102", "recompute-role", "error", zh=ZH, needs="C R")
 def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The recompute scheduler is switched on where the role does not take it.
+    r"""The recompute scheduler is switched on for a role that does not support it.
 
     ## What it does
 
@@ -87,7 +87,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             switch.read.origin,
             Msg(
                 "the recompute scheduler is ignored on a prefill node (kv_role is kv_producer)",
-                "预填充节点(kv_role 为 kv_producer)会忽略重计算调度器",
+                "预填充节点（kv_role 为 kv_producer）会忽略重计算调度器",
             ),
             _remove(),
             severity="warning",
@@ -100,7 +100,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         switch.read.origin,
         Msg(
             f"the recompute scheduler needs kv_role kv_consumer, but {have}",
-            f"重计算调度器需要 kv_role 为 kv_consumer,但{have_zh}",
+            f"重计算调度器需要 kv_role 为 kv_consumer，但{have_zh}",
         ),
         _remove(),
         related=_role_place(role),
@@ -110,7 +110,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 def _remove() -> Msg:
     return Msg(
         "remove recompute_scheduler_enable here; it belongs on decode nodes (kv_consumer)",
-        "在这里删掉 recompute_scheduler_enable;它属于解码节点(kv_consumer)",
+        "在这里删掉 recompute_scheduler_enable；它属于解码节点（kv_consumer）",
     )
 
 

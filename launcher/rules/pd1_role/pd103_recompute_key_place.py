@@ -37,17 +37,17 @@ vllm_ascend/ascend_config.py(0.18.0 第 90 行,0.23.0 第 142 行,0.24.0rc1 第 
 
 @rule("PD103", "recompute-key-place", "error", zh=ZH, needs="C R")
 def recompute_key_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""recompute_scheduler_enable stands where the release does not read it, or in its deprecated place.
+    r"""recompute_scheduler_enable is set where the release does not read it, or in its deprecated place.
 
     ## What it does
 
-    Looks where `recompute_scheduler_enable` stands in `--additional-config`. Up to 0.24 only the flat key is read,
-    and one nested in `scheduler_config` does nothing (error). From 0.25 it belongs into `scheduler_config`: a flat
-    key still works but is deprecated (info), and where both stand and differ, the nested one wins (warning).
+    Checks where `recompute_scheduler_enable` is set in `--additional-config`. Up to 0.24 only the flat key is read, and
+    one nested in `scheduler_config` does nothing (error). From 0.25 it belongs in `scheduler_config`: a flat key still
+    works but is deprecated (info), and where both are set and differ, the nested one wins (warning).
 
     ## Why it matters
 
-    Nothing is said about a switch in the wrong place: the scheduler just stays off, and preempted requests are not kept
+    Nothing warns about a switch in the wrong place: the scheduler simply stays off, and preempted requests are not kept
     in CPU memory.
 
     ## Example
@@ -99,26 +99,29 @@ def _conflict(switch: Switch, flat: Node, nested: Node) -> Hit:
     return Hit(
         loses.key or loses.origin,
         Msg(
-            f"{SWITCH} stands twice and differs: the {name} one wins, this one is ignored, the scheduler is {state}",
-            f"{SWITCH} 写了两处且不一致:这一处被忽略,{name_zh}的生效,因此调度器是{state_zh}的",
+            (
+                f"{SWITCH} is set twice, to different values: the {name} one wins, this one is ignored, and the "
+                f"scheduler is {state}"
+            ),
+            f"{SWITCH} 写了两处且不一致：这一处被忽略，{name_zh}的生效，因此调度器是{state_zh}的",
         ),
-        Msg("keep only the one that counts", "只保留生效的那一处"),
+        Msg("keep only the one that takes effect", "只保留生效的那一处"),
         severity="warning",
-        related=((wins.key or wins.origin, Msg("this one counts", "生效的是这里")),),
+        related=((wins.key or wins.origin, Msg("this one takes effect", "生效的是这里")),),
     )
 
 
 def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
     target = deployment.target
     help_ = Msg(
-        f'write it on the top level: {{"{SWITCH}": true}}',
-        f'写在顶层:{{"{SWITCH}": true}}',
+        f'write it at the top level: {{"{SWITCH}": true}}',
+        f'写在顶层：{{"{SWITCH}": true}}',
     )
     return Hit(
         nested.key or nested.origin,
         Msg(
             f"{target} does not read {GROUP}.{SWITCH}: the recompute scheduler stays off",
-            f"{target} 不读取 {GROUP}.{SWITCH}:重计算调度器没有打开",
+            f"{target} 不读取 {GROUP}.{SWITCH}：重计算调度器没有打开",
         ),
         help_,
         fix=_flattened(node, nested, help_),
@@ -127,15 +130,15 @@ def _not_read(node: NodeLaunch, nested: Node, deployment: Deployment) -> Hit:
 
 def _deprecated(node: NodeLaunch, flat: Node, nested: Node | None, deployment: Deployment) -> Hit:
     help_ = Msg(
-        f'write {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "remove it; the nested one counts",
-        f'改写为 {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "删掉它;生效的是嵌套的那一处",
+        f'write {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "remove it; the nested one takes effect",
+        f'改写为 {{"{GROUP}": {{"{SWITCH}": …}}}}' if nested is None else "删掉它；生效的是嵌套的那一处",
     )
     group = node.additional.get(GROUP) if node.additional else None
     return Hit(
         flat.key or flat.origin,
         Msg(
-            f"from 0.25 the flat {SWITCH} is deprecated; its place is {GROUP}",
-            f"从 0.25 起顶层的 {SWITCH} 已弃用,应写在 {GROUP} 里",
+            f"from 0.25 the flat {SWITCH} is deprecated; it belongs in {GROUP}",
+            f"从 0.25 起顶层的 {SWITCH} 已弃用，应写在 {GROUP} 里",
         ),
         help_,
         severity="info",

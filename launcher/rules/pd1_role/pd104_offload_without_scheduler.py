@@ -99,12 +99,12 @@ def offload_without_scheduler(node: NodeLaunch, deployment: Deployment) -> Itera
 def _inert(name: str | None) -> Msg:
     return Msg(
         f"{name} does nothing without the recompute scheduler, but its host memory is allocated all the same",
-        f"没有重计算调度器,{name} 不起作用,但主机内存照样会分配",
+        f"没有重计算调度器，{name} 不起作用，但主机内存照样会分配",
     )
 
 
 def _partly() -> Msg:
     return Msg(
-        "the recompute scheduler is not on: the offload connector serves vLLM's ordinary preemption only",
-        "重计算调度器没有打开:卸载连接器只处理 vLLM 的普通抢占",
+        "the recompute scheduler is not on: the offload connector handles only vLLM's ordinary preemption",
+        "重计算调度器没有打开：卸载连接器只处理 vLLM 的普通抢占",
     )

@@ -47,7 +47,7 @@ vllm_ascend/core/recompute_scheduler.py(只有 kv_consumer 会调用抢占接口
 
 @rule("PD105", "offload-role", "error", zh=ZH, needs="C R")
 def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The offload connector stands on a prefill or PD-mixed node.
+    r"""The offload connector is configured on a prefill or PD-mixed node.
 
     ## What it does
 
@@ -96,12 +96,12 @@ def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 name.origin if name else connector.tree.origin,
                 Msg(
-                    f"the offload connector stands on {side} node (kv_role is {role})",
-                    f"卸载连接器配置在{side_zh}节点上(kv_role 是 {role})",
+                    f"the offload connector is configured on {side} node (kv_role is {role})",
+                    f"卸载连接器配置在{side_zh}节点上（kv_role 是 {role}）",
                 ),
                 Msg(
                     "remove it here; configure it on decode nodes (kv_consumer)",
-                    "在这里删掉;把它配置在解码节点(kv_consumer)上",
+                    "在这里删掉；把它配置在解码节点（kv_consumer）上",
                 ),
                 related=((place.origin, Msg("the role is set here", "角色在这里设置")),) if place else (),
             )

@@ -46,7 +46,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## Why it matters
 
-    Nothing is said about it: one of the two schedulers you asked for does not run, and without the recompute
+    Nothing warns about it: one of the two schedulers you asked for does not run, and without the recompute
     scheduler no preempted request is kept in CPU memory.
 
     ## Example
@@ -85,7 +85,7 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         yield Hit(
             winner.place.origin if winner.place else node.origin,
             Msg(
-                f"this replaces the recompute scheduler by {winner.scheduler}, silently",
+                f"this silently replaces the recompute scheduler with {winner.scheduler}",
                 f"它会悄悄把重计算调度器换成 {winner.scheduler}",
             ),
             Msg("switch one of the two off", "关闭两者之一"),
@@ -96,12 +96,12 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         yield Hit(
             own.origin,
             Msg(
-                "--scheduler-cls is replaced by the recompute scheduler, silently",
+                "--scheduler-cls is silently replaced by the recompute scheduler",
                 "--scheduler-cls 会被重计算调度器悄悄取代",
             ),
             Msg(
                 "remove --scheduler-cls, or switch the recompute scheduler off",
-                "删掉 --scheduler-cls,或者关闭重计算调度器",
+                "删掉 --scheduler-cls，或者关闭重计算调度器",
             ),
             related=here,
         )

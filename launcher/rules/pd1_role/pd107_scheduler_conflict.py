@@ -28,7 +28,7 @@ from pd_launch.schemas.releases.schedulers import SHORT_FIRST_PREFILL
 V2_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 
 ZH = r"""
-互相排斥或与角色不符的调度器
+不能同时使用或与角色不符的调度器
 
 ## 作用
 
@@ -57,14 +57,14 @@ platform.py 第 630–670 行),以及 0.27.1rc1 到 0.30.0rc2 的源码包(0.30.
 
 @rule("PD107", "scheduler-conflict", "error", zh=ZH, needs="C R")
 def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Schedulers that exclude each other, or this role.
+    r"""Schedulers that cannot be combined, or do not fit this role.
 
     ## What it does
 
     Checks what the target release refuses at start: balance scheduling on a P/D node; short_request_first on a decode
-    node, without the fcfs policy, or beside another scheduler; DyntraLB outside decode nodes, with one DP rank, or
-    beside balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, beside balance
-    scheduling, or with `--async-scheduling` where the release does not take it.
+    node, without the fcfs policy, or with another scheduler; DyntraLB outside decode nodes, with one DP rank, or with
+    balance scheduling or profiling_chunk; profiling_chunk without pipeline parallelism, with balance scheduling, or
+    with `--async-scheduling` where the release does not support it.
 
     ## Why it matters
 
@@ -113,7 +113,7 @@ def _balance(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             state,
             f"balance scheduling is refused on a P/D node ({role.said.en})",
-            f"P/D 节点不能使用均衡调度({role.said.zh})",
+            f"P/D 节点不能使用均衡调度（{role.said.zh}）",
         )
 
 
@@ -125,14 +125,14 @@ def _short_first(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             state,
             "short_request_first is for prefill and PD-mixed nodes, not for decode nodes",
-            "short_request_first 用于预填充节点和 PD 混合节点,不能用于解码节点",
+            "short_request_first 用于预填充节点和 PD 混合节点，不能用于解码节点",
         )
     policy = node.value("scheduling-policy")
     if policy is not None and policy.known and policy.value != "fcfs":
         yield _hit(
             state,
             f"short_request_first needs --scheduling-policy fcfs, not {policy.value}",
-            f"short_request_first 需要 --scheduling-policy fcfs,而不是 {policy.value}",
+            f"short_request_first 需要 --scheduling-policy fcfs，而不是 {policy.value}",
         )
     yield from _pair(state, option(node, BATCH_JOBS, target))
     if SHORT_FIRST_PROFILING.holds(target):
@@ -145,7 +145,7 @@ def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         return
     if role.known and role.name != "kv_consumer":
         yield _hit(
-            state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点({role.said.zh})"
+            state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点（{role.said.zh}）"
         )
     if node.data == 1 and not node.external_dp:
         yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 需要多于一个 DP rank")
@@ -189,7 +189,7 @@ def _flag(state: Option, arg: Arg, en: str, zh: str) -> Hit:
     return Hit(
         state.place.origin,
         Msg(en, zh),
-        Msg("write --no-async-scheduling, or switch the option off", "写 --no-async-scheduling,或关闭该选项"),
+        Msg("write --no-async-scheduling, or switch the option off", "写 --no-async-scheduling，或关闭该选项"),
         related=((arg.origin, Msg("async scheduling is switched on here", "异步调度在这里打开")),),
     )
 
@@ -198,8 +198,8 @@ def _pair(state: Option, other: Option) -> Iterator[Hit]:
     if other.on:
         yield _hit(
             state,
-            f"{state.name} and {other.name} exclude each other",
-            f"{state.name} 与 {other.name} 互相排斥",
+            f"{state.name} and {other.name} cannot be combined",
+            f"{state.name} 与 {other.name} 不能同时使用",
             other,
         )
 

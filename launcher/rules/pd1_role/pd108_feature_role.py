@@ -106,7 +106,7 @@ def _layer_sharding(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             value,
             f"layer_sharding is for prefill nodes only ({role.said.en})",
-            f"layer_sharding 只能用于预填充节点({role.said.zh})",
+            f"layer_sharding 只能用于预填充节点（{role.said.zh}）",
         )
 
 
@@ -118,13 +118,13 @@ def _kv_nz(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             value,
             f"enable_kv_nz is for decode nodes only ({role.said.en})",
-            f"enable_kv_nz 只能用于解码节点({role.said.zh})",
+            f"enable_kv_nz 只能用于解码节点（{role.said.zh}）",
         )
     elif model is not None and (model.attention in ("gqa", "mha") or model.sparse):
         yield _hit(
             value,
             f"enable_kv_nz needs an MLA model without sparse attention, which {model.family} is not",
-            f"enable_kv_nz 需要没有稀疏注意力的 MLA 模型,{model.family} 不是",
+            f"enable_kv_nz 需要没有稀疏注意力的 MLA 模型，{model.family} 不是",
         )
 
 
@@ -146,7 +146,7 @@ def _sparse_offload(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             value,
             f"sparse KV offload is for decode nodes only ({role.said.en})",
-            f"稀疏 KV 卸载只能用于解码节点({role.said.zh})",
+            f"稀疏 KV 卸载只能用于解码节点（{role.said.zh}）",
         )
     known = node.additional is None or node.additional.complete()
     for connector in connectors(node.kv_transfer) if known else []:
@@ -181,7 +181,7 @@ def _mtp_pipeline(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             size.origin,
             Msg(
                 f"MTP with pipeline parallelism is for prefill nodes only ({role.said.en})",
-                f"流水线并行加 MTP 只能用于预填充节点({role.said.zh})",
+                f"流水线并行加 MTP 只能用于预填充节点（{role.said.zh}）",
             ),
             Msg("use --pipeline-parallel-size 1 here", "这里请用 --pipeline-parallel-size 1"),
             related=((method.origin, Msg("MTP is configured here", "MTP 在这里配置")),),
@@ -197,7 +197,7 @@ def _mamba_prefix(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             node.named("enable-prefix-caching")[-1].origin,
             Msg(
                 f"prefix caching on a decode node of a Mamba or linear-attention model does not work on {target}",
-                f"{target} 上,Mamba 或线性注意力模型的解码节点不能使用前缀缓存",
+                f"{target} 上，Mamba 或线性注意力模型的解码节点不能使用前缀缓存",
             ),
             Msg("write --no-enable-prefix-caching on the decode node", "解码节点请写 --no-enable-prefix-caching"),
             severity="warning",

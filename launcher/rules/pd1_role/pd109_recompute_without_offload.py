@@ -37,7 +37,7 @@ vllm_ascend/core/recompute_scheduler.py(`_add_recomputed_outputs`),0.18.0 到 0.
 
 @rule("PD109", "recompute-without-offload", "info", zh=ZH, needs="C P R")
 def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The recompute scheduler is on, but there is no offload connector.
+    r"""The recompute scheduler is on, but no offload connector is configured.
 
     ## What it does
 
@@ -88,15 +88,15 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
     severity: Severity = "info"
     related: tuple[tuple[Origin, Msg], ...] = ()
     message = Msg(
-        "no offload connector: each preempted request is ended with stop_reason recomputed and goes back to the proxy",
-        "没有卸载连接器:每个被抢占的请求都以 stop_reason recomputed 结束并交还给代理",
+        "no offload connector: each preempted request ends with stop_reason recomputed and goes back to the proxy",
+        "没有卸载连接器：每个被抢占的请求都以 stop_reason recomputed 结束并交还给代理",
     )
     if deployment.proxies and all(_ignores(proxy, deployment) for proxy in deployment.proxies):
         severity = "warning"
         message = Msg(
             "no offload connector, and the proxy does not understand stop_reason recomputed: answers of preempted "
             "requests are cut short",
-            "没有卸载连接器,而且代理不理解 stop_reason recomputed:被抢占请求的答案会被截断",
+            "没有卸载连接器，而且代理不理解 stop_reason recomputed：被抢占请求的答案会被截断",
         )
         related = tuple((proxy.origin, Msg("the proxy", "代理")) for proxy in deployment.proxies)
     name = offload_name(deployment.target)
@@ -104,8 +104,8 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
         switch.read.origin,
         message,
         Msg(
-            f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as last child of a MultiConnector",
-            f"在 MultiConnector 的最后加上子连接器 {name},并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
+            f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as the last child of a MultiConnector",
+            f"在 MultiConnector 的最后加上子连接器 {name}，并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
         ),
         severity=severity,
         related=related,

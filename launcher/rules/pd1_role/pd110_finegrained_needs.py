@@ -121,15 +121,15 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
         if role.known and not role.consumes:
             yield (
                 f"is for decode nodes only ({role.said.en})",
-                f"只能用于解码节点({role.said.zh})",
+                f"只能用于解码节点（{role.said.zh}）",
                 Msg("remove it on this node", "在这个节点上删掉它"),
             )
         if node.switch("enforce-eager"):
-            yield "needs graph mode, not --enforce-eager", "需要图模式,不能用 --enforce-eager", _EAGER
+            yield "needs graph mode, not --enforce-eager", "需要图模式，不能用 --enforce-eager", _EAGER
     if asks(FINEGRAINED_ONE_RANK, module, size, target) and (node.tensor or 1) > 1:
         yield (
             f"needs --tensor-parallel-size 1, not {node.tensor}",
-            f"需要 --tensor-parallel-size 1,而不是 {node.tensor}",
+            f"需要 --tensor-parallel-size 1，而不是 {node.tensor}",
             Msg("use more DP ranks instead of TP", "用更多的 DP rank 代替 TP"),
         )
     if asks(FINEGRAINED_RECOMPUTE, module, size, target):
@@ -138,7 +138,7 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
             where = "scheduler_config." if switch.place == "nested" else ""
             yield (
                 "needs the recompute scheduler, which is not on",
-                "需要重计算调度器,而它没有打开",
+                "需要重计算调度器，而它没有打开",
                 Msg(
                     f"set {where}recompute_scheduler_enable to true in --additional-config",
                     f"在 --additional-config 里把 {where}recompute_scheduler_enable 设为 true",
@@ -152,7 +152,7 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
     if data is not None and data % size:
         yield (
             f"is {size}, which does not divide the data-parallel size {data}",
-            f"为 {size},不能整除数据并行规模 {data}",
+            f"为 {size}，不能整除数据并行规模 {data}",
             Msg(f"write a divisor of {data}", f"请写 {data} 的约数"),
         )
 
@@ -164,11 +164,11 @@ def _offload(node: NodeLaunch) -> Iterator[tuple[str, str, Msg]]:
     listed = all(c.name not in BUNDLES or _is_known(c) for c in found)
     if (tree is None or tree.known) and listed and None not in names and NEW_NAME not in names:
         yield (
-            f"needs the connector {NEW_NAME}, which is not there",
-            f"需要连接器 {NEW_NAME},而它不在配置里",
+            f"needs the connector {NEW_NAME}, which is not configured",
+            f"需要连接器 {NEW_NAME}，而它不在配置里",
             Msg(
-                f"add {NEW_NAME} as a child of a MultiConnector; the bundled one counts under that name",
-                f"在 MultiConnector 下加上子连接器 {NEW_NAME};自带的连接器用这个名称也算",
+                f"add {NEW_NAME} as a child of a MultiConnector; the bundled connector of that name will do",
+                f"在 MultiConnector 下加上子连接器 {NEW_NAME}；自带的连接器用这个名称也算",
             ),
         )
     if (node.prefill_context or 1) > 1:

@@ -48,8 +48,8 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Why it matters
 
-    Qwen3.5 with async scheduling is not fully supported yet with preemption offload, and a restored request may go on
-    from a wrong state.
+    Qwen3.5 with async scheduling is not fully supported yet with preemption offload, and a restored request may
+    continue from a wrong state.
 
     ## Example
 
@@ -91,11 +91,14 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
     if given:
         where = node.named("async-scheduling")[-1].origin
     message = (
-        Msg("async scheduling on a Qwen3.5 model with preemption offload", "Qwen3.5 模型在抢占卸载下打开了异步调度")
+        Msg(
+            "async scheduling is switched on for a Qwen3.5 model with preemption offload",
+            "Qwen3.5 模型在抢占卸载下打开了异步调度",
+        )
         if given
         else Msg(
-            "async scheduling is on by default, and not supported on a Qwen3.5 model with preemption offload",
-            "异步调度默认打开,而 Qwen3.5 模型在抢占卸载下不支持它",
+            "async scheduling is on by default, but is not supported on a Qwen3.5 model with preemption offload",
+            "异步调度默认打开，而 Qwen3.5 模型在抢占卸载下不支持它",
         )
     )
     yield Hit(where, message, Msg("add --no-async-scheduling", "加上 --no-async-scheduling"))

@@ -85,6 +85,6 @@ def hook_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 ),
                 Msg(
                     f"remove it, or use vllm-ascend {HOOK.first} or newer",
-                    f"删掉它,或者使用 vllm-ascend {HOOK.first} 及更新版本",
+                    f"删掉它，或者使用 vllm-ascend {HOOK.first} 及更新版本",
                 ),
             )

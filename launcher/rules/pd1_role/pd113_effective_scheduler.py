@@ -44,7 +44,7 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## Why it matters
 
-    The options do not look at each other, so only the last one to write the scheduler's class counts.
+    The options are independent of each other, so the last one to write the scheduler's class wins.
 
     ## Example
 
@@ -84,18 +84,18 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
         yield Hit(
             last.place.origin if last.place else node.origin,
             Msg(f"the scheduler that runs is {last.scheduler}", f"实际运行的调度器是 {last.scheduler}"),
-            Msg("keep only the scheduler that you want", "只保留您想要的调度器"),
+            Msg("keep only the scheduler that you want", "只保留需要的调度器"),
         )
     short = option(node, SHORT_FIRST, target)
     if short.on and short.place is not None and recompute is False and SHORT_FIRST_INSIDE.holds(target):
         yield Hit(
             short.place.origin,
             Msg(
-                "short_request_first does not run here: it lives inside the recompute scheduler, which is not on",
-                "short_request_first 在这里不会运行:在 0.24 上它位于重计算调度器内部,而后者没有打开",
+                "short_request_first does not run here: it is part of the recompute scheduler, which is not on",
+                "short_request_first 在这里不会运行：在 0.24 上它位于重计算调度器内部，而后者没有打开",
             ),
             Msg(
                 "remove it, or use it on a decode node with the recompute scheduler",
-                "删掉它,或者在打开重计算调度器的解码节点上使用",
+                "删掉它，或者在打开重计算调度器的解码节点上使用",
             ),
         )

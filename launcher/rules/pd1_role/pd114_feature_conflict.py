@@ -12,7 +12,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 
 ZH = r"""
-两个选项互相排斥，或者一个缺少另一个
+两个选项不能同时使用，或者一个缺少另一个
 
 ## 作用
 
@@ -25,7 +25,7 @@ ZH = r"""
 `--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与自带的
 卸载连接器。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
 请求日志,ngram 草稿缺少个数,冗余专家缺少 EPLB,torch profiler 缺少目录,编码器缓存连接器缺少角色,多端口负载均衡缺少 rank;
-以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量。
+以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
 
 ## 为什么重要
 
@@ -46,25 +46,26 @@ vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 �
 
 @rule("PD114", "feature-conflict", "error", zh=ZH, needs="C R")
 def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Two options that exclude each other, or one that lacks another.
+    r"""Two options that cannot be combined, or one that lacks another.
 
     ## What it does
 
     Checks pairs of options of `--additional-config` outside the scheduler: fused MC2 with hierarchical MC2,
-    reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap,
-    sparse KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given
-    twice, the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token,
-    and FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data
-    parallelism (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from
-    0.30.0rc1). Of vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point
-    `--kv-cache-dtype` other than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured
-    connector, `--async-scheduling` with drafts by ngram and its like, and `--enable-return-routed-experts` with the
-    bundled offload connector.
+    reduce-sample with lm-head tensor parallelism, mixed placement with shared-expert DP or multistream overlap, sparse
+    KV offload with the sparse SFA C8 cache or with pipeline or context parallelism, a dump configuration given twice,
+    the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token, and
+    FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data parallelism
+    (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from 0.30.0rc1). Of
+    vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point `--kv-cache-dtype` other
+    than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured connector,
+    `--async-scheduling` with ngram drafting and similar methods, and `--enable-return-routed-experts` with the bundled
+    offload connector.
 
     Also options that are refused without another: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
-    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory.
+    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory;
+    TP and the attention heads of a model that is known.
 
     ## Why it matters
 
@@ -106,6 +107,6 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),
-            conflict.help or Msg("keep one of the two", "只保留其中之一"),
-            related=((conflict.other, Msg("the other stands here", "另一个在这里")),) if conflict.other else (),
+            conflict.help or Msg("keep only one of the two", "只保留其中之一"),
+            related=((conflict.other, Msg("the other one is here", "另一个在这里")),) if conflict.other else (),
         )

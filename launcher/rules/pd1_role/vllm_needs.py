@@ -10,12 +10,16 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.speculation import TOKENS, config_of, method
+from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.stock import ASYNC_DRAFTS, MULTI_PORT
 
 NEEDS = {
     "enable-auto-tool-choice": "tool-call-parser",
     "enable-log-outputs": "enable-log-requests",
     "collect-detailed-traces": "otlp-traces-endpoint",
+    "numa-bind-nodes": "numa-bind",
+    "numa-bind-cpus": "numa-bind",
+    "enable-elastic-ep": "enable-eplb",
 }
 """Flag → the flag without which it is refused, in every release of the tables."""
 NGRAM = ("ngram", "[ngram]", "ngram_gpu")
@@ -29,6 +33,9 @@ def needs(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         if (node.switch(name) or node.value(name) is not None) and _is_absent(node, other):
             yield _needs(node, name, f"--{other}")
     yield from _nsight(node)
+    yield from _single_drafts(node)
+    yield from _valued(node)
+    yield from _heads(node)
     yield from _drafts(node, target)
     yield from _context(node)
     yield from _machines(node)
@@ -47,7 +54,7 @@ def _is_absent(node: NodeLaunch, name: str) -> bool:
 def _needs(node: NodeLaunch, name: str, other: str) -> Conflict:
     return Conflict(
         node.named(name)[-1].origin,
-        f"--{name} needs {other}: the engine refuses it alone",
+        f"--{name} needs {other}: the engine refuses it on its own",
         f"--{name} 需要 {other}：单独给出时引擎会拒绝",
         None,
         Msg(f"add {other}, or leave --{name} out", f"加上 {other}，或去掉 --{name}"),
@@ -58,6 +65,50 @@ def _nsight(node: NodeLaunch) -> Iterator[Conflict]:
     backend = node.value("distributed-executor-backend")
     if node.switch("ray-workers-use-nsight") and not node.partial and (backend is None or backend.value == "mp"):
         yield _needs(node, "ray-workers-use-nsight", "--distributed-executor-backend ray")
+
+
+def _single_drafts(node: NodeLaunch) -> Iterator[Conflict]:
+    """A number of drafts alone, without anything that makes them."""
+    if node.arg("spec-tokens") is None or node.arg("speculative-config") is not None:
+        return
+    if _is_absent(node, "spec-method") and _is_absent(node, "spec-model"):
+        yield _needs(node, "spec-tokens", "--spec-method or --spec-model")
+
+
+def _valued(node: NodeLaunch) -> Iterator[Conflict]:
+    """Options that need another one with a value of its own."""
+    if node.value("mamba-ssu-algorithm") is not None and _is_absent(node, "mamba-backend"):
+        yield _needs(node, "mamba-ssu-algorithm", "--mamba-backend flashinfer")
+    if node.switch("enable-mamba-cache-stochastic-rounding") and _is_absent(node, "mamba-ssm-cache-dtype"):
+        yield _needs(node, "enable-mamba-cache-stochastic-rounding", "--mamba-ssm-cache-dtype float16")
+    metrics = node.value("per-request-spec-decode-metrics")
+    drafted = any(not _is_absent(node, name) for name in ("speculative-config", "spec-method", "spec-model"))
+    if metrics is not None and metrics.string() in ("summary", "detailed") and not drafted:
+        yield _needs(node, "per-request-spec-decode-metrics", "--speculative-config")
+    balanced = any(not _is_absent(node, name) for name in ("data-parallel-external-lb", "data-parallel-rank"))
+    if node.switch("enable-fault-tolerance") and not balanced:
+        yield _needs(node, "enable-fault-tolerance", "--data-parallel-external-lb or --data-parallel-rank")
+    backend = node.value("offload-backend")
+    if backend is not None and backend.value == "prefetch" and _is_absent(node, "offload-group-size"):
+        yield _needs(node, "offload-backend", "--offload-group-size of 1 or more")
+    method_, tokens = node.value("spec-method"), "spec-tokens"
+    if method_ is not None and method_.value in NGRAM and _is_absent(node, tokens):
+        yield _needs(node, "spec-method", f"--{tokens}")
+
+
+def _heads(node: NodeLaunch) -> Iterator[Conflict]:
+    """Every rank takes as many attention heads of the model as the others."""
+    model, tensor, written = model_of(node), node.tensor, node.value("tensor-parallel-size")
+    heads = model.heads if model is not None else None
+    if written is None or not tensor or not heads or node.arg("hf-overrides") is not None or heads % tensor == 0:
+        return
+    yield Conflict(
+        written.origin,
+        f"{heads} attention heads of this model cannot be spread evenly over tensor-parallel size {tensor}",
+        f"这个模型的 {heads} 个注意力头不能平均分到 {tensor} 个张量并行 rank",
+        None,
+        Msg(f"write a divisor of {heads}", f"写 {heads} 的约数"),
+    )
 
 
 def _place(config: Node, key: str) -> Node:
@@ -72,7 +123,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if name is not None and name.value in NGRAM and tokens is None:
         yield Conflict(
             name.origin,
-            f"drafts by {name.value} need {TOKENS}: no model says how many",
+            f"drafting with {name.value} needs {TOKENS}: no model supplies the number",
             f"{name.value} 草稿需要 {TOKENS}：没有模型能给出个数",
             None,
             Msg(f'write "{TOKENS}": 3, for example', f'例如写 "{TOKENS}": 3'),
@@ -80,10 +131,10 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if tokens is not None and config.get("model") is None and name is None:
         yield Conflict(
             tokens.key or tokens.origin,
-            "there is neither a method nor a model to draft with",
+            "neither a draft method nor a draft model is given",
             "既没有草稿方法，也没有草稿模型",
             None,
-            Msg('write "method" or "model" beside it', '在旁边写 "method" 或 "model"'),
+            Msg('add "method" or "model"', '加上 "method" 或 "model"'),
         )
     least, most = config.get("prompt_lookup_min"), config.get("prompt_lookup_max")
     low, high = (least.integer() if least else None), (most.integer() if most else None)
@@ -92,7 +143,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if node.switch("async-scheduling") and method(node) in _ASYNC_REFUSED and ASYNC_DRAFTS.holds(target):
         yield Conflict(
             node.named("async-scheduling")[-1].origin,
-            f"--async-scheduling does not go with drafts by {method(node)}",
+            f"--async-scheduling cannot be combined with {method(node)} drafting",
             f"--async-scheduling 不能与 {method(node)} 草稿同用",
             _place(config, "method").origin,
         )
@@ -104,7 +155,7 @@ def _bound(one: Node, other: Node, shown: str, limit: str) -> Conflict:
         f"{shown} is above {limit}: the engine refuses this",
         f"{shown} 大于 {limit}：引擎会拒绝",
         other.origin,
-        Msg(f"write a value up to that of {limit}", f"写不超过 {limit} 的值"),
+        Msg(f"write at most the value of {limit}", f"写不超过 {limit} 的值"),
     )
 
 
@@ -117,7 +168,7 @@ def _context(node: NodeLaunch) -> Iterator[Conflict]:
     if tensor % size:
         yield Conflict(
             written.origin,
-            f"tensor-parallel size {tensor} is no multiple of decode context parallel size {size}",
+            f"tensor-parallel size {tensor} is not a multiple of decode context parallel size {size}",
             f"张量并行数 {tensor} 不是解码上下文并行数 {size} 的倍数",
             None,
             Msg(f"write a divisor of {tensor}", f"写 {tensor} 的约数"),
@@ -136,7 +187,7 @@ def _machines(node: NodeLaunch) -> Iterator[Conflict]:
             f"{ranks} ranks cannot be spread evenly over {machines} machines",
             f"{ranks} 个 rank 不能平均分到 {machines} 台机器",
             None,
-            Msg("let --nnodes divide DP × PP × TP × PCP", "让 --nnodes 整除 DP × PP × TP × PCP"),
+            Msg("choose --nnodes so that it divides DP × PP × TP × PCP", "让 --nnodes 整除 DP × PP × TP × PCP"),
         )
 
 
@@ -157,7 +208,7 @@ def _experts(node: NodeLaunch) -> Iterator[Conflict]:
     if extra is not None and (extra.integer() or 0) > 0 and _is_off(node, "enable-eplb"):
         yield Conflict(
             extra.key or extra.origin,
-            "num_redundant_experts needs --enable-eplb: the engine refuses it alone",
+            "num_redundant_experts needs --enable-eplb: the engine refuses it on its own",
             "num_redundant_experts 需要 --enable-eplb：单独给出时引擎会拒绝",
             None,
             Msg("add --enable-eplb, or leave it out", "加上 --enable-eplb，或去掉它"),
@@ -188,7 +239,7 @@ def _profiler(node: NodeLaunch) -> Iterator[Conflict]:
     if config is not None and kind is not None and kind.value == "torch" and not config.get("torch_profiler_dir"):
         yield Conflict(
             kind.origin,
-            "the torch profiler needs torch_profiler_dir: the engine refuses it alone",
+            "the torch profiler needs torch_profiler_dir: the engine refuses it on its own",
             "torch profiler 需要 torch_profiler_dir：单独给出时引擎会拒绝",
             None,
             Msg('write "torch_profiler_dir": "/absolute/path"', '写 "torch_profiler_dir": "/绝对路径"'),
@@ -216,7 +267,7 @@ def _encoder(node: NodeLaunch) -> Iterator[Conflict]:
     if config is not None and name is not None and name.string() and not config.get("ec_role"):
         yield Conflict(
             name.origin,
-            "an encoder cache connector needs ec_role: the engine refuses it alone",
+            "an encoder cache connector needs ec_role: the engine refuses it on its own",
             "编码器缓存连接器需要 ec_role：单独给出时引擎会拒绝",
             None,
             Msg(

@@ -31,7 +31,7 @@ def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         if refuses_sleep(connector, node, target):
             yield Conflict(
                 node.named("enable-sleep-mode")[-1].origin,
-                f"{connector.name} does not work with sleep mode as it is configured",
+                f"{connector.name} as configured does not work with sleep mode",
                 f"{connector.name} 按当前配置不支持睡眠模式",
                 (connector.tree.get("kv_connector") or connector.tree).origin,
             )
@@ -45,7 +45,7 @@ def _cache_dtype(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if word in FLOAT_CACHE and dtype is not None and word != dtype:
         yield Conflict(
             cache.origin,
-            f"--kv-cache-dtype {word} does not go with --dtype {model.string()}",
+            f"--kv-cache-dtype {word} cannot be combined with --dtype {model.string()}",
             f"--kv-cache-dtype {word} 与 --dtype {model.string()} 不能同用",
             model.origin,
         )
@@ -62,8 +62,8 @@ def _offload_size(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     shown, shown_zh = " or ".join(put), " 或 ".join(put)
     yield Conflict(
         node.named("kv-offloading-size")[-1].origin,
-        f"--kv-offloading-size replaces {written.value} by {shown} and the role by kv_both: the configured connector "
-        "is never started",
+        f"--kv-offloading-size replaces {written.value} with {shown} and sets the role to kv_both: the configured "
+        "connector never starts",
         f"--kv-offloading-size 会用 {shown_zh} 取代 {written.value}，角色变成 kv_both：所配置的连接器不会启动",
         written.origin,
         Msg(

@@ -62,10 +62,10 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
-    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. A name
-    like none that is known is a warning where the engine runs in somebody else's image: it may bring the connector.
+    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. An
+    entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the connector.
     vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed pd-launch registers
-    them. `--host` looks whether it is there; `VLLM_PLUGINS` may leave it out.
+    them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 
@@ -88,7 +88,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Releases
 
-    All; from which release to which each name is there stands in a table.
+    All; a table lists the releases that have each name.
 
     ## Sources
 
@@ -131,20 +131,23 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         yield Hit(
             place.origin,
             Msg(
-                f"{target} has no connector {name}, and {VARIABLE} leaves pd-launch's plugin out, which registers it",
-                f"{target} 没有连接器 {name};注册它的是 pd-launch 的插件,而 {VARIABLE} 没有列出这个插件",
+                f"{target} has no connector {name}, and {VARIABLE} excludes pd-launch's plugin, which registers it",
+                f"{target} 没有连接器 {name}；注册它的是 pd-launch 的插件，而 {VARIABLE} 没有列出这个插件",
             ),
             Msg(
                 f'add {PLUGIN} to {VARIABLE}, or "kv_connector_module_path": "{BUNDLED_MODULE}" here',
-                f'在 {VARIABLE} 里加上 {PLUGIN},或者在这里加上 "kv_connector_module_path": "{BUNDLED_MODULE}"',
+                f'在 {VARIABLE} 里加上 {PLUGIN}，或者在这里加上 "kv_connector_module_path": "{BUNDLED_MODULE}"',
             ),
         )
         return
     own = plugin == "unknown" and _own_image(node)
     if own:
         what = Msg(
-            f"{target} has no connector {name}; whether this image has pd-launch, which brings it, is not known",
-            f"{target} 没有连接器 {name};它由 pd-launch 提供,而这个镜像里有没有安装 pd-launch 无从得知",
+            (
+                f"{target} has no connector {name}; pd-launch provides it, but whether this image includes pd-launch "
+                "is unknown"
+            ),
+            f"{target} 没有连接器 {name}；它由 pd-launch 提供，而这个镜像里有没有安装 pd-launch 无从得知",
         )
     else:
         reason = _reason(name, target, cuda_only=False)
@@ -154,7 +157,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         what,
         Msg(
             f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
-            "name alone is enough where pd-launch is installed beside vLLM (--host looks whether it is)",
+            "name alone is enough where pd-launch is installed beside vLLM (--host checks this)",
             f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器;如果 pd-launch '
             "与 vLLM 装在同一环境里,只写名称即可(--host 会查看是否已安装)",
         ),
@@ -173,12 +176,12 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
     return Hit(
         place.origin,
         Msg(
-            f"{target} has no connector {name}; whether this image registers it is not known",
-            f"{target} 没有连接器 {name};不知道这个镜像是否注册了它",
+            f"{target} has no connector {name}; whether this image registers it is unknown",
+            f"{target} 没有连接器 {name}；不知道这个镜像是否注册了它",
         ),
         Msg(
             "a plugin of the image must register it, or kv_connector_module_path must name its module",
-            "要么由镜像里的插件注册它,要么用 kv_connector_module_path 写出它的模块",
+            "要么由镜像里的插件注册它，要么用 kv_connector_module_path 写出它的模块",
         ),
         severity="warning",
     )
@@ -187,7 +190,7 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
 def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if cuda_only:
         return Msg(
-            " that works on NPUs: this one is upstream's, for CUDA", "(可用于 NPU 的):这个名称是上游的 CUDA 连接器"
+            " that works on NPUs: this one is upstream's, for CUDA", "（可用于 NPU 的）：这个名称是上游的 CUDA 连接器"
         )
     row = ASCEND_CONNECTORS.get(name)
     theirs = VLLM_CONNECTORS.get(name)
@@ -198,11 +201,11 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
     if row is not None and row.since is not None:
-        return Msg(f": it came with {row.since}", f":它从 {row.since} 才出现")
+        return Msg(f": it was added in {row.since}", f":它从 {row.since} 才出现")
     if theirs is not None and theirs.until is not None:
         return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
-        return Msg(f": it came with vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
+        return Msg(f": it was added in vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
     if (right := registered_as(name, target)) is not None:
         return Msg(f": that is the class of {right}", f":这是 {right} 的类名")
     if name in REMOVED_NAMES:
@@ -233,8 +236,8 @@ def _help(instead: str | None, target: Target) -> Msg:
     if instead is not None:
         return Msg(f"use {instead}", f"改用 {instead}")
     return Msg(
-        f"{target} has {', '.join(names(target))}; a connector of your own needs kv_connector_module_path",
-        f"{target} 有 {'、'.join(names(target))};自己的连接器要写 kv_connector_module_path",
+        f"{target} has {', '.join(names(target))}; your own connector needs kv_connector_module_path",
+        f"{target} 有 {'、'.join(names(target))}；自己的连接器要写 kv_connector_module_path",
     )
 
 

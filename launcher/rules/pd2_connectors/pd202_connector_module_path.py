@@ -51,7 +51,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
 
     ## Why it matters
 
-    With a module path the registry no longer counts: the engine imports that module, takes the class that is named like
+    With a module path the registry is no longer used: the engine imports that module, takes the class named like
     `kv_connector`, and stops at start where there is none.
 
     ## Example
@@ -85,7 +85,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
             continue
         known = registered(name, target)
         if not module.strip():
-            what = Msg(f"{KEY} is empty: the engine refuses it", f"{KEY} 为空:引擎会拒绝")
+            what = Msg(f"{KEY} is empty: the engine refuses it", f"{KEY} 为空：引擎会拒绝")
         elif module.split(".")[0] in ("pd_launch", "pd-launch"):
             wrong = _bundled(module, name, offload_name(target))
             if wrong is not None:
@@ -101,7 +101,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
                 continue
             what = Msg(
                 f"the class in {module} is called {own}, not {name}: the path wins over the registered name",
-                f"{module} 里的类叫 {own},不叫 {name}:模块路径优先于注册的名称",
+                f"{module} 里的类叫 {own}，不叫 {name}：模块路径优先于注册的名称",
             )
         yield Hit(path.origin, what, _help(name, known), fix=_remove(path) if known else None)
 
@@ -138,10 +138,10 @@ def _gone(module: str, deployment: Deployment) -> bool:
 
 def _help(name: str, known: bool) -> Msg:
     if known:
-        return Msg(f"remove {KEY}: {name} is registered by name", f"删掉 {KEY}:{name} 已按名称注册")
+        return Msg(f"remove {KEY}: {name} is registered by name", f"删掉 {KEY}：{name} 已按名称注册")
     return Msg(
         f"remove {KEY} and use a registered name, or give the module's full path",
-        f"删掉 {KEY} 并使用已注册的名称,或者写出模块的完整路径",
+        f"删掉 {KEY} 并使用已注册的名称，或者写出模块的完整路径",
     )
 
 

@@ -102,7 +102,7 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
         if found is None or (found.known and found.value is None):
             yield Hit(
                 (found or child).origin,
-                Msg(f"this child has no {key}: every child needs its own", f"这个子项没有 {key}:每个子项都要写自己的"),
+                Msg(f"this child has no {key}: every child needs its own", f"这个子项没有 {key}：每个子项都要写自己的"),
                 Msg(f'add "{key}": "{example}"', f'加上 "{key}": "{example}"'),
             )
     engine = child.get("engine_id")
@@ -111,10 +111,13 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
         yield Hit(
             engine.key or engine.origin,
             Msg(
-                "engine_id inside a child: it is handed down from the top level, and given twice the connector fails",
-                "子项里写了 engine_id:它从顶层继承,写两次连接器会报错",
+                (
+                    "engine_id inside a child: it is inherited from the top level, and the connector fails when it "
+                    "is given twice"
+                ),
+                "子项里写了 engine_id：它从顶层继承，写两次连接器会报错",
             ),
-            Msg("remove it here; the top level may have one", "在这里删掉;顶层可以写"),
+            Msg("remove it here; the top level may have one", "在这里删掉；顶层可以写"),
             fix=fix(remove, remove_entry(engine), safe=True),
         )
 

@@ -36,7 +36,7 @@ vLLM 的 v1/core/sched/scheduler.py(0.27.1,第 147 行);在 0.23.0、0.27.1 和 
 
 @rule("PD204", "load-failure-policy-place", "warning", zh=ZH)
 def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""kv_load_failure_policy stands inside a child connector.
+    r"""kv_load_failure_policy is set inside a child connector.
 
     ## What it does
 
@@ -44,7 +44,7 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## Why it matters
 
-    Only the top level's `kv_load_failure_policy` is read by the scheduler; a child's is read by nobody, and a failed
+    Only the top level's `kv_load_failure_policy` is read by the scheduler; a child's is ignored, and a failed
     load still ends the request, as the default `fail` says.
 
     ## Example
@@ -79,14 +79,14 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
         yield Hit(
             value.key or value.origin,
             Msg(
-                "kv_load_failure_policy inside a child is read by nobody; only the top level's counts",
-                "子项里的 kv_load_failure_policy 没有人读,只有顶层的生效",
+                "kv_load_failure_policy inside a child is ignored; only the top level's takes effect",
+                "子项里的 kv_load_failure_policy 会被忽略，只有顶层的生效",
             ),
             Msg(
-                f"move it to the top level of --kv-transfer-config, beside kv_role{_model_note(top)}",
-                "把它移到 --kv-transfer-config 的顶层,与 kv_role 并列",
+                f"move it to the top level of --kv-transfer-config, next to kv_role{_model_note(top)}",
+                "把它移到 --kv-transfer-config 的顶层，与 kv_role 并列",
             ),
-            related=((top.origin, Msg("this one counts", "生效的是这个")),) if top else (),
+            related=((top.origin, Msg("this one takes effect", "生效的是这个")),) if top else (),
             fix=_move(node, value, top),
         )
 

@@ -34,7 +34,7 @@ vllm_ascend/platform.py(0.21.0rc1 第 831 行,0.27.1rc1 第 928–934 行)。
 
 @rule("PD205", "load-failure-policy-hybrid", "error", zh=ZH, needs="C R")
 def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A hybrid model does not take kv_load_failure_policy "recompute".
+    r"""A hybrid model does not support kv_load_failure_policy "recompute".
 
     ## What it does
 
@@ -80,8 +80,8 @@ def load_failure_policy_hybrid(node: NodeLaunch, deployment: Deployment) -> Iter
         policy.origin,
         Msg(
             f'kv_load_failure_policy "recompute" with a hybrid model ({facts.family}): refused at start',
-            f'kv_load_failure_policy "recompute" 与混合模型({facts.family})一起使用:启动时会被拒绝',
+            f'kv_load_failure_policy "recompute" 与混合模型（{facts.family}）一起使用：启动时会被拒绝',
         ),
-        Msg('remove it or write "fail"', '删掉它,或者写成 "fail"'),
+        Msg('remove it or write "fail"', '删掉它，或者写成 "fail"'),
         fix=fix(Msg("write fail", "写成 fail"), set_value(policy, "fail")),
     )

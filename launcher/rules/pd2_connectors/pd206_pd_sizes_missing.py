@@ -39,12 +39,12 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks whether the `kv_connector_extra_config` of MooncakeConnectorV1 and MooncakeHybridConnector has `dp_size` and
+    Checks that the `kv_connector_extra_config` of MooncakeConnectorV1 and MooncakeHybridConnector has `dp_size` and
     `tp_size` for both `prefill` and `decode`.
 
     ## Why it matters
 
-    Without any one of them every worker stops at start with an assertion that says nothing.
+    Without any one of them every worker stops at start with an assertion without a message.
 
     ## Example
 
@@ -94,6 +94,6 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 Msg(f"{connector.name} needs {listed}", f"{connector.name} 需要 {listed}"),
                 Msg(
                     '"prefill": {"dp_size": …, "tp_size": …}, "decode": {…} with the real sizes of both sides',
-                    '写上两侧真实的大小:"prefill": {"dp_size": …, "tp_size": …}, "decode": {…}',
+                    '写上两侧真实的大小："prefill": {"dp_size": …, "tp_size": …}, "decode": {…}',
                 ),
             )

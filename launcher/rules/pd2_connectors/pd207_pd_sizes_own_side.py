@@ -48,12 +48,12 @@ def pd_sizes_own_side(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     Compares the `dp_size`, `tp_size` and `pp_size` that a P/D connector is given for this node's role with the node's
     own parallel flags: `prefill` on a producer, `decode` on a consumer, both for `kv_both`. Children of a
-    MultiConnector are looked at too.
+    MultiConnector are checked too.
 
     ## Why it matters
 
     The connector computes from these numbers which KV heads to take from which rank, so a difference takes the wrong
-    ones or finds nobody. On the top level vllm-ascend refuses to start; inside a child nobody checks.
+    ones or finds none. At the top level vllm-ascend refuses to start; inside a child nothing is checked.
 
     ## Example
 
@@ -112,14 +112,14 @@ def fits(node: NodeLaunch, connector: Connector, side: str, own: int, target: Ta
 
 
 def _differs(value: Node, key: str, declared: int, arg: Arg | None, flag: str, own: int, right: bool) -> Hit:
-    has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}(即 1)")
+    has, has_zh = (f"--{flag} {own}", f"--{flag} {own}") if arg else (f"no --{flag} (1)", f"没有 --{flag}（即 1）")
     place = arg.value.origin if arg is not None and arg.value is not None else None
     return Hit(
         value.origin,
-        Msg(f"{key} is {declared}, but this node has {has}", f"{key} 是 {declared},但本节点{has_zh}"),
+        Msg(f"{key} is {declared}, but this node has {has}", f"{key} 是 {declared}，但本节点{has_zh}"),
         Msg(
             f"make both the same: {key} {own}, or --{flag} {declared}",
-            f"让两处一致:{key} 写 {own},或 --{flag} 写 {declared}",
+            f"让两处一致：{key} 写 {own}，或 --{flag} 写 {declared}",
         ),
         related=((place, Msg("the node's own size", "本节点自己的大小")),) if place else (),
         fix=fix(Msg(f"write {own}", f"写成 {own}"), set_value(value, own)) if right else None,
@@ -130,8 +130,8 @@ def _text(value: Node, key: str, declared: int) -> Hit:
     return Hit(
         value.origin,
         Msg(
-            f'{key} is the text "{declared}": the platform compares it with a number and finds them different',
-            f'{key} 是文本 "{declared}":平台拿它和数字比较,会认为不同',
+            f'{key} is the string "{declared}": the platform compares it with a number and finds them different',
+            f'{key} 是字符串 "{declared}"：平台拿它和数字比较，会认为两者不同',
         ),
         Msg(f"write {declared} without quotes", f"写成不带引号的 {declared}"),
         fix=fix(Msg(f"write {declared}", f"写成 {declared}"), set_value(value, declared), safe=True),

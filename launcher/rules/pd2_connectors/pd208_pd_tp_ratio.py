@@ -59,12 +59,12 @@ ascend_config.py(0.26.0rc1)。
 
 @rule("PD208", "pd-tp-ratio", "error", zh=ZH, needs="C R")
 def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The TP sizes of prefill and decode do not go together.
+    r"""The TP sizes of prefill and decode do not match.
 
     ## What it does
 
     Compares `prefill.tp_size` and `decode.tp_size` of vllm-ascend's P/D connectors: prefill must not be smaller; it
-    must be a multiple for models without MLA and for models with Mamba layers; MooncakeHybridConnector wants them
+    must be a multiple for models without MLA and for models with Mamba layers; MooncakeHybridConnector needs them to be
     equal for models with Mamba layers.
 
     ## Why it matters
@@ -117,7 +117,7 @@ def pd_tp_ratio(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 prefill.origin,
                 Msg(
                     f"prefill TP {first} and decode TP {second}: {why.en}",
-                    f"预填充 TP {first},解码 TP {second}:{why.zh}",
+                    f"预填充 TP {first}，解码 TP {second}：{why.zh}",
                 ),
                 _help(second),
                 related=((decode.origin, Msg("decode's size", "解码侧的大小")),),
@@ -129,18 +129,20 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
     name = connector.name or ""
     hybrid = facts is not None and bool(facts.hybrid)
     if name in NOT_SMALLER and prefill < decode:
-        return Msg(f"{name} wants prefill at least as large", f"{name} 要求预填充不小于解码")
+        return Msg(f"{name} needs prefill to be at least as large", f"{name} 要求预填充不小于解码")
     if name == "MooncakeHybridConnector" and hybrid and prefill != decode:
-        return Msg(f"{name} wants them equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等")
+        return Msg(
+            f"{name} needs them to be equal for a model with Mamba layers", f"{name} 对含 Mamba 层的模型要求两者相等"
+        )
     if prefill % decode == 0:
         return None
     if name == "MooncakeConnectorV1" and hybrid and MAMBA_DIVIDES.holds(target):
         return Msg(
-            "a model with Mamba layers wants prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
+            "a model with Mamba layers needs prefill to be a multiple", "含 Mamba 层的模型要求预填充是解码的整数倍"
         )
     if connector.parent is None and facts is not None and facts.attention in ("gqa", "mha"):
         return Msg(
-            "a model without MLA wants prefill to be a multiple of decode", "非 MLA 模型要求预填充是解码的整数倍"
+            "a model without MLA needs prefill to be a multiple of decode", "非 MLA 模型要求预填充是解码的整数倍"
         )
     return None
 
@@ -148,5 +150,5 @@ def why_not(connector: Connector, prefill: int, decode: int, facts: ModelFacts |
 def _help(decode: int) -> Msg:
     return Msg(
         f"use prefill TP {decode}, {2 * decode} or {4 * decode}, or a smaller decode TP, and change the flags too",
-        f"预填充 TP 用 {decode}、{2 * decode} 或 {4 * decode},或者减小解码 TP,并同时修改启动参数",
+        f"预填充 TP 用 {decode}、{2 * decode} 或 {4 * decode}，或者减小解码 TP，并同时修改启动参数",
     )

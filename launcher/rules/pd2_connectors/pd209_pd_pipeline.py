@@ -42,14 +42,14 @@ mooncake_hybrid_connector.py。
 
 @rule("PD209", "pd-pipeline", "error", zh=ZH, needs="C R")
 def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The P/D connector does not take this pipeline parallelism.
+    r"""The P/D connector does not support this pipeline parallelism.
 
     ## What it does
 
-    Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with
-    pipeline parallelism of its own, a `prefill.pp_layer_partition` with another number of parts than `pp_size`, and
-    for MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with
-    pipeline parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
+    Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with its
+    own pipeline parallelism, a `prefill.pp_layer_partition` whose number of parts differs from `pp_size`, and for
+    MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with pipeline
+    parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
 
     ## Why it matters
 
@@ -106,18 +106,18 @@ def _nixl(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"a consumer with {stages} pipeline stages: {own.name} stops at start",
-                f"消费者有 {stages} 个流水线阶段:{own.name} 启动时会退出",
+                f"消费者有 {stages} 个流水线阶段：{own.name} 启动时会退出",
             ),
-            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size,改用更大的 TP"),
+            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size，改用更大的 TP"),
         )
     elif facts is not None and HYBRID_ONE_STAGE.holds(target) and _has_mamba(node, facts):
         yield Hit(
             place,
             Msg(
                 f"{facts.family} has Mamba layers, with which {own.name} refuses {stages} pipeline stages",
-                f"{facts.family} 带有 Mamba 层,{own.name} 不支持它用 {stages} 个流水线阶段",
+                f"{facts.family} 带有 Mamba 层，{own.name} 不支持它用 {stages} 个流水线阶段",
             ),
-            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size,改用更大的 TP"),
+            Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size，改用更大的 TP"),
         )
 
 
@@ -137,24 +137,24 @@ def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
         yield Hit(
             declared.origin,
             Msg(
-                f"decode.pp_size is {stages}: {connector.name} wants one stage on the decode side",
-                f"decode.pp_size 是 {stages}:{connector.name} 要求解码侧只有一个流水线阶段",
+                f"decode.pp_size is {stages}: {connector.name} needs one stage on the decode side",
+                f"decode.pp_size 是 {stages}：{connector.name} 要求解码侧只有一个流水线阶段",
             ),
             Msg(
                 "remove pp_size, and --pipeline-parallel-size on the decode nodes",
-                "删掉 pp_size,解码节点不用流水线并行",
+                "删掉 pp_size，解码节点不用流水线并行",
             ),
         )
     elif flag is not None and own is not None and own > 1:
         yield Hit(
             flag.value.origin if flag.value is not None else flag.origin,
             Msg(
-                f"a decode node with {own} pipeline stages: {connector.name} wants one",
-                f"解码节点有 {own} 个流水线阶段:{connector.name} 要求只有一个",
+                f"a decode node with {own} pipeline stages: {connector.name} needs one",
+                f"解码节点有 {own} 个流水线阶段：{connector.name} 要求只有一个",
             ),
             Msg(
                 "remove --pipeline-parallel-size; use more TP or DP",
-                "删掉 --pipeline-parallel-size,改用更大的 TP 或 DP",
+                "删掉 --pipeline-parallel-size，改用更大的 TP 或 DP",
             ),
         )
 
@@ -169,9 +169,9 @@ def _partition(connector: Connector) -> Iterator[Hit]:
         parts.origin,
         Msg(
             f"pp_layer_partition has {count} parts, but prefill.pp_size is {stages}",
-            f"pp_layer_partition 有 {count} 段,但 prefill.pp_size 是 {stages}",
+            f"pp_layer_partition 有 {count} 段，但 prefill.pp_size 是 {stages}",
         ),
-        Msg(f"give {stages} numbers, separated by commas", f"写 {stages} 个数字,用逗号分隔"),
+        Msg(f"write {stages} numbers, separated by commas", f"写 {stages} 个数字，用逗号分隔"),
     )
 
 
@@ -185,8 +185,8 @@ def _with_context(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
             flag.origin,
             Msg(
                 f"pipeline parallelism ({pipeline}) and prefill context parallelism ({context}) together: "
-                "MooncakeConnectorV1 takes one of them",
-                f"流水线并行({pipeline})与预填充上下文并行({context})同时使用:MooncakeConnectorV1 只支持其中一个",
+                "MooncakeConnectorV1 supports only one of them",
+                f"流水线并行（{pipeline}）与预填充上下文并行（{context}）同时使用：MooncakeConnectorV1 只支持其中一个",
             ),
             Msg("set one of the two to 1", "把其中一个设为 1"),
         )

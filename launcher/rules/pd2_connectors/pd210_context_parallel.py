@@ -95,9 +95,9 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     _place(node, flag),
                     Msg(
                         f"--{flag} {size}: {connector.name} supports only 1 in {deployment.target}",
-                        f"--{flag} {size}:{deployment.target} 的 {connector.name} 只支持 1",
+                        f"--{flag} {size}：{deployment.target} 的 {connector.name} 只支持 1",
                     ),
-                    Msg(f"remove --{flag}, or use another connector", f"删掉 --{flag},或换一个连接器"),
+                    Msg(f"remove --{flag}, or use another connector", f"删掉 --{flag}，或换一个连接器"),
                 )
     if deployment.target.is_ascend and node.kv_transfer is not None and None not in sizes.values():
         yield from _interleave(node)
@@ -126,7 +126,7 @@ def _interleave(node: NodeLaunch) -> Iterator[Hit]:
         Msg(
             f"--{INTERLEAVE} is {interleave} and the block size {block}: with context parallelism and a "
             "--kv-transfer-config they must be equal",
-            f"--{INTERLEAVE} 是 {interleave},块大小是 {block}:上下文并行加 --kv-transfer-config 时两者必须相等",
+            f"--{INTERLEAVE} 是 {interleave}，块大小是 {block}：上下文并行加 --kv-transfer-config 时两者必须相等",
         ),
         Msg(f"add --{INTERLEAVE} {block}", f"加上 --{INTERLEAVE} {block}"),
     )

@@ -40,13 +40,13 @@ vLLM 的 config/vllm.py(0.27.1 第 1639–1662 行)与 kv_connector/factory.py(0
 
 @rule("PD211", "hybrid-manager", "error", zh=ZH, needs="C R")
 def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The hybrid KV cache manager does not go with the connector or the model.
+    r"""The hybrid KV cache manager does not fit the connector or the model.
 
     ## What it does
 
     Fires when `--no-disable-hybrid-kv-cache-manager` forces it on and a connector lacks it, when
     `--disable-hybrid-kv-cache-manager` turns it off and the model has Mamba or linear-attention layers, and when
-    neither is said but vLLM turns it off by itself, because a connector lacks it, for a model that needs it.
+    neither is given but vLLM turns it off itself, because a connector lacks it, for a model that needs it.
 
     ## Why it matters
 
@@ -71,7 +71,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; from which release on which connector supports it stands in a table.
+    All; a table lists the connectors that support it, and since which release.
 
     ## Sources
 
@@ -87,7 +87,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             _flag(node),
             Msg(
                 "the hybrid KV cache manager is turned off, but this model has Mamba or linear-attention layers",
-                "关闭了混合 KV cache 管理器,但这个模型含有 Mamba 或线性注意力层",
+                "关闭了混合 KV cache 管理器，但这个模型含有 Mamba 或线性注意力层",
             ),
             Msg(f"remove --{FLAG}", f"删掉 --{FLAG}"),
         )
@@ -102,7 +102,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 _flag(node),
                 Msg(
                     f"the hybrid KV cache manager is forced on, but {name} does not support it in {target}",
-                    f"强制打开了混合 KV cache 管理器,但 {target} 的 {name} 不支持它",
+                    f"强制打开了混合 KV cache 管理器，但 {target} 的 {name} 不支持它",
                 ),
                 _replace(connector, hybrid),
                 related=((place.origin, Msg("this connector", "就是这个连接器")),),
@@ -113,8 +113,8 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 Msg(
                     f"{name} does not support the hybrid KV cache manager in {target}, so vLLM turns it off, and this "
                     "model with its Mamba or linear-attention layers cannot start",
-                    f"{target} 的 {name} 不支持混合 KV cache 管理器,vLLM 会把它关闭,而这个含 Mamba 或线性注意力层的模型"
-                    "无法启动",
+                    f"{target} 的 {name} 不支持混合 KV cache 管理器，vLLM 会把它关闭，而这个含 Mamba 或线性注意力"
+                    "层的模型无法启动",
                 ),
                 _replace(connector, hybrid),
                 severity="warning",
@@ -131,12 +131,12 @@ def _replace(connector: Connector, hybrid: bool) -> Msg:
     if connector.name == "MooncakeConnectorV1":
         since = ASCEND_CONNECTORS[connector.name].hma_since
         return Msg(
-            f"use a release from {since} on, or MooncakeLayerwiseConnector",
-            f"使用 {since} 或更新的版本,或 MooncakeLayerwiseConnector",
+            f"use {since} or newer, or MooncakeLayerwiseConnector",
+            f"使用 {since} 或更新的版本，或 MooncakeLayerwiseConnector",
         )
     if hybrid:
         return Msg(f"serve this model without {connector.name}", f"为这个模型去掉 {connector.name}")
-    return Msg(f"remove --no-{FLAG}, or the connector", f"删掉 --no-{FLAG},或者去掉这个连接器")
+    return Msg(f"remove --no-{FLAG}, or the connector", f"删掉 --no-{FLAG}，或者去掉这个连接器")
 
 
 def _flag(node: NodeLaunch) -> Origin:

@@ -61,7 +61,7 @@ vllm_ascend/utils.py 的 check_kv_extra_config 与 ascend_config.py(0.18.0 至 0
 
 @rule("PD212", "pd-sizes-hidden", "warning", zh=ZH, confidence="medium", needs="C R")
 def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The sizes of both sides stand only inside a MultiConnector's child.
+    r"""The sizes of both sides are set only inside a MultiConnector's child.
 
     ## What it does
 
@@ -70,8 +70,8 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    vllm-ascend's own checks and its KV head ratio look at the top level only, so sizes inside a child are nothing to
-    them: a wrong one is not noticed, and for a GQA model with different TP on both sides the ratio is taken to be 1.
+    vllm-ascend's own checks and its KV head ratio look at the top level only, so they ignore sizes inside a child: a
+    wrong one goes unnoticed, and for a GQA model with different TP on both sides the ratio is assumed to be 1.
 
     ## Example
 
@@ -117,11 +117,11 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                "these sizes are inside a child: the platform's checks and KV head ratio look at the top level only",
-                "这些大小写在子项里:平台的检查和 KV 头比例只看顶层",
+                ("these sizes are inside a child: the platform's checks and KV head ratio look only at the top level"),
+                "这些大小写在子项里：平台的检查和 KV 头比例只看顶层",
             ),
             Msg(
-                "repeat prefill and decode in the top level's kv_connector_extra_config, beside connectors",
+                "repeat prefill and decode in the top level's kv_connector_extra_config, next to connectors",
                 "在顶层的 kv_connector_extra_config 里、connectors 旁边再写一遍 prefill 和 decode",
             ),
             fix=_copy_up(top, child) if _hold(node, top, child, deployment) else None,

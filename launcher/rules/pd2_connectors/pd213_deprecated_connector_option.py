@@ -42,7 +42,7 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
     ## What it does
 
-    Reports `use_ascend_direct` where nobody reads it any more (from 0.13), and as an error where an old release (up to
+    Reports `use_ascend_direct` where it is no longer read (from 0.13), and as an error where an old release (up to
     0.11) still needs it and it is missing. `mooncake_rpc_port`, which `lookup_rpc_port` replaces, is reported too.
 
     ## Why it matters
@@ -99,7 +99,9 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
         elif option is not None:
             yield Hit(
                 option.key or option.origin,
-                Msg(f"{OPTION} has no effect: nothing reads it since 0.13", f"{OPTION} 没有作用:从 0.13 起没有人读它"),
+                Msg(
+                    f"{OPTION} has no effect: nothing has read it since 0.13", f"{OPTION} 没有作用：从 0.13 起不再读取"
+                ),
                 Msg("remove it", "删掉它"),
                 fix=fix(Msg("remove it", "删掉它"), remove_entry(option), safe=True),
             )

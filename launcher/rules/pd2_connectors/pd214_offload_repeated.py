@@ -42,7 +42,7 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     Each of them allocates host blocks for the same preempted request and only the first restores it, so the memory of
-    the others is wasted. The bundled connector refuses to start beside another of its kind.
+    the others is wasted. The bundled connector refuses to start together with another of its kind.
 
     ## Example
 
@@ -85,8 +85,8 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place.origin,
             Msg(
                 "a second offload connector: only the first one restores requests",
-                "第二个卸载连接器:只有第一个会恢复请求",
+                "第二个卸载连接器：只有第一个会恢复请求",
             ),
-            Msg("remove it and give the first one the whole budget", "删掉它,把全部预算给第一个"),
+            Msg("remove it and give the first one the whole budget", "删掉它，把全部预算给第一个"),
             related=((before.origin, Msg("the first one", "第一个在这里")),),
         )

@@ -60,8 +60,8 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## Why it matters
 
-    Sharing host blocks between requests that start alike is experimental, and the guide asks to leave it off except
-    for tests of it.
+    Sharing host blocks between requests with the same prefix is experimental, and the guide says to leave it off except
+    to test it.
 
     ## Example
 
@@ -98,9 +98,9 @@ def offload_prefix_caching(node: NodeLaunch, deployment: Deployment) -> Iterator
         yield Hit(
             value.origin,
             Msg(
-                "enable_offload_prefix_caching is experimental: requests that start alike share host blocks",
-                "enable_offload_prefix_caching 是实验功能:前缀相同的请求会共享主机块",
+                "enable_offload_prefix_caching is experimental: requests with the same prefix share host blocks",
+                "enable_offload_prefix_caching 是实验功能：前缀相同的请求会共享主机块",
             ),
-            Msg("leave it out, or write false", "不要写它,或者写 false"),
+            Msg("leave it out, or write false", "不要写它，或者写 false"),
             fix=fix(Msg("turn it off", "关掉它"), set_value(value, False)),
         )

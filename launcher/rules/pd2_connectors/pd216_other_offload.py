@@ -14,8 +14,8 @@ from pd_launch.schemas.engine.offload import offloads
 OTHER = frozenset({"OffloadingConnector", "SimpleCPUOffloadConnector", "CPUOffloadingConnector"})
 FLAGS = {
     "kv-offloading-size": ("keeps prefixes of finished requests", "保存的是已结束请求的前缀"),
-    "cpu-offload-gb": ("moves model weights, not KV", "卸载的是模型权重,不是 KV"),
-    "cpu-offload-params": ("moves model weights, not KV", "卸载的是模型权重,不是 KV"),
+    "cpu-offload-gb": ("moves model weights, not KV", "卸载的是模型权重，不是 KV"),
+    "cpu-offload-params": ("moves model weights, not KV", "卸载的是模型权重，不是 KV"),
 }
 
 ZH = """
@@ -93,9 +93,9 @@ def other_offload(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 def _hit(origin: Origin, what: str, en: str, zh: str) -> Hit:
     return Hit(
         origin,
-        Msg(f"{what} {en}; it does not keep the KV of preempted requests", f"{what}:{zh},不保存被抢占请求的 KV"),
+        Msg(f"{what} {en}; it does not keep the KV of preempted requests", f"{what}：{zh}，不保存被抢占请求的 KV"),
         Msg(
             "for preempted requests use the preemption offload connector; otherwise leave it as it is",
-            "要保存被抢占的请求,请用抢占卸载连接器;否则不用改",
+            "要保存被抢占的请求，请用抢占卸载连接器；否则不用改",
         ),
     )

@@ -45,7 +45,7 @@ vllm_ascend/ascend_config.py 的 _check_mooncake_c8_kv_cache_quant(0.23.0 第 36
 
 @rule("PD217", "kv-quant-connector", "error", zh=ZH, confidence="medium", needs="C R")
 def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The connector does not take a quantised KV cache.
+    r"""The connector does not support a quantised KV cache.
 
     ## What it does
 
@@ -102,6 +102,6 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
                 ),
                 Msg(
                     "use MooncakeLayerwiseConnector on both sides, or weights without C8",
-                    "两侧都改用 MooncakeLayerwiseConnector,或者用不带 C8 的权重",
+                    "两侧都改用 MooncakeLayerwiseConnector，或者用不带 C8 的权重",
                 ),
             )

@@ -129,12 +129,12 @@ def _clash(a: NodeLaunch, first: Connector, b: NodeLaunch, second: Connector) ->
 def _idle(connector: Connector) -> tuple[Msg, Msg]:
     return (
         Msg(
-            f"{connector.name} on a consumer neither loads nor stores without a switch",
-            f"consumer 上的 {connector.name} 没有开关时既不加载也不写入",
+            f"{connector.name} on a consumer neither loads nor stores unless told to",
+            f"consumer 上的 {connector.name} 不打开开关就既不加载也不写入",
         ),
         Msg(
             'add "consumer_is_to_load": true or "consumer_is_to_put": true, or leave the pool out on decode nodes',
-            '加上 "consumer_is_to_load": true 或 "consumer_is_to_put": true,或者解码节点不配置 KV 池',
+            '加上 "consumer_is_to_load": true 或 "consumer_is_to_put": true，或者解码节点不配置 KV 池',
         ),
     )
 
@@ -146,8 +146,8 @@ def _shared(before: Connector, connector: Connector) -> Hit:
         (port or connector.tree).origin,
         Msg(
             f"lookup_rpc_port {number} is used by two instances on one machine, so they share a socket path",
-            f"同一台机器上的两个实例都用 lookup_rpc_port {number},套接字路径相同",
+            f"同一台机器上的两个实例都用 lookup_rpc_port {number}，套接字路径相同",
         ),
-        Msg("give each instance a number of its own", "给每个实例不同的编号"),
+        Msg("give each instance its own number", "给每个实例不同的编号"),
         related=((first.origin, Msg("the other instance", "另一个实例")),),
     )

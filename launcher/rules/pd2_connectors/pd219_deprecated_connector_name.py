@@ -77,7 +77,7 @@ def deprecated_connector_name(node: NodeLaunch, deployment: Deployment) -> Itera
             place.origin,
             Msg(
                 f"{row.name} is an alias of {row.alias_of} that will be removed",
-                f"{row.name} 是 {row.alias_of} 的别名,以后会删除",
+                f"{row.name} 是 {row.alias_of} 的别名，以后会删除",
             ),
             rename,
             fix=fix(rename, set_value(place, row.alias_of), safe=True),

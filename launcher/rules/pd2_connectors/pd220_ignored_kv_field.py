@@ -13,7 +13,7 @@ from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.kv_fields import kv_fields
 from pd_launch.schemas.releases.stock import UNREAD_FIELDS
 
-NOBODY = Msg("nobody reads it on Ascend", "在昇腾上没有人读它")
+NOBODY = Msg("it is not read on Ascend", "在昇腾上不会被读取")
 IGNORED = {
     "kv_rank": NOBODY,
     "kv_parallel_size": NOBODY,
@@ -22,7 +22,7 @@ IGNORED = {
     "kv_buffer_size": Msg("vllm-ascend resets it to 1e9", "vllm-ascend 会把它重置为 1e9"),
     "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
 }
-IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("nobody reads it", "没有人读它"))
+IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("it is not read", "不会被读取"))
 DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
 
 ZH = """
@@ -54,9 +54,9 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and nobody
-    reads, or that it resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`,
-    `enable_permute_local_kv`. On vLLM the first three, for the connectors that vLLM itself has.
+    On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and then ignores
+    or resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`, `enable_permute_local_kv`.
+    On vLLM the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
 
@@ -100,7 +100,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 continue
             yield Hit(
                 value.key or value.origin,
-                Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用:{why.zh}"),
+                Msg(f"{field} has no effect: {why.en}", f"{field} 没有作用：{why.zh}"),
                 Msg("remove it", "删掉它"),
                 fix=fix(Msg(f"remove {field}", f"删掉 {field}"), remove_entry(value), safe=True),
             )

@@ -86,10 +86,10 @@ def pool_failure_default(node: NodeLaunch, deployment: Deployment) -> Iterator[H
                 place,
                 Msg(
                     f"a miss while {connector.name} loads fails the request (kv_load_failure_policy is fail)",
-                    f"{connector.name} 加载时未命中会让请求失败(kv_load_failure_policy 是 fail)",
+                    f"{connector.name} 加载时未命中会让请求失败（kv_load_failure_policy 是 fail）",
                 ),
                 Msg(
-                    '"kv_load_failure_policy": "recompute" on the top level computes it again instead',
+                    '"kv_load_failure_policy": "recompute" at the top level recomputes instead',
                     '在顶层写 "kv_load_failure_policy": "recompute" 就会改为重新计算',
                 ),
             )

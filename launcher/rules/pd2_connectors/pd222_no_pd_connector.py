@@ -98,10 +98,10 @@ def no_pd_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place.origin,
             Msg(
                 "the offload connector is this decode node's only one: it cannot receive KV from a prefill node",
-                "这个解码节点只有卸载连接器:它收不到预填充节点的 KV",
+                "这个解码节点只有卸载连接器：它收不到预填充节点的 KV",
             ),
             Msg(
                 "put a MultiConnector on top, with the P/D connector first and this one last",
-                "顶层用 MultiConnector,先写 P/D 连接器,最后写它",
+                "顶层用 MultiConnector，先写 P/D 连接器，最后写它",
             ),
         )

@@ -48,18 +48,18 @@ ZH = """
 
 @rule("PD223", "unknown-extra-key", "warning", zh=ZH, needs="C R")
 def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A connector does not know an option that it is given.
+    r"""A connector does not know one of its options.
 
     ## What it does
 
     Looks at the keys of a connector's `kv_connector_extra_config`: those that it does not read in the target
     (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. Of
     connectors whose options another package reads (LMCache, FlexKV, UCM) only clear misspellings are found; that the
-    others were not checked is said once.
+    others were not checked is reported once.
 
     ## Why it matters
 
-    A key that nobody reads is silently ignored, so the setting does not take effect: `cpu_bytes_per_rank` leaves the
+    An unknown key is silently ignored, so the setting does not take effect: `cpu_bytes_per_rank` leaves the
     default of 8 GiB for the whole engine. The bundled connector refuses unknown keys at start.
 
     ## Example
@@ -127,9 +127,11 @@ def _ratio(value: Node, target: Target) -> Hit:
         value.key or value.origin,
         Msg(
             f"offload_host_memory_ratio is not read by {target}: the default of 8 GiB for one engine is used",
-            f"{target} 不读取 offload_host_memory_ratio:使用每个引擎 8 GiB 的默认值",
+            f"{target} 不读取 offload_host_memory_ratio：使用每个引擎 8 GiB 的默认值",
         ),
-        Msg(f'write bytes for each rank: "{PER_RANK}": 17179869184', f'写每个 rank 的字节数:"{PER_RANK}": 17179869184'),
+        Msg(
+            f'write bytes for each rank: "{PER_RANK}": 17179869184', f'写每个 rank 的字节数："{PER_RANK}": 17179869184'
+        ),
     )
 
 
@@ -163,7 +165,7 @@ def _sizes(key: str, tree: Node) -> Iterator[Hit]:
     for inner, size in tree.items():
         meant = _near(inner, SIZE_KEYS, 0.7) if inner not in SIZE_KEYS else None
         if meant is not None:
-            en, zh = f"nobody reads it in {key!r}", f"{key!r} 里没有人读它"
+            en, zh = f"it is not read in {key!r}", f"写在 {key!r} 里不会被读取"
             yield _hit(size, inner, meant, SIZE_KEYS, (en, zh), "warning")
 
 
@@ -174,12 +176,12 @@ def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
     if releases:
         span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
         en, zh = (
-            f"{name} of {target} does not read it, that of {span} does",
-            f"{target} 的 {name} 不读取它,{span} 的才读",
+            f"{name} of {target} does not read it; {span} does",
+            f"{target} 的 {name} 不读取它，{span} 的才读",
         )
     elif others:
         listed = ", ".join(others[:3])
-        en, zh = f"{name} does not read it, it is an option of {listed}", f"{name} 不读取它,它是 {listed} 的选项"
+        en, zh = f"{name} does not read it; it is an option of {listed}", f"{name} 不读取它，它是 {listed} 的选项"
     else:
         en, zh = f"{name} of {target} does not read it", f"{target} 的 {name} 不读取它"
     return en, zh, bool(releases or others)
@@ -199,7 +201,7 @@ def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
         values[0].key or values[0].origin,
         Msg(
             f"options of {name} that {reader} reads are not known here: {listed}{more} not checked",
-            f"{name} 由 {reader} 读取的选项这里不了解:没有检查 {listed}{more}",
+            f"{name} 由 {reader} 读取的选项这里不了解：没有检查 {listed}{more}",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",
@@ -210,10 +212,10 @@ def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
     return Hit(
         value.key or value.origin,
         Msg(
-            f"{key} inside kv_connector_extra_config is read by nobody: it is a field of the connector itself",
-            f"写在 kv_connector_extra_config 里的 {key} 没有人读:它是连接器自己的字段",
+            f"{key} has no effect inside kv_connector_extra_config: it is a field of the connector itself",
+            f"写在 kv_connector_extra_config 里的 {key} 不会被读取：它是连接器自己的字段",
         ),
-        Msg(f"move it one level up, beside kv_connector of {connector.name}", "把它上移一层,与 kv_connector 并列"),
+        Msg(f"move it one level up, next to kv_connector of {connector.name}", "把它上移一层，与 kv_connector 并列"),
     )
 
 
@@ -229,8 +231,8 @@ def _hit(
     name = Msg(f"write {near}", f"写成 {near}")
     return Hit(
         value.key or value.origin,
-        Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}:{what[1]}"),
-        name if near else Msg(f"remove it; known options are {listed}", f"删掉它;已知选项有 {listed}"),
+        Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}：{what[1]}"),
+        name if near else Msg(f"remove it; known options are {listed}", f"删掉它；已知选项有 {listed}"),
         severity=severity,
         fix=fix(name, rename_key(value, near)) if near else None,
     )

@@ -100,7 +100,7 @@ def budget_division(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"for the same {human_size(share)} on each {on.en} write {instead}; for another amount write that many "
                 f"bytes per {on.en}",
-                f"要让{on.each_zh} 保持 {human_size(share)},请写 {instead};想要别的大小,就写{on.each_zh} 的字节数",
+                f"要让{on.each_zh} 保持 {human_size(share)}，请写 {instead}；想要别的大小，就写{on.each_zh} 的字节数",
             ),
             fix=fix(message, edits, safe=True),
         )
@@ -112,18 +112,18 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     data, engines = node.data, node.local_engines
     told = total // data if data and data > 1 else None
     wrong = f", not {human_size(told)}" if told is not None and told != budget.per_rank_bytes else ""
-    wrong_zh = f"(不是 {human_size(told)})" if told is not None and wrong else ""
+    wrong_zh = f"（不是 {human_size(told)}）" if told is not None and wrong else ""
     en = (
         f"cpu_bytes_to_use is {human_size(total)} for one engine and is divided by its "
         f"{counted(budget.ranks_per_engine, 'rank')} "
         f"({sizes}), never by DP: each {on.en} gets {share}{wrong}, each engine {engine}"
     )
     zh = (
-        f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)},除以它的 {budget.ranks_per_engine} 个 rank({sizes}),"
-        f"从不除以 DP:{on.each_zh} 得到 {share}{wrong_zh},每个引擎 {engine}"
+        f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)}，除以它的 {budget.ranks_per_engine} 个 rank({sizes})，"
+        f"从不除以 DP:{on.each_zh} 得到 {share}{wrong_zh}，每个引擎 {engine}"
     )
     if engines is not None:
         node_bytes = human_size(budget.per_node_bytes(engines, node.local_world) or 0)
         en += f", and each node with its {counted(engines, 'engine')} {node_bytes}"
-        zh += f",每个节点({engines} 个引擎)共 {node_bytes}"
+        zh += f",每个节点（{engines} 个引擎）共 {node_bytes}"
     return Msg(en, zh)

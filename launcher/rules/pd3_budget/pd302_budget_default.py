@@ -37,7 +37,7 @@ preempt_offload_connector.py(PR 16510 之后)。
 
 @rule("PD302", "budget-default", "info", zh=ZH, needs="C R")
 def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The offload connector has no budget of its own.
+    r"""The offload connector has no budget set.
 
     ## What it does
 
@@ -87,20 +87,20 @@ def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             message = Msg(
                 f"no budget is set: each {on.en} gets as many host blocks as it has device blocks, so the host needs "
                 "as much memory as all device KV caches together",
-                f"没有写预算:{on.each_zh} 的主机块数与设备块数相同,主机需要的内存等于所有设备 KV cache 之和",
+                f"没有写预算：{on.each_zh} 的主机块数与设备块数相同，主机需要的内存等于所有设备 KV cache 之和",
             )
         else:
             share, ranks = human_size(budget.per_rank_bytes or 0), budget.ranks_per_engine
             message = Msg(
                 f"no budget is set: the default of 8 GiB for one engine is divided by its {counted(ranks, 'rank')}, so "
                 f"{describe(budget, node.local_engines or 1, on.en)}",
-                f"没有写预算:默认每个引擎 8 GiB,除以它的 {ranks} 个 rank,{on.each_zh} 得到 {share}",
+                f"没有写预算：默认每个引擎 8 GiB，除以它的 {ranks} 个 rank,{on.each_zh} 得到 {share}",
             )
         yield Hit(
             named.origin,
             message,
             Msg(
                 f'say what each {on.en} may use: "{PER_RANK}": 17179869184 is 16 GiB',
-                f'写明{on.each_zh} 可以用多少:"{PER_RANK}": 17179869184 就是 16 GiB',
+                f'写明{on.each_zh} 可以用多少："{PER_RANK}": 17179869184 就是 16 GiB',
             ),
         )

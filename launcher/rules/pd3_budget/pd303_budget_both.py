@@ -40,7 +40,8 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires when `cpu_bytes_to_use_per_rank` is not what `cpu_bytes_to_use` leaves for a rank, and says which one counts.
+    Fires when `cpu_bytes_to_use_per_rank` is not what `cpu_bytes_to_use` leaves for a rank, and says which
+    one takes effect.
 
     ## Why it matters
 
@@ -95,14 +96,14 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"cpu_bytes_to_use would give each {on.en} {loses}, but cpu_bytes_to_use_per_rank wins: each {on.en} "
                 f"gets {wins}, each engine {engine}",
-                f"按 cpu_bytes_to_use {on.each_zh} 是 {loses},但 cpu_bytes_to_use_per_rank 优先:{on.each_zh} 得到 "
-                f"{wins},每个引擎 {engine}",
+                f"按 cpu_bytes_to_use {on.each_zh} 是 {loses}，但 cpu_bytes_to_use_per_rank 优先：{on.each_zh} 得"
+                f"到 {wins}，每个引擎 {engine}",
             ),
             Msg(
-                f"keep cpu_bytes_to_use_per_rank alone ({wins} per {on.en}), or set it to {share} for {loses} per "
+                f"keep only cpu_bytes_to_use_per_rank ({wins} per {on.en}), or set it to {share} for {loses} per "
                 f"{on.en}",
-                f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins});想要{on.each_zh} {loses} 就把它写成 {share}",
+                f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins})；想要{on.each_zh} {loses} 就把它写成 {share}",
             ),
-            related=((per_rank.origin, Msg("this one counts", "生效的是这个")),),
+            related=((per_rank.origin, Msg("this one takes effect", "生效的是这个")),),
             fix=fix(remove, remove_entry(total), safe=True),
         )

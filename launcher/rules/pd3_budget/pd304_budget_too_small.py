@@ -54,8 +54,8 @@ def budget_too_small(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     A request that does not fit is not saved: it goes back to the proxy or is recomputed as without the offload, while
-    the memory is taken all the same. The built-in connector also loses one block to the null block, so a budget of one
-    block is a budget of none.
+    the memory is still allocated. The built-in connector also loses one block to the null block, so a budget of one
+    block holds nothing.
 
     ## Example
 
@@ -135,12 +135,12 @@ def _context_ranks(node: NodeLaunch) -> int:
 def _nothing_left(on: Noun) -> tuple[Msg, Msg]:
     return (
         Msg(
-            "a budget of zero or less leaves the null block alone: no preempted request is ever saved",
-            "预算为零或更小时只剩一个空块:任何被抢占的请求都不会被保存",
+            "a budget of zero or less leaves only the null block: no preempted request is ever saved",
+            "预算为零或更小时只剩一个空块：任何被抢占的请求都不会被保存",
         ),
         Msg(
             f'write bytes per {on.en}, such as "{PER_RANK}": 17179869184',
-            f'写{on.each_zh} 的字节数,例如 "{PER_RANK}": 17179869184',
+            f'写{on.each_zh} 的字节数，例如 "{PER_RANK}": 17179869184',
         ),
     )
 
@@ -152,12 +152,15 @@ def _no_block(have: int, geometry: Geometry, null: int, on: Noun) -> tuple[Msg, 
     lost_zh = ",而且有一块是空块" if null else ""
     return (
         Msg(
-            f"{human_size(have)} per {on.en} hold no usable block: a block takes {about}{block} on each {on.en}{lost}",
-            f"{on.each_zh} {human_size(have)} 连一块可用的都放不下:{on.each_zh} 上一块占 {about_zh}{block}{lost_zh}",
+            (
+                f"{human_size(have)} per {on.en} is too small for even one block: a block takes {about}{block} on "
+                f"each {on.en}{lost}"
+            ),
+            f"{on.each_zh} {human_size(have)} 连一块可用的都放不下：{on.each_zh} 上一块占 {about_zh}{block}{lost_zh}",
         ),
         Msg(
-            f"give each {on.en} {about}{human_size(least)}, better what one longest request needs",
-            f"{on.each_zh} {about_zh or '至少 '}给 {human_size(least)},最好够放一个最长的请求",
+            f"give each {on.en} {about}{human_size(least)}, or better, what one full-length request needs",
+            f"{on.each_zh} {about_zh or '至少 '}给 {human_size(least)}，最好够放一个最长的请求",
         ),
     )
 
@@ -168,13 +171,13 @@ def _no_request(have: int, geometry: Geometry, wanted: tuple[int, int], on: Noun
     about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
     return (
         Msg(
-            f"{human_size(have)} per {on.en} do not hold one request of {length} tokens: it needs {need} blocks, "
+            f"{human_size(have)} per {on.en} cannot hold one request of {length} tokens: it needs {need} blocks, "
             f"{about}{human_size(size)} on each {on.en}",
-            f"{on.each_zh} {human_size(have)} 放不下一个 {length} 个 token 的请求:它需要 {need} 块,{on.each_zh} 上 "
-            f"{about_zh}{human_size(size)}",
+            f"{on.each_zh} {human_size(have)} 放不下一个 {length} 个 token 的请求：它需要 {need} 块，{on.each_zh} "
+            f"上 {about_zh}{human_size(size)}",
         ),
         Msg(
-            f'"{PER_RANK}": {size} holds one longest request; several preempted ones need as many times more',
-            f'"{PER_RANK}": {size} 能放一个最长的请求;同时被抢占几个就要几倍',
+            f'"{PER_RANK}": {size} holds one full-length request; multiply by how many are preempted at once',
+            f'"{PER_RANK}": {size} 能放一个最长的请求；同时被抢占几个就要几倍',
         ),
     )

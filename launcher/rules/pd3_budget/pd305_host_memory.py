@@ -126,13 +126,14 @@ def _over(
     yield Hit(
         origin,
         Msg(
-            f"the offload takes {sums} on this node ({counted(engines, 'engine')} of {counted(ranks, 'rank')}), "
+            f"offloading needs {sums} on this node ({counted(engines, 'engine')} of {counted(ranks, 'rank')}), "
             f"but {what.en.format(human_size(limit))}",
-            f"卸载在这个节点上需要 {sums}({engines} 个引擎,每个 {ranks} 个 rank),但{what.zh.format(human_size(limit))}",
+            f"卸载在这个节点上需要 {sums}（{engines} 个引擎，每个 {ranks} 个 rank），"
+            f"但{what.zh.format(human_size(limit))}",
         ),
         Msg(
             f"give each {on.en} less than {human_size(fits)}, and leave room for the engines themselves",
-            f"{on.each_zh} 给的要少于 {human_size(fits)},并给引擎自己留出内存",
+            f"{on.each_zh} 给的要少于 {human_size(fits)}，并给引擎自己留出内存",
         ),
-        related=((place, Msg("the limit stands here", "上限写在这里")),) if place else (),
+        related=((place, Msg("the limit is set here", "上限写在这里")),) if place else (),
     )

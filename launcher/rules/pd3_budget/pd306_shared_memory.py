@@ -130,7 +130,8 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
                 f"/dev/shm of {en} is too small: the {counted(need.engines, 'engine')} here "
                 f"{agreeing(need.engines, 'needs', 'need')} "
                 f"{human_size(need.total)} = {addends(need)}",
-                f"/dev/shm({zh})太小:这里的 {need.engines} 个引擎需要 {human_size(need.total)} = {addends(need, 'zh')}",
+                f"/dev/shm（{zh}）太小：这里的 {need.engines} 个引擎需要 "
+                f"{human_size(need.total)} = {addends(need, 'zh')}",
             ),
             _give(both),
             fix=_fix(have, both),
@@ -141,8 +142,8 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
             Msg(
                 f"/dev/shm of {en} holds the engines' own {addends(need)}, but not {human_size(budget)} (offload "
                 "budget) as well; the guides ask for that, though no release is known to need it",
-                f"/dev/shm({zh})放得下引擎自己的 {addends(need, 'zh')},但放不下另外 {human_size(budget)}(卸载预算);"
-                "官方指南这样要求,但目前不知道有哪个版本真的需要",
+                f"/dev/shm({zh})放得下引擎自己的 {addends(need, 'zh')}，但放不下另外 {human_size(budget)}（卸载预"
+                "算）；官方指南这样要求，但目前不知道有哪个版本真的需要",
             ),
             _give(both),
             severity="warning",
@@ -157,10 +158,10 @@ def _unsized(deployment: Deployment, nodes: list[NodeLaunch], container: Contain
     yield Hit(
         container.origin,
         Msg(
-            f"no size of /dev/shm is written, so the container gets 64 MB; its "
+            f"the size of /dev/shm is not set, so the container gets 64 MB; its "
             f"{counted(need.engines, 'engine')} {agreeing(need.engines, 'needs', 'need')} "
             f"{human_size(need.total)} = {addends(need)}",
-            f"没有写 /dev/shm 的大小,容器只会得到 64 MB;里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
+            f"没有写 /dev/shm 的大小，容器只会得到 64 MB;里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
             f"{addends(need, 'zh')}",
         ),
         _how(container, need.total),
@@ -182,8 +183,8 @@ def _how(container: Container, size: int) -> Msg:
         text = f"mount an emptyDir with medium: Memory and sizeLimit: {amount}Gi at /dev/shm"
         return Msg(text, f"在 /dev/shm 挂载一个 emptyDir(medium: Memory,sizeLimit: {amount}Gi)")
     if container.form == "compose":
-        return Msg(f"add shm_size: {amount}g, or ipc: host", f"加上 shm_size: {amount}g,或者 ipc: host")
-    return Msg(f"add --shm-size={amount}g, or --ipc=host", f"加上 --shm-size={amount}g,或者 --ipc=host")
+        return Msg(f"add shm_size: {amount}g, or ipc: host", f"加上 shm_size: {amount}g，或者 ipc: host")
+    return Msg(f"add --shm-size={amount}g, or --ipc=host", f"加上 --shm-size={amount}g，或者 --ipc=host")
 
 
 def _fix(have: _Size, size: int) -> FixEdits | None:

@@ -97,11 +97,11 @@ def memlock(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             parts[0][1],
             Msg(
                 f"each worker process pins {human_size(total)}, but RLIMIT_MEMLOCK is {human_size(limit)}",
-                f"每个 worker 进程要固定 {human_size(total)},但 RLIMIT_MEMLOCK 是 {human_size(limit)}",
+                f"每个 worker 进程要固定 {human_size(total)}，但 RLIMIT_MEMLOCK 是 {human_size(limit)}",
             ),
             Msg(
                 "raise it: ulimit -l unlimited, --ulimit memlock=-1 for docker, LimitMEMLOCK=infinity for systemd",
-                "提高它:ulimit -l unlimited,docker 用 --ulimit memlock=-1,systemd 用 LimitMEMLOCK=infinity",
+                "提高它：ulimit -l unlimited,docker 用 --ulimit memlock=-1,systemd 用 LimitMEMLOCK=infinity",
             ),
         )
 

@@ -68,7 +68,7 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Releases
 
     vLLM before <since cpu-tier-is-a-file>. From <since cpu-tier-is-a-file> on the CPU tier is a file in /dev/shm.
-    The allocator of an NPU was not looked at, so nothing is said there.
+    The allocator of an NPU was not examined, so nothing is reported there.
 
     ## Sources
 
@@ -88,14 +88,14 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         Msg(
             f"{human_size(share)} for each rank are pinned as {human_size(rounded)}: the allocator rounds up to a "
             f"power of two, {human_size(rounded * world)} instead of {human_size(total)} for the engine",
-            f"每个 rank 的 {human_size(share)} 会按 {human_size(rounded)} 固定:分配器向上取整到 2 的幂,整个引擎用 "
-            f"{human_size(rounded * world)} 而不是 {human_size(total)}",
+            f"每个 rank 的 {human_size(share)} 会按 {human_size(rounded)} 固定：分配器向上取整到 2 的幂，整个引擎"
+            f"用 {human_size(rounded * world)} 而不是 {human_size(total)}",
         ),
         Msg(
-            f"take {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "
+            f"use {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "
             f"{human_size(rounded * world)} in all)",
-            f"每个 rank 用 {human_size(below)} 或 {human_size(rounded)}(共 {human_size(below * world)} 或 "
-            f"{human_size(rounded * world)})",
+            f"每个 rank 用 {human_size(below)} 或 {human_size(rounded)}（共 {human_size(below * world)} 或 "
+            f"{human_size(rounded * world)}）",
         ),
     )
 

@@ -108,19 +108,19 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
             written.origin,
             _too_much(
                 Msg(
-                    f"{have} per {on.en}, its KV cache {about}{most}",
-                    f"{on.each_zh} {have},它的 KV cache {about_zh}{most}",
+                    f"{have} per {on.en}, but its KV cache is {about}{most}",
+                    f"{on.each_zh} {have}，它的 KV cache {about_zh}{most}",
                 )
             ),
             Msg(
-                f"{most} per {on.en} hold everything that can be preempted",
+                f"{most} per {on.en} holds everything that can be preempted",
                 f"{on.each_zh} {most} 就能放下所有可能被抢占的内容",
             ),
         )
 
 
 def _too_much(what: Msg) -> Msg:
-    return Msg(f"more than could ever be parked: {what.en}", f"比可能保存的还多:{what.zh}")
+    return Msg(f"more than can ever be saved: {what.en}", f"比可能保存的还多：{what.zh}")
 
 
 def _cache(node: NodeLaunch, deployment: Deployment) -> _Cache | None:

@@ -92,6 +92,6 @@ def stale_shared_memory(deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg(
             "remove them when no engine runs: rm /dev/shm/psm_* /dev/shm/vllm_offload_*",
-            "确认没有引擎在运行后删除它们:rm /dev/shm/psm_* /dev/shm/vllm_offload_*",
+            "确认没有引擎在运行后删除它们：rm /dev/shm/psm_* /dev/shm/vllm_offload_*",
         ),
     )

@@ -38,7 +38,7 @@ KV 池指南(每张卡注册的大小)。
 
 @rule("PD311", "pool-segment", "error", zh=ZH, needs="C H")
 def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The KV pool's segment counts for each rank and exceeds the host's memory.
+    r"""The KV pool's segment is allocated for each rank and exceeds the host's memory.
 
     ## What it does
 
@@ -49,7 +49,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     The size is that of each rank, not of the node: at start every rank registers that much, and fails where the sum is
-    more than there is.
+    more than is available.
 
     ## Example
 
@@ -94,8 +94,8 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                f"the segment counts for each rank: {sums} on this node, but it has {human_size(limit)}",
-                f"段大小按每个 rank 计算:本节点 {sums},但它只有 {human_size(limit)}",
+                f"the segment size is per rank: {sums} on this node, which has {human_size(limit)}",
+                f"段大小按每个 rank 计算：本节点 {sums}，但它只有 {human_size(limit)}",
             ),
             _help(limit // ranks),
         )
@@ -103,8 +103,8 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                f"the segment counts for each rank, not for the node: {sums}; few machines have that much",
-                f"段大小按每个 rank 而不是节点计算:{sums};很少有机器有这么多内存",
+                f"the segment size is per rank, not per node: {sums}; few machines have that much",
+                f"段大小按每个 rank 而不是节点计算：{sums}；很少有机器有这么多内存",
             ),
             _help(size // ranks),
             severity="warning",
@@ -118,8 +118,8 @@ def _mooncake(backend: object) -> bool:
 def _help(each: int) -> Msg:
     gib = max(1, each // 2**30)
     return Msg(
-        f"write what one rank may take, at most about {gib}GB here, and leave room for the engines",
-        f"写每个 rank 可以用的大小,这里最多约 {gib}GB,并给引擎留出内存",
+        f"write what one rank may use, at most about {gib}GB here, and leave room for the engines",
+        f"写每个 rank 可以用的大小，这里最多约 {gib}GB，并给引擎留出内存",
     )
 
 

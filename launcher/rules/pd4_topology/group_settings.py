@@ -37,7 +37,7 @@ def _compared(first: NodeLaunch, node: NodeLaunch) -> Iterator[Hit]:
             place(node),
             Msg(
                 f"{shown} is {right} here and {left} on another node of this data-parallel group",
-                f"{shown} 在这里是 {right},在同一数据并行组的另一节点是 {left}",
+                f"{shown} 在这里是 {right}，在同一数据并行组的另一节点是 {left}",
             ),
             Msg(f"write the same {name} on all nodes of the group", f"全组各节点写相同的 {name}"),
             severity=severity,

@@ -41,11 +41,11 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
 
     Compares local DP × TP × PP (and PCP) with the list of visible devices and with the node's number of devices; all
     engines that the input starts on one machine count together. It also reports a device that is given twice: in one
-    list, or to two engines of one machine. More visible devices than needed are fine.
+    list, or to two engines on one machine. More visible devices than needed are fine.
 
     ## Why it matters
 
-    Each rank has a device of its own: with too few the engine stops while it starts, or two ranks fight for one card's
+    Each rank has its own device: with too few the engine stops while it starts, or two ranks fight for one card's
     memory.
 
     ## Example
@@ -97,11 +97,11 @@ def _list(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
             Msg(
                 f"{_product(node)} = {need} devices are needed, but {have} are visible",
-                f"{_product(node)} = {need},需要 {need} 个设备,但只有 {have} 个可见",
+                f"{_product(node)} = {need}，需要 {need} 个设备，但只有 {have} 个可见",
             ),
             Msg(
                 f"make {need} devices visible, or lower the parallel sizes to {have} ranks",
-                f"让 {need} 个设备可见,或把并行规模降到 {have} 个 rank",
+                f"让 {need} 个设备可见，或把并行规模降到 {have} 个 rank",
             ),
             related=((place.origin, Msg("the visible devices", "可见的设备")),),
         )
@@ -134,16 +134,16 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
         need = sum(n or 0 for n in needs)
         what, what_zh = _product(node), _product(node)
         if len(needs) > 1:
-            what, what_zh = f"{len(needs)} engines ({what} each)", f"{len(needs)} 个引擎(每个 {what})"
+            what, what_zh = f"{len(needs)} engines ({what} each)", f"{len(needs)} 个引擎（每个 {what}）"
         yield Hit(
             at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
             Msg(
                 f"{what} need {need} devices, but the node has {count}",
-                f"{what_zh}共需要 {need} 个设备,但节点只有 {count} 个",
+                f"{what_zh}共需要 {need} 个设备，但节点只有 {count} 个",
             ),
             Msg(
                 "start fewer ranks on this node, or lower the parallel sizes",
-                "减少本节点上的 rank 数,或降低并行规模",
+                "减少本节点上的 rank 数，或降低并行规模",
             ),
             related=seen(node, "data-parallel-size", "DP size", "DP 大小"),
         )
@@ -156,7 +156,7 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
                 place.origin,
                 Msg(
                     f"device {beyond[0]} is listed, but the node has the devices 0 to {count - 1}",
-                    f"列出了设备 {beyond[0]},但节点只有设备 0 到 {count - 1}",
+                    f"列出了设备 {beyond[0]}，但节点只有设备 0 到 {count - 1}",
                 ),
                 Msg(f"list devices from 0 to {count - 1}", f"只写 0 到 {count - 1} 之间的设备"),
             )
@@ -178,10 +178,10 @@ def _shared(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place.origin,
             Msg(
-                f"device {both[0]} is given to two engines of this machine",
+                f"device {both[0]} is given to two engines on this machine",
                 f"设备 {both[0]} 同时给了这台机器上的两个引擎",
             ),
-            Msg("give each engine devices of its own", "给每个引擎各自的设备"),
+            Msg("give each engine its own devices", "给每个引擎各自的设备"),
             related=((before.origin, Msg("the other engine's devices", "另一个引擎的设备")),),
         )
 

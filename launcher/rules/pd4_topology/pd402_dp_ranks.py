@@ -121,7 +121,7 @@ def _alone(node: NodeLaunch) -> Iterator[Hit]:
             Msg(f"the local DP size {local} is larger than the DP size {data}", f"本机 DP {local} 大于 DP 大小 {data}"),
             Msg(
                 f"write at most {data}, or set --data-parallel-size to the size of the whole side",
-                f"最多写 {data},或把 --data-parallel-size 写成整侧的大小",
+                f"最多写 {data}，或把 --data-parallel-size 写成整侧的大小",
             ),
             related=related,
         )
@@ -133,7 +133,7 @@ def _alone(node: NodeLaunch) -> Iterator[Hit]:
             at(node, flag),
             Msg(
                 f"{what} with a DP size of {data}: ranks go from 0 to {data - 1}",
-                f"DP 大小为 {data} 时 rank 只能是 0 到 {data - 1},这里是 {ranks.start} 到 {last}",
+                f"DP 大小为 {data} 时 rank 只能是 0 到 {data - 1}，这里是 {ranks.start} 到 {last}",
             ),
             Msg(
                 f"write a --{flag} of at most {max(0, data - len(ranks))}",
@@ -194,9 +194,9 @@ def _twice(node: NodeLaunch, earlier: NodeLaunch, rank: int) -> Hit:
         at(node, *flags),
         Msg(f"rank {rank} of this group is started twice", f"这一组的 rank {rank} 被启动了两次"),
         Msg(
-            "start each rank once: --data-parallel-start-rank (or --data-parallel-rank) is the number of ranks on the "
-            "nodes before",
-            "每个 rank 只启动一次:--data-parallel-start-rank(或 --data-parallel-rank)等于前面各节点的 rank 总数",
+            "start each rank once: --data-parallel-start-rank (or --data-parallel-rank) is the number of ranks "
+            "on all earlier nodes",
+            "每个 rank 只启动一次：--data-parallel-start-rank（或 --data-parallel-rank）等于前面各节点的 rank 总数",
         ),
         related=((at(earlier, *flags), Msg("the other launch of this rank", "另一处启动")),),
     )
@@ -217,11 +217,11 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
         node.dp_group.origin if node.dp_group is not None else at(node, "data-parallel-size"),
         Msg(
             f"the DP size is {data}, but no node of this group starts rank {shown}",
-            f"DP 大小是 {data},但这一组没有节点启动 rank {shown}",
+            f"DP 大小是 {data}，但这一组没有节点启动 rank {shown}",
         ),
         Msg(
-            f"let {local} of the group's nodes add up to the DP size, or add the missing node's file",
-            "让各节点的本机 DP 加起来等于 DP 大小,或补上缺少的节点文件",
+            f"make {local} of the group's nodes add up to the DP size, or add the missing node's file",
+            "让各节点的本机 DP 加起来等于 DP 大小，或补上缺少的节点文件",
         ),
         related=tuple((place, Msg("ranks of another node", "其他节点的 rank")) for place in [*others][:4]),
     )

@@ -109,7 +109,7 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             at(node, "api-server-count"),
             Msg(
                 f"--api-server-count {servers} with --headless: a headless node starts no API server",
-                f"--api-server-count {servers} 与 --headless 同用:headless 节点不启动 API 服务",
+                f"--api-server-count {servers} 与 --headless 同用：headless 节点不启动 API 服务",
             ),
             Msg("leave --api-server-count out", "去掉 --api-server-count"),
             related=((place, Msg("headless here", "这里是 headless")),),
@@ -120,7 +120,7 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg("hybrid load balancing with --headless", "混合负载均衡与 --headless 同用"),
             Msg(
                 "with hybrid load balancing every node serves HTTP: leave --headless out",
-                "混合负载均衡下每个节点都提供 HTTP:去掉 --headless",
+                "混合负载均衡下每个节点都提供 HTTP：去掉 --headless",
             ),
             related=((place, Msg("headless here", "这里是 headless")),),
         )
@@ -128,10 +128,13 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if data is not None and data > 1 and first_rank(node) == 0 and known and not _served(node, deployment):
         yield Hit(
             place,
-            Msg("the node with rank 0 is headless: nobody serves HTTP", "rank 0 所在的节点是 headless:没有人提供 HTTP"),
+            Msg(
+                "the node with rank 0 is headless: no node serves HTTP",
+                "rank 0 所在的节点是 headless：没有节点提供 HTTP",
+            ),
             Msg(
                 f"leave --headless out on the first node, or give this node its --{START}",
-                f"第一个节点去掉 --headless,或给本节点写上 --{START}",
+                f"第一个节点去掉 --headless，或给本节点写上 --{START}",
             ),
             related=seen(node, START, "its start rank", "它的起始 rank"),
         )
@@ -167,11 +170,11 @@ def _first_start(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         at(node, START),
         Msg(
             f"--{START} 0 without --headless: this node switches to hybrid load balancing, and refuses headless nodes",
-            f"--{START} 0 且没有 --headless:本节点会切换为混合负载均衡,并拒绝 headless 节点",
+            f"--{START} 0 且没有 --headless：本节点会切换为混合负载均衡，并拒绝 headless 节点",
         ),
         Msg(
             f"leave --{START} out on the first node, or --headless on the others",
-            f"第一个节点去掉 --{START},或其余节点去掉 --headless",
+            f"第一个节点去掉 --{START}，或其余节点去掉 --headless",
         ),
         related=((at(headless[0], "headless"), Msg("headless here", "这里是 headless")),),
     )
@@ -194,7 +197,7 @@ def _serving(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             at(node, HYBRID),
             Msg(f"--{HYBRID} without --{LOCAL}", f"--{HYBRID} 缺少 --{LOCAL}"),
-            Msg(f"write --{LOCAL} with the ranks of this node", f"用 --{LOCAL} 写出本节点的 rank 数"),
+            Msg(f"set --{LOCAL} to the number of ranks on this node", f"用 --{LOCAL} 指定本节点的 rank 数"),
         )
     ignored = node.switch("headless")  # with the api_server module: another rule says that it does nothing there
     alone = not hybrid and not multi_port and not node.partial and not ignored
@@ -203,11 +206,11 @@ def _serving(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             at(node, START),
             Msg(
                 f"--{START} {start} without --headless: this node switches to hybrid load balancing by itself",
-                f"--{START} {start} 却没有 --headless:本节点会自行切换为混合负载均衡",
+                f"--{START} {start} 却没有 --headless：本节点会自行切换为混合负载均衡",
             ),
             Msg(
                 f"write --headless, or --{HYBRID} on every node of the group",
-                f"写上 --headless,或在这一组的每个节点都写 --{HYBRID}",
+                f"写上 --headless，或在这一组的每个节点都写 --{HYBRID}",
             ),
         )
 
@@ -220,10 +223,10 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
         yield Hit(
             at(node, LOCAL),
             Msg(
-                f"an external rank with --{LOCAL} {local}: each command starts one rank",
-                f"外部 DP 的 rank 与 --{LOCAL} {local} 同用:每条命令只启动一个 rank",
+                f"external DP with --{LOCAL} {local}: each command starts one rank",
+                f"外部 DP 的 rank 与 --{LOCAL} {local} 同用：每条命令只启动一个 rank",
             ),
-            Msg(f"leave --{LOCAL} out, or write 1", f"去掉 --{LOCAL},或写 1"),
+            Msg(f"leave --{LOCAL} out, or write 1", f"去掉 --{LOCAL}，或写 1"),
             related=here,
         )
     for flag in (HYBRID, START):
@@ -231,12 +234,12 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
             yield Hit(
                 at(node, flag),
                 Msg(f"--{flag} with external DP", f"--{flag} 与外部 DP 同用"),
-                Msg(f"leave --{flag} out, or --{RANK}", f"去掉 --{flag},或去掉 --{RANK}"),
+                Msg(f"leave --{flag} out, or --{RANK}", f"去掉 --{flag}，或去掉 --{RANK}"),
                 related=here,
             )
     if node.switch(EXTERNAL) and not node.external_dp and not node.partial and node.number("nnodes", 1) == 1:
         yield Hit(
             place,
             Msg(f"--{EXTERNAL} without --{RANK}", f"--{EXTERNAL} 缺少 --{RANK}"),
-            Msg(f"write --{RANK} with this engine's rank", f"用 --{RANK} 写出本引擎的 rank"),
+            Msg(f"set --{RANK} to this engine's rank", f"用 --{RANK} 指定本引擎的 rank"),
         )

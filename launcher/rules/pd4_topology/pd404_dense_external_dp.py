@@ -40,7 +40,7 @@ def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## What it does
 
-    Reports a model without experts whose DP ranks are each started by a command of their own (--data-parallel-rank or
+    Reports a model without experts whose DP ranks are each started by their own command (--data-parallel-rank or
     --data-parallel-external-lb). Silent where the model is not known.
 
     ## Why it matters
@@ -76,12 +76,12 @@ def dense_external_dp(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         at(node, "data-parallel-rank", "data-parallel-external-lb"),
         Msg(
             f"external data parallelism with a dense model ({facts.family}): the engine refuses it",
-            f"稠密模型({facts.family})使用外部数据并行:引擎会拒绝",
+            f"稠密模型（{facts.family}）使用外部数据并行：引擎会拒绝",
         ),
         Msg(
-            "start each rank as an instance of its own, without --data-parallel-* options and with its own port and "
-            "kv_port; list all of them at the proxy",
-            "把每个 rank 作为独立实例启动:不写 --data-parallel-* 选项,各用自己的端口和 kv_port,并全部列在代理里",
+            "start each rank as a separate instance, without --data-parallel-* options and with its own port and "
+            "kv_port; list all of them in the proxy",
+            "把每个 rank 作为独立实例启动：不写 --data-parallel-* 选项，各用自己的端口和 kv_port，并全部列在代理里",
         ),
         related=((node.model.origin, Msg("the model", "模型")),) if node.model else (),
     )

@@ -65,8 +65,8 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The engine that comes second cannot bind and stops; where kv_port ranges overlap, KV goes to the wrong engine or
-    fails now and then.
+    The second engine cannot bind and stops; where kv_port ranges overlap, KV goes to the wrong engine or fails
+    intermittently.
 
     ## Example
 
@@ -122,12 +122,12 @@ def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:
             one.origin,
             Msg(
                 f"{shown(one.ports)} ({USES[one.use].what.en}) overlaps {shown(other.ports)} "
-                f"({USES[other.use].what.en}) on one machine",
+                f"({USES[other.use].what.en}) on the same machine",
                 f"{shown(one.ports, 'zh')}（{USES[one.use].what.zh}）与同一台机器上的 {shown(other.ports, 'zh')}"
                 f"（{USES[other.use].what.zh}）重叠",
             ),
             Msg(
-                f"give one of them ports of its own, for example {USES[one.use].option.en} {free}",
+                f"give one of them its own ports, for example {USES[one.use].option.en} {free}",
                 f"让其中一个使用自己的端口，例如 {USES[one.use].option.zh} {free}",
             ),
             related=((other.origin, Msg("the other range", "另一个范围")),),

@@ -45,13 +45,13 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Computes the kv_port range that this node really binds and compares it with AscendDirect's range: from 20000, 1000
-    ports for each device (8 devices up to 27999, 16 up to 35999). With the number of devices unknown only 20000-27999
-    counts. `ASCEND_BASE_PORT` moves the range. A side that only dials out is not reported.
+    ports for each device (8 devices up to 27999, 16 up to 35999). With the number of devices unknown, only 20000-27999
+    is compared. `ASCEND_BASE_PORT` moves the range. A side that only dials out is not reported.
 
     ## Why it matters
 
-    AscendDirect takes ports of this range at random, so that now and then the engine finds its address in use and does
-    not start, and with the next try it may.
+    AscendDirect takes ports of this range at random, so the engine sometimes finds its address in use and does not
+    start, and may start on the next try.
 
     ## Example
 
@@ -90,7 +90,9 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         free = reserved.start + DIRECT_PER_DEVICE * (count or A3_DEVICES)
         fits = free + bound.count <= LAST_PORT
         instead = Msg(
-            f"write a kv_port from {free} on" if fits else f"write a kv_port below {reserved.start - bound.count + 1}",
+            f"write a kv_port of {free} or above"
+            if fits
+            else f"write a kv_port below {reserved.start - bound.count + 1}",
             f"kv_port 写 {free} 或更大" if fits else f"kv_port 写小于 {reserved.start - bound.count + 1} 的值",
         )
         by = f"on {count} devices" if count else "at least"
@@ -100,8 +102,8 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"kv {shown(bound.ports)} in {reserved.start}-{reserved.stop - 1}, from which AscendDirect picks its "
                 f"own ports ({by})",
-                f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内,"
-                f"AscendDirect 会从中取用端口({by_zh})",
+                f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内，AscendDirect 会从中"
+                f"取用端口（{by_zh}）",
             ),
             instead,
         )

@@ -99,8 +99,8 @@ def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> H
             f"端口 {listed}({use_zh}{f',属于 {bound.first}-{bound.ports.stop - 1}' if of else ''})在本机已被占用",
         ),
         Msg(
-            f"stop what listens there (`ss -ltnp` shows it), or use another: {advice}",
-            f"停掉占用它的进程(`ss -ltnp` 可查),或换一个:{advice_zh}",
+            f"stop whatever listens there (`ss -ltnp` shows it), or use another: {advice}",
+            f"停掉占用它的进程（`ss -ltnp` 可查），或换一个：{advice_zh}",
         ),
     )
 

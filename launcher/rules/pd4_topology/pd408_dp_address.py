@@ -39,7 +39,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    In a data-parallel layout that surely spans several machines it looks whether --data-parallel-address or
+    In a data-parallel layout that surely spans several machines it checks whether --data-parallel-address or
     HCCL_IF_IP is a loopback address (127.0.0.1, localhost) or 0.0.0.0. Without --data-parallel-address 127.0.0.1 is
     the default. Of an engine that --nnodes spreads over machines it looks at --master-addr, with the same default.
 
@@ -80,8 +80,8 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     written = master(node)
     address = written.string() if written else None
     help = Msg(
-        "write the address of the node with rank 0 by which the others reach it, the same on all nodes",
-        "写 rank 0 所在节点可被其他节点访问的地址,各节点相同",
+        "write the address at which the other nodes reach the node with rank 0, the same on all nodes",
+        "写 rank 0 所在节点可被其他节点访问的地址，各节点相同",
     )
     related = seen(node, "data-parallel-size-local", "ranks of this node", "本节点的 rank 数")
     if address is not None and is_unreachable(address):
@@ -100,7 +100,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"no --data-parallel-address in a group of several nodes: the default {DEFAULT_ADDRESS} cannot be "
                 "reached from the others",
-                f"多节点的组没有写 --data-parallel-address:默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
+                f"多节点的组没有写 --data-parallel-address：默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
             ),
             help,
             related=related,
@@ -120,13 +120,12 @@ def _meeting(node: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         at(node, "master-addr", "nnodes"),
         Msg(
-            f"the address {address or DEFAULT_ADDRESS} at which the nodes of this engine meet cannot be reached from "
-            "the others",
+            f"the nodes of this engine meet at {address or DEFAULT_ADDRESS}, which the others cannot reach",
             f"该引擎各节点会合的地址 {address or DEFAULT_ADDRESS} 无法从其他节点访问",
         ),
         Msg(
-            "write --master-addr with the address of node 0 by which the others reach it, the same on all nodes",
-            "写 --master-addr,值为其他节点能访问的节点 0 的地址,各节点相同",
+            "set --master-addr to the address at which the other nodes reach node 0, the same on all nodes",
+            "写 --master-addr，值为其他节点能访问的节点 0 的地址，各节点相同",
         ),
     )
 
@@ -141,5 +140,5 @@ def _hccl(node: NodeLaunch) -> Iterator[Hit]:
                 f"HCCL_IF_IP {text} cannot be reached from the group's other nodes",
                 f"HCCL_IF_IP {text} 无法从组内其他节点访问",
             ),
-            Msg("write this node's own address on the network", "写本节点在网络上的地址"),
+            Msg("write this node's address on the network", "写本节点在网络上的地址"),
         )

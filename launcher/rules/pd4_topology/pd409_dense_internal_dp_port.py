@@ -87,11 +87,11 @@ def dense_internal_dp_port(node: NodeLaunch, deployment: Deployment) -> Iterator
             bound.origin,
             Msg(
                 f"{engines} ranks of a dense model ({facts.family}) compute the same kv ports from {bound.first}",
-                f"稠密模型({facts.family})的 {engines} 个 rank 会算出同样的 kv 端口(从 {bound.first} 起)",
+                f"稠密模型（{facts.family}）的 {engines} 个 rank 会算出同样的 kv 端口（从 {bound.first} 起）",
             ),
             Msg(
                 f"start {engines} instances without --data-parallel-size, each with its own --port and kv_port",
-                f"启动 {engines} 个不带 --data-parallel-size 的实例,各用自己的 --port 和 kv_port",
+                f"启动 {engines} 个不带 --data-parallel-size 的实例，各用自己的 --port 和 kv_port",
             ),
             related=seen(node, "data-parallel-size", "DP size", "DP 大小"),
         )

@@ -44,13 +44,13 @@ def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     ## What it does
 
     Three cases: a node whose ranks do not start at 0 names its own address as DP master, while rank 0 does not run on
-    this machine; the master address of a group is that of a node of the other side and of no node of its own; or the
-    address is right and --data-parallel-rpc-port is another one than the node with rank 0 has. A node's own address is
+    this machine; the master address of a group is that of a node on the other side and not of one of its own nodes; or
+    the address is right but --data-parallel-rpc-port differs from that of the node with rank 0. A node's own address is
     taken from HCCL_IF_IP, VLLM_HOST_IP or the profile.
 
     ## Why it matters
 
-    The node with rank 0 is the master: named elsewhere, nodes wait for a master that is not there, or join the wrong
+    The node with rank 0 is the master: named elsewhere, nodes wait for a master that does not exist, or join the wrong
     group, until they time out.
 
     ## Example
@@ -120,8 +120,8 @@ def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[H
     yield Hit(
         at(node, PORT, "data-parallel-address"),
         Msg(
-            f"this node looks for the DP master at port {dialled}, but the node with rank 0 uses port {listens}",
-            f"本节点在端口 {dialled} 上找 DP master,但 rank 0 所在节点用的是端口 {listens}",
+            f"this node looks for the DP master on port {dialled}, but the node with rank 0 uses port {listens}",
+            f"本节点在端口 {dialled} 上找 DP master，但 rank 0 所在节点用的是端口 {listens}",
         ),
         Msg(f"write --{PORT} {listens}", f"写 --{PORT} {listens}"),
         related=((at(masters[0], PORT, "data-parallel-address"), Msg("rank 0 runs here", "rank 0 在这里")),),
@@ -143,7 +143,7 @@ def _own(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Hit:
         at(node, "data-parallel-address"),
         Msg(
             f"the DP master {address} is this node itself, but rank 0 runs elsewhere",
-            f"DP master {address} 就是本节点自己,但 rank 0 在别处",
+            f"DP master {address} 就是本节点自己，但 rank 0 在别处",
         ),
         Msg(
             f"write the address of the node with rank 0{f': {right}' if right else ''}",
@@ -165,8 +165,8 @@ def _foreign(node: NodeLaunch, address: str, mates: list[NodeLaunch], deployment
     yield Hit(
         at(node, "data-parallel-address"),
         Msg(
-            f"the DP master {address} is a node of another group ({side_of(owner) or 'another engine'})",
-            f"DP master {address} 属于另一组的节点({side_of(owner) or '另一个引擎'})",
+            f"the DP master {address} belongs to another group ({side_of(owner) or 'another engine'})",
+            f"DP master {address} 属于另一组的节点（{side_of(owner) or '另一个引擎'}）",
         ),
         Msg(
             f"write the address of this group's node with rank 0{f': {right}' if right else ''}",

@@ -44,7 +44,7 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The connector already gives each global DP rank ports of its own, and the other side derives the ports of the whole
+    The connector already gives each global DP rank its own ports, and the other side derives the ports of the whole
     group from one kv_port: all nodes should write the same value.
 
     ## Example
@@ -96,12 +96,12 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
                     yield Hit(
                         port.origin,
                         Msg(
-                            f"kv_port {port.integer()} differs from {first.integer()} of another node of this group",
+                            (f"kv_port {port.integer()} differs from {first.integer()} on another node of this group"),
                             f"kv_port {port.integer()} 与同组另一节点的 {first.integer()} 不同",
                         ),
                         Msg(
-                            "write one kv_port for all nodes of the group: ranks take their own ports from it",
-                            "全组写同一个 kv_port:各 rank 会从它得到自己的端口",
+                            "write one kv_port for all nodes of the group: each rank derives its port from it",
+                            "全组写同一个 kv_port：各 rank 的端口由它推算",
                         ),
                         related=((first.origin, Msg("the other node's kv_port", "另一节点的 kv_port")),),
                     )

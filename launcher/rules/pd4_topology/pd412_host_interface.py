@@ -36,7 +36,7 @@ GLOO 与 TP 的变量按完整的名字匹配,HCCL 的按前缀匹配(CANN 环�
 
 @rule("PD412", "host-interface", "warning", zh=ZH, needs="H")
 def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """A network interface that is named is not on this host.
+    """A configured network interface does not exist on this host.
 
     ## What it does
 
@@ -45,8 +45,8 @@ def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    With an interface that is not there, an engine fails while it sets up its groups, or waits until a timeout, and the
-    error seldom names the interface.
+    With an interface that does not exist, an engine fails while it sets up its groups, or waits until a timeout, and
+    the error seldom names the interface.
 
     ## Example
 
@@ -95,10 +95,10 @@ def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 written.value.origin,
                 Msg(
-                    f"{variable} names {absent[0]}, and this host has no such interface",
-                    f"{variable} 写了 {absent[0]},本机没有这个网络接口",
+                    f"{variable} names {absent[0]}, but this host has no such interface",
+                    f"{variable} 写了 {absent[0]}，本机没有这个网络接口",
                 ),
-                Msg(f"use one of {listed}", f"使用其中之一:{listed}"),
+                Msg(f"use one of {listed}", f"使用其中之一：{listed}"),
             )
 
 

@@ -38,11 +38,11 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Names the processes that have a device of this launch open (/dev/davinciN, /dev/nvidiaN), such as an engine that did
-    not end. It needs host facts.
+    not exit. It needs host facts.
 
     ## Why it matters
 
-    What is left of an engine keeps its device memory, and the new engine runs out of memory when it allocates its KV
+    A leftover engine process keeps its device memory, and the new engine runs out of memory when it allocates its KV
     cache, or gets few blocks.
 
     ## Example
@@ -96,8 +96,8 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     f"/dev/{held[0]} 正被进程 {pid}({name})占用",
                 ),
                 Msg(
-                    f"end it if it is left over (kill {pid}), or use other devices",
-                    f"如果是残留进程就结束它(kill {pid}),或使用别的设备",
+                    f"stop it if it is a leftover (kill {pid}), or use other devices",
+                    f"如果是残留进程就结束它（kill {pid}），或使用别的设备",
                 ),
             )
 

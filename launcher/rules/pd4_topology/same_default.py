@@ -76,11 +76,14 @@ def _hit(ports: PortRange, other: NodeLaunch) -> Hit:
     return Hit(
         ports.origin,
         Msg(
-            f"both engines use the default, {shown(ports.ports)} ({use.what.en}): on one machine the second stops",
-            f"两个引擎都用默认的 {shown(ports.ports, 'zh')}（{use.what.zh}）:在同一台机器上,后启动的会退出",
+            (
+                f"both engines use the default, {shown(ports.ports)} ({use.what.en}): on one machine, the second one "
+                "to start fails"
+            ),
+            f"两个引擎都用默认的 {shown(ports.ports, 'zh')}（{use.what.zh}）：在同一台机器上，后启动的会退出",
         ),
         Msg(
-            f"give one of them a port of its own, for example {use.option.en} {ports.ports.stop}",
+            f"give one of them its own port, for example {use.option.en} {ports.ports.stop}",
             f"让其中一个使用自己的端口，例如 {use.option.zh} {ports.ports.stop}",
         ),
         severity="warning",

@@ -83,7 +83,7 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
             place,
             Msg(
                 f"max_num_batched_tokens {batched} is less than max_num_seqs {sequences}: the engine refuses this",
-                f"max_num_batched_tokens {batched} 小于 max_num_seqs {sequences}:引擎会拒绝",
+                f"max_num_batched_tokens {batched} 小于 max_num_seqs {sequences}：引擎会拒绝",
             ),
             Msg(f"write at least {sequences}", f"至少写 {sequences}"),
             related=related,
@@ -98,11 +98,11 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
     yield Hit(
         place,
         Msg(
-            f"max_num_batched_tokens {batched} is less than {sequences} × (1 + {drafts}) = {need}: not all sequences "
-            "decode with their drafts in one step",
-            f"max_num_batched_tokens {batched} 小于 {sequences} × (1 + {drafts}) = {need}:一步排不下全部序列和草稿",
+            f"max_num_batched_tokens {batched} is less than {sequences} × (1 + {drafts}) = {need}: not all "
+            "sequences and their drafts fit into one step",
+            f"max_num_batched_tokens {batched} 小于 {sequences} × (1 + {drafts}) = {need}：一步排不下全部序列和草稿",
         ),
-        Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need},或减少序列数、推测 token 数"),
+        Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need}，或减少序列数、推测 token 数"),
         severity="warning",
         related=related + (((config.origin, Msg("speculative tokens", "推测 token 数")),) if config else ()),
         fix=fix(Msg(f"write {need}", f"写成 {need}"), right),

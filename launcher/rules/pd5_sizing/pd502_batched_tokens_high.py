@@ -77,12 +77,12 @@ def batched_tokens_high(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
     yield Hit(
         at(node, "max-num-batched-tokens"),
         Msg(
-            f"max_num_batched_tokens {batched} on a decode node whose full step has {need} tokens",
+            f"max_num_batched_tokens is {batched} on a decode node whose full step has {need} tokens",
             f"解码节点满载的一步只有 {need} 个 token,max_num_batched_tokens 却是 {batched}",
         ),
         Msg(
             f"{need} is enough; if this node also prefills (recomputes prompts), keep what that needs",
-            f"{need} 就够;如果本节点也做预填充(重算提示),按它的需要保留",
+            f"{need} 就够；如果本节点也做预填充（重算提示），按它的需要保留",
         ),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
     )

@@ -48,7 +48,7 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
-    one that stands both in --compilation-config and in an option of its own, an empty list, and sizes that are all
+    one set both in --compilation-config and by its own option, an empty list, and sizes that are all
     below 1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a
     prefill node; on a decode node of vllm-ascend in a FULL mode so is a step that the sizes it makes itself (1, 2, 4,
     then steps of 8) do not reach. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
@@ -98,8 +98,8 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(
-                f"{name} stands in --compilation-config and in an option of its own: the engine refuses both together",
-                f"{name} 既写在 --compilation-config 里又写成单独的选项:引擎拒绝同时出现",
+                f"{name} is set both in --compilation-config and by its own option: the engine refuses that",
+                f"{name} 既写在 --compilation-config 里又写成单独的选项：引擎拒绝同时出现",
             ),
             Msg("keep one of them", "只保留一处"),
             severity="error",
@@ -110,15 +110,15 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
     most, batched = graphs.most, node.number("max-num-batched-tokens", 0)
     kept = [size for size in graphs.sizes if not batched or size <= batched]
     if not graphs.sizes:
-        yield _error(graphs.sizes_at, "no size at all", "一个大小也没有", "write at least one size", "至少写一个大小")
+        yield _error(graphs.sizes_at, "no sizes", "一个大小也没有", "write at least one size", "至少写一个大小")
     elif most is not None and graphs.most_at is not None and kept and most != max(kept) and batched is not None:
         yield Hit(
             graphs.most_at,
             Msg(
                 f"{MAX_SIZE} {most} is not the largest usable size of {SIZES}, {max(kept)}: the engine refuses this",
-                f"{MAX_SIZE} {most} 不等于 {SIZES} 中可用的最大值 {max(kept)}:引擎会拒绝",
+                f"{MAX_SIZE} {most} 不等于 {SIZES} 中可用的最大值 {max(kept)}：引擎会拒绝",
             ),
-            Msg(f"write {max(kept)}, or leave {MAX_SIZE} out", f"写 {max(kept)},或去掉 {MAX_SIZE}"),
+            Msg(f"write {max(kept)}, or leave {MAX_SIZE} out", f"写 {max(kept)}，或去掉 {MAX_SIZE}"),
             severity="error",
             related=((graphs.sizes_at, Msg("the sizes", "各个大小")),),
         )
@@ -131,8 +131,8 @@ def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator
     if drafts and max(sizes) < 1 + drafts:
         yield _error(
             place,
-            f"all sizes are below 1 + {drafts} speculative tokens: none is left",
-            f"所有大小都小于 1 + {drafts} 个推测 token:没有可用的大小",
+            f"all sizes are below 1 + {drafts} speculative tokens: none remains",
+            f"所有大小都小于 1 + {drafts} 个推测 token：没有可用的大小",
             f"write multiples of {1 + drafts}",
             f"写 {1 + drafts} 的倍数",
         )
@@ -141,7 +141,7 @@ def _below_drafts(node: NodeLaunch, sizes: list[int], place: Origin) -> Iterator
 def _error(place: Origin, en: str, zh: str, advice: str, advice_zh: str) -> Hit:
     return Hit(
         place,
-        Msg(f"{SIZES}: {en}; the engine refuses this", f"{SIZES}:{zh};引擎会拒绝"),
+        Msg(f"{SIZES}: {en}; the engine refuses this", f"{SIZES}：{zh}；引擎会拒绝"),
         Msg(advice, advice_zh),
         severity="error",
     )
@@ -162,7 +162,7 @@ def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         place,
         Msg(
             f"the largest captured size is {largest}, but a full decode step has {need} tokens",
-            f"最大的捕获大小是 {largest},但满载的一步有 {need} 个 token",
+            f"最大的捕获大小是 {largest}，但满载的一步有 {need} 个 token",
         ),
         Msg(f"capture up to {need}", f"捕获到 {need}"),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
@@ -182,8 +182,8 @@ def _off_grid(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
     yield Hit(
         at(node, "max-num-seqs"),
         Msg(
-            f"a full decode step has {need} tokens, and the largest size that is captured by itself is {largest}",
-            f"满载的一步有 {need} 个 token,而默认捕获的最大值是 {largest}",
+            f"a full decode step has {need} tokens, and the largest size captured by default is {largest}",
+            f"满载的一步有 {need} 个 token，而默认捕获的最大值是 {largest}",
         ),
         Msg(f"write {SIZES} up to {need}", f"写出到 {need} 为止的 {SIZES}"),
     )

@@ -77,10 +77,10 @@ def spec_tokens_pd(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares num_speculative_tokens of both sides. Models with Mamba or linear-attention layers (Qwen3-Next, Qwen3.5 and
-    their like) need the same number on both (error); for others that differ, prefill should have 1 and decode at
-    least 1 (warning). Methods without layers in the KV cache (ngram, suffix) do not count. Over NixlConnector it is
-    the method that must be the same (MTP, EAGLE and their like): on one side only, or another one, is an error, and
-    the numbers may differ. Silent where something is unknown.
+    similar) need the same number on both (error); for others that differ, prefill should have 1 and decode at least 1
+    (warning). Methods without layers in the KV cache (ngram, suffix) do not count. Over NixlConnector it is the method
+    that must be the same (MTP, EAGLE and similar): on one side only, or a different one, is an error, and the numbers
+    may differ. Silent where something is unknown.
 
     ## Why it matters
 
@@ -142,12 +142,12 @@ def _hashed(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         _place(decode if second else prefill),
         Msg(
-            f"NixlConnector compares the drafts that use hidden states: {right} on decode, {left} on prefill",
-            f"NixlConnector 会比较使用隐藏状态的推测方法:解码是 {right},预填充是 {left}",
+            f"NixlConnector compares draft methods that use hidden states: {right} on decode, {left} on prefill",
+            f"NixlConnector 会比较使用隐藏状态的推测方法：解码是 {right}，预填充是 {left}",
         ),
         Msg(
             "write the same method and model in --speculative-config on both sides; the number of tokens may differ",
-            "两侧的 --speculative-config 写相同的方法与模型;token 数可以不同",
+            "两侧的 --speculative-config 写相同的方法与模型；token 数可以不同",
         ),
         severity="error",
         related=((_place(prefill if second else decode), Msg("the other side", "另一侧")),),
@@ -174,10 +174,10 @@ def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[H
     if not hybrid and first == 1 and second >= 1:
         return
     severity: Severity = "error" if hybrid else "warning"
-    rule, rule_zh = "prefill has 1 and decode at least 1", "预填充为 1,解码不小于 1"
+    rule, rule_zh = "prefill has 1 and decode at least 1", "预填充为 1，解码不小于 1"
     advice, advice_zh = (
-        "write num_speculative_tokens 1 with the same method on prefill, or no speculation on either side",
-        "预填充用同样的方法并写 num_speculative_tokens 1,或两侧都不用推测解码",
+        "write num_speculative_tokens 1 with the same method on prefill, or disable speculation on both sides",
+        "预填充用同样的方法并写 num_speculative_tokens 1，或两侧都不用推测解码",
     )
     if hybrid:
         assert facts is not None
@@ -187,7 +187,7 @@ def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[H
         _place(decode),
         Msg(
             f"{first} speculative tokens on prefill, {second} on decode: {rule}",
-            f"预填充的推测 token 数是 {first},解码是 {second}:{rule_zh}",
+            f"预填充的推测 token 数是 {first}，解码是 {second}：{rule_zh}",
         ),
         Msg(advice, advice_zh),
         severity=severity,

@@ -60,7 +60,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The block size that is written is not the one that counts: block counts, budgets and what the other side expects are
+    The block size that is written is not the one in effect: block counts, budgets and what the other side expects are
     then computed from the wrong number.
 
     ## Example
@@ -131,7 +131,7 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
             place,
             Msg(
                 f"vLLM on CPU refuses --block-size {written}: it must be a multiple of {step}",
-                f"CPU 上的 vLLM 拒绝 --block-size {written}:必须是 {step} 的倍数",
+                f"CPU 上的 vLLM 拒绝 --block-size {written}：必须是 {step} 的倍数",
             ),
             write,
             severity="error",
@@ -142,12 +142,12 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
         Msg(
             f"on a CPU with AMX vLLM refuses --block-size {written} for MLA: it must be a multiple of {step}"
             + ("" if written == MLA_BLOCK else f"; without AMX it is changed to {MLA_BLOCK}"),
-            f"在有 AMX 的 CPU 上,vLLM 对 MLA 拒绝 --block-size {written}:必须是 {step} 的倍数"
+            f"在有 AMX 的 CPU 上，vLLM 对 MLA 拒绝 --block-size {written}：必须是 {step} 的倍数"
             + ("" if written == MLA_BLOCK else f";没有 AMX 时会被改成 {MLA_BLOCK}"),
         ),
         Msg(
             f"write {fitting}, which starts on both; without AMX a block has {MLA_BLOCK} tokens whatever is written",
-            f"写 {fitting},两种处理器上都能启动;没有 AMX 时写什么都是 {MLA_BLOCK}",
+            f"写 {fitting}，两种处理器上都能启动；没有 AMX 时写什么都是 {MLA_BLOCK}",
         ),
         severity="info" if written == MLA_BLOCK else "warning",
     )
@@ -174,7 +174,7 @@ def _interleave(node: NodeLaunch, written: int | None) -> Iterator[Hit]:
         at(node, flag, "block-size", "decode-context-parallel-size", "prefill-context-parallel-size"),
         Msg(
             f"context parallelism with KV transfer: the block size {block} must equal --{flag} {step}",
-            f"上下文并行加 KV 传输:block size {block} 必须等于 --{flag} {step}",
+            f"上下文并行加 KV 传输：block size {block} 必须等于 --{flag} {step}",
         ),
         Msg(f"write --{flag} {block}", f"写 --{flag} {block}"),
         severity="error",

@@ -108,14 +108,14 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         return
     place = variable.value.origin if variable else at(node, "enable-expert-parallel")
     said = f"HCCL_BUFFSIZE {have}" if variable else f"HCCL_BUFFSIZE is not set ({have})"
-    said_zh = f"HCCL_BUFFSIZE {have}" if variable else f"没有设置 HCCL_BUFFSIZE(默认 {have})"
+    said_zh = f"HCCL_BUFFSIZE {have}" if variable else f"没有设置 HCCL_BUFFSIZE（默认 {have}）"
     right = set_value(variable.value, str(need.mib)) if variable else None
     yield Hit(
         place,
-        Msg(f"{said}: {_terms(need)} need {need.mib} MiB", f"{said_zh}:{_terms(need, 'zh')}需要 {need.mib} MiB"),
+        Msg(f"{said}: {_terms(need)} need {need.mib} MiB", f"{said_zh}：{_terms(need, 'zh')}需要 {need.mib} MiB"),
         Msg(
             f"set HCCL_BUFFSIZE={need.mib} or more, or lower max_num_seqs or max_num_batched_tokens",
-            f"设 HCCL_BUFFSIZE={need.mib} 或更大,或减小 max_num_seqs、max_num_batched_tokens",
+            f"设 HCCL_BUFFSIZE={need.mib} 或更大，或减小 max_num_seqs、max_num_batched_tokens",
         ),
         related=((at(node, "enable-expert-parallel"), Msg("expert parallelism", "专家并行")),) if variable else (),
         fix=fix(Msg(f"write {need.mib}", f"写成 {need.mib}"), right),
@@ -126,6 +126,6 @@ def _terms(need: Need, lang: str = "en") -> str:
     model = need.experts
     if lang == "zh":
         kind = "融合 MC2" if need.fused else "MC2"
-        return f"{kind},{model.ranks} 个 rank 上 {model.experts} 个专家、每 rank 每步 {need.tokens} 个 token,"
+        return f"{kind}，{model.ranks} 个 rank 上 {model.experts} 个专家、每 rank 每步 {need.tokens} 个 token,"
     kind = "fused MC2" if need.fused else "MC2"
     return f"{kind} with {model.experts} experts over {model.ranks} ranks and {need.tokens} tokens per rank and step"

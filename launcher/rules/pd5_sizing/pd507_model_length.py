@@ -99,11 +99,11 @@ def _model_limit(node: NodeLaunch, length: int) -> Iterator[Hit]:
         at(node, "max-model-len"),
         Msg(
             f"max_model_len {length} is above the model's limit {limit}: the engine refuses this",
-            f"max_model_len {length} 超过模型上限 {limit}:引擎会拒绝",
+            f"max_model_len {length} 超过模型上限 {limit}：引擎会拒绝",
         ),
         Msg(
             f"write at most {limit}, or extend the model with --hf-overrides (rope_scaling)",
-            f"最多写 {limit},或用 --hf-overrides(rope_scaling)扩展模型",
+            f"最多写 {limit}，或用 --hf-overrides(rope_scaling)扩展模型",
         ),
     )
 
@@ -120,9 +120,9 @@ def _batch(node: NodeLaunch, length: int) -> Iterator[Hit]:
             Msg(
                 f"chunked prefill is off and max_num_batched_tokens {batched} is below max_model_len {length}: the "
                 "engine refuses this",
-                f"关闭了分块预填充,而 max_num_batched_tokens {batched} 小于 max_model_len {length}:引擎会拒绝",
+                f"关闭了分块预填充，而 max_num_batched_tokens {batched} 小于 max_model_len {length}：引擎会拒绝",
             ),
-            Msg(f"write at least {length}, or leave chunked prefill on", f"至少写 {length},或保留分块预填充"),
+            Msg(f"write at least {length}, or leave chunked prefill on", f"至少写 {length}，或保留分块预填充"),
             severity="error",
             related=related,
         )
@@ -131,7 +131,7 @@ def _batch(node: NodeLaunch, length: int) -> Iterator[Hit]:
             place,
             Msg(
                 f"max_num_batched_tokens {batched} is above {sequences} × {length}: no step can be that large",
-                f"max_num_batched_tokens {batched} 大于 {sequences} × {length}:不会有这么大的一步",
+                f"max_num_batched_tokens {batched} 大于 {sequences} × {length}：不会有这么大的一步",
             ),
             Msg(f"write at most {sequences * length}", f"最多写 {sequences * length}"),
             related=related,
@@ -145,7 +145,7 @@ def _threshold(node: NodeLaunch, length: int) -> Iterator[Hit]:
             at(node, "long-prefill-token-threshold"),
             Msg(
                 f"long_prefill_token_threshold {threshold} is above max_model_len {length}: the engine refuses this",
-                f"long_prefill_token_threshold {threshold} 大于 max_model_len {length}:引擎会拒绝",
+                f"long_prefill_token_threshold {threshold} 大于 max_model_len {length}：引擎会拒绝",
             ),
             Msg(f"write at most {length}", f"最多写 {length}"),
             related=seen(node, "max-model-len", "max_model_len", "max_model_len"),
@@ -160,9 +160,9 @@ def _drafts(node: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         at(node, "max-num-batched-tokens"),
         Msg(
-            f"drafting takes {sequences} × {slots} tokens of each step, and max_num_batched_tokens is {batched}: "
+            f"drafting takes {sequences} × {slots} tokens of each step, but max_num_batched_tokens is {batched}: "
             "nothing is left to schedule",
-            f"草稿每步要占 {sequences} × {slots} 个 token,而 max_num_batched_tokens 是 {batched}:没有可调度的 token",
+            f"草稿每步要占 {sequences} × {slots} 个 token，而 max_num_batched_tokens 是 {batched}：没有可调度的 token",
         ),
         Msg(f"write at least {sequences * (slots + 1)}", f"至少写 {sequences * (slots + 1)}"),
         related=((config.origin, Msg("speculative decoding", "推测解码")),),

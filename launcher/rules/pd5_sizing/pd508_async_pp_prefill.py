@@ -83,7 +83,8 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             f"有 {pipeline} 个流水线阶段的预填充节点{how_zh}异步调度",
         ),
         Msg(
-            "write --no-async-scheduling unless it was measured to help", "除非实测有收益,否则写 --no-async-scheduling"
+            "write --no-async-scheduling unless measurements show a gain",
+            "除非实测有收益，否则写 --no-async-scheduling",
         ),
         related=seen(node, "pipeline-parallel-size", "pipeline parallelism", "流水线并行"),
     )

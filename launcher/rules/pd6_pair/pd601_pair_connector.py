@@ -90,10 +90,10 @@ def pair_connector(deployment: Deployment) -> Iterator[Hit]:
         listed, wanted = ", ".join(sorted(others)), ", ".join(sorted(names))
         yield Hit(
             _place(right[0]),
-            Msg(f"decode uses {listed}, prefill uses {wanted}", f"解码使用 {listed},预填充使用 {wanted}"),
+            Msg(f"decode uses {listed}, prefill uses {wanted}", f"解码使用 {listed}，预填充使用 {wanted}"),
             Msg(
                 f"use one connector on both sides, for example {sorted(names)[0]}",
-                f"两侧用同一个连接器,例如 {sorted(names)[0]}",
+                f"两侧用同一个连接器，例如 {sorted(names)[0]}",
             ),
             related=((_place(left[0]), PREFILL),),
         )

@@ -47,18 +47,18 @@ PIPELINED = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
 @rule("PD602", "pair-sizes", "error", zh=ZH, needs="P R")
 def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """The sizes that one side declares for the other are not the other's real ones.
+    """The sizes that one side declares for the other do not match the other side.
 
     ## What it does
 
-    A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`:
-    they are compared with the parallel flags of the other side's engines. Where the other side has instances of
-    several sizes, one that fits is enough. Where a decode node names no pp_size of `prefill`, 1 is compared.
+    A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`: they
+    are compared with the parallel flags of the other side's engines. Where the other side has instances of several
+    sizes, one that fits is enough. Where a decode node gives no pp_size for `prefill`, 1 is compared.
 
     ## Why it matters
 
     From these numbers the connector derives which KV to take from which rank of the other side: wrong ones take the
-    wrong KV, or dial ports on which nobody listens.
+    wrong KV, or dial ports on which nothing listens.
 
     ## Example
 
@@ -131,7 +131,7 @@ def _undeclared(connector: Connector, others: list[NodeLaunch]) -> Iterator[Hit]
         section.origin,
         Msg(
             f"prefill has no pp_size here, which means 1, but the prefill side has --pipeline-parallel-size {real[0]}",
-            f"这里的 prefill 没有 pp_size,即 1,但预填充一侧是 --pipeline-parallel-size {real[0]}",
+            f"这里的 prefill 没有 pp_size，即 1，但预填充一侧是 --pipeline-parallel-size {real[0]}",
         ),
         Msg(f'write "pp_size": {real[0]} on both sides', f'两侧都写 "pp_size": {real[0]}'),
         related=((at(others[0], FLAGS["pp_size"]), Msg("the prefill side's own size", "对侧自己的大小")),),
@@ -150,7 +150,8 @@ def _compare(value: Node, side: PairSide, key: str, flag: str, others: list[Node
         value.origin,
         Msg(
             f"{side}.{key} is {declared} here, but the {side} side has --{flag} {real[0]}",
-            f"这里的 {side}.{key} 是 {declared},但{'预填充' if side == 'prefill' else '解码'}一侧是 --{flag} {real[0]}",
+            f"这里的 {side}.{key} 是 {declared}，"
+            f"但{'预填充' if side == 'prefill' else '解码'}一侧是 --{flag} {real[0]}",
         ),
         Msg(f"write {side}.{key} {real[0]} on both sides", f"两侧都写 {side}.{key} {real[0]}"),
         related=((at(others[0], flag), Msg(f"the {side} side's own size", "对侧自己的大小")),),

@@ -54,7 +54,7 @@ def pair_model(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares the model's name (the last part of a path), --dtype, --quantization and --kv-cache-dtype of both sides.
-    What one side writes and the other leaves to the engine is no finding, except a quantised KV cache (such as fp8)
+    What one side writes and the other leaves to the engine is not a finding, except a quantised KV cache (such as fp8)
     on one side only. Over NixlConnector (unless `enforce_handshake_compat` is false) model and --kv-cache-dtype must
     also be written alike: the text itself is part of the handshake's hash.
 
@@ -117,7 +117,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
     first, second = model_name(prefill), model_name(decode)
     yield Hit(
         decode.model.origin,
-        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second},预填充的模型是 {first}"),
+        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second}，预填充的模型是 {first}"),
         Msg("serve the same model on both sides", "两侧使用同一个模型"),
         related=((prefill.model.origin, PREFILL),),
     )
@@ -138,12 +138,15 @@ def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         decode.model.origin,
         Msg(
-            f"NixlConnector compares the model as it is written: {second!r} on decode, {first!r} on prefill",
-            f"NixlConnector 按写法比较模型:解码写的是 {second!r},预填充写的是 {first!r}",
+            f"NixlConnector compares the model names literally: {second!r} on decode, {first!r} on prefill",
+            f"NixlConnector 按字面比较模型名：解码写的是 {second!r}，预填充写的是 {first!r}",
         ),
         Msg(
-            'write the same text on both sides (mount the folder at one path), or "enforce_handshake_compat": false',
-            '两侧写成一样(把目录挂载到同一路径),或写 "enforce_handshake_compat": false',
+            (
+                "write the same name on both sides (mount the folder at the same path), or "
+                '"enforce_handshake_compat": false'
+            ),
+            '两侧写成一样（把目录挂载到同一路径），或写 "enforce_handshake_compat": false',
         ),
         related=((prefill.model.origin, PREFILL),),
     )
@@ -181,7 +184,7 @@ def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator
 def _differs(prefill: NodeLaunch, decode: NodeLaunch, flag: str, left: str, right: str) -> Hit:
     return Hit(
         at(decode, flag),
-        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right},在预填充是 {left}"),
+        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right}，在预填充是 {left}"),
         Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
         related=((at(prefill, flag), PREFILL),),
     )

@@ -59,16 +59,16 @@ def pair_layout(deployment: Deployment) -> Iterator[Hit]:
 
     Compares block size, hybrid KV cache manager, decode context parallelism (DCP), KV cache layout
     (VLLM_KV_CACHE_LAYOUT, and NixlConnector's `enable_cross_layers_blocks`), MoRIIOConnector's `read_mode` and, with a
-    shared KV pool, the prefix hash algorithm. A difference that the connector supports (such as block sizes of which
-    one divides the other) is a warning, another an error. NixlConnector looks at the direction: the block of the side
+    shared KV pool, the prefix hash algorithm. A difference that the connector supports (such as block sizes where one
+    divides the other) is a warning, any other an error. NixlConnector looks at the direction: the block of the side
     that reads (with push, that writes) must be a multiple of the other's. Where no block size is written and the
-    target's default is known (DeepSeek-V4 on Ascend), the default counts. For vLLM's NixlConnector and
+    target's default is known (DeepSeek-V4 on Ascend), the default is compared. For vLLM's NixlConnector and
     MooncakeConnector the tensor parallel size of one side must be a multiple of the other's. Silent where one side is
     unknown.
 
     ## Why it matters
 
-    Decode reads the blocks that prefill wrote by its own layout: with another one it reads the wrong place, or the
+    Decode reads the blocks that prefill wrote by its own layout: with a different one it reads the wrong place, or the
     handshake is refused.
 
     ## Example

@@ -44,7 +44,7 @@ def pair_engine_id(deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     The other side knows an engine by its engine_id: equal ones made the receiving thread fail, but since vllm-ascend
-    0.12 a random suffix is added, so that it makes no difference.
+    0.12 a random suffix is added, so it makes no difference.
 
     ## Example
 

@@ -47,11 +47,11 @@ def pair_roles(deployment: Deployment) -> Iterator[Hit]:
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
     kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
     alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
-    Dynamo without `--disaggregation-mode` beside one for prefill are a warning too.
+    Dynamo without `--disaggregation-mode` next to one for prefill are a warning too.
 
     ## Why it matters
 
-    Of two producers nobody fetches KV, of two consumers nobody makes it: requests wait until they time out.
+    With two producers no side fetches KV, with two consumers none produces it: requests wait until they time out.
 
     ## Example
 
@@ -113,8 +113,11 @@ def _aggregated(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             node.origin,
             Msg(
-                "this worker has no --disaggregation-mode: beside a prefill worker it is to be decode, not aggregated",
-                "这个工作进程没有 --disaggregation-mode:与预填充工作进程配合时应当是 decode,而不是默认的聚合模式",
+                (
+                    "this worker has no --disaggregation-mode: next to a prefill worker it must be decode, not "
+                    "aggregated"
+                ),
+                "这个工作进程没有 --disaggregation-mode：与预填充工作进程配合时应当是 decode，而不是默认的聚合模式",
             ),
             Msg("add --disaggregation-mode decode", "加上 --disaggregation-mode decode"),
             severity="warning",
@@ -134,8 +137,8 @@ def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:
         value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
         yield Hit(
             value.origin if value else node.origin,
-            Msg(f"this is named {side}, but its kv_role is {role}", f"名称表明这是 {side} 一侧,但 kv_role 是 {role}"),
-            Msg(f"write {right}, or rename it", f"写 {right},或者改名"),
+            Msg(f"this is named {side}, but its kv_role is {role}", f"名称表明这是 {side} 一侧，但 kv_role 是 {role}"),
+            Msg(f"write {right}, or rename it", f"写 {right}，或者改名"),
             severity="warning",  # and no fix: the name may be what is wrong
         )
 
@@ -147,7 +150,7 @@ def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment)
     origin = value.origin if value is not None else node.origin
     return Hit(
         origin,
-        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧,但两侧都是 {role}"),
+        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧，但两侧都是 {role}"),
         Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
         related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
         fix=renamed(set_value(value, RIGHT[side]), RIGHT[side]) if value is not None else None,

@@ -22,7 +22,7 @@ _SIDES: dict[PairSide | EncoderSide, Msg] = {
     "prefill": Msg("the prefill side", " prefill 一侧"),
     "decode": Msg("the decode side", " decode 一侧"),
     "encode": Msg("the encoders", "编码引擎"),
-    "rest": Msg("the engines behind the encoders", "编码引擎之后的引擎"),
+    "rest": Msg("the engines after the encoders", "编码引擎之后的引擎"),
 }
 
 ZH = """
@@ -34,7 +34,7 @@ ZH = """
 配 MooncakeConnectorV1 / MooncakeHybridConnector,先走
 解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
 每个提供
-HTTP 的引擎(外部 DP 的每个 rank)都在列表里;
+HTTP 的引擎(外部 DP 的每个 rank)都在列表里,vllm-router 的 URL 也算;脚本里的代理向本机请求的端口,必须有脚本里的引擎监听;
 编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
 还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
 vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
@@ -65,10 +65,11 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     Looks at proxies that the input starts. One that goes to prefill first (load_balance_proxy_server_example.py) fits
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
     (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
-    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed; the same
-    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines behind them. Also the
+    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by
+    the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. The same
+    holds for the lists of encoders (`ec_role` is `ec_producer`) and of the engines after them. Also the
     `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
-    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have proxies of their own, and Mooncake's must know the
+    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
     port of the producer's bootstrap server.
 
     ## Why it matters
@@ -117,17 +118,46 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     mooncake_connector_proxy.py in vLLM's examples/disaggregated.
     """
     for proxy in deployment.proxies:
+        if any(text.holds(proxy.origin) for text in deployment.guessed):  # of a text for people: the lists alone
+            for side, listed in side_lists(proxy).items():
+                yield from _lengths(side, listed)
+            continue
         yield from _kind(proxy, deployment)
         yield from protocol(proxy, deployment)
         yield from bootstrap(proxy, deployment)
         for side, listed in side_lists(proxy).items():
             yield from _lengths(side, listed)
-            yield from _unlisted(side, listed, of_side(deployment, side))
+            unlisted = list(_unlisted(side, listed, of_side(deployment, side)))
+            yield from unlisted or _nobody(side, listed, proxy, deployment)
         for name, listed in encoder_lists(proxy).items():
             yield from _lengths(name, listed)
             yield from _unlisted(name, listed, [node for node in deployment.nodes if _encodes(node) == name])
     for node in deployment.nodes:
         yield from _announced(node, deployment)
+
+
+def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
+    """Yield a port of this machine that a script's proxy asks, and at which none of the script's engines serves.
+
+    Silent unless every engine stands in that script with a port that is known, and the proxy asks one of them.
+    """
+    served: set[int] = set()
+    for node in deployment.nodes:
+        port = http_port(node)
+        if port is None or node.partial or node.origin.file != proxy.origin.file or not on_host_network(node):
+            return
+        served |= set(port.ports)
+    everything = [port for one in side_lists(proxy).values() for _, port in one.entries() or ()]
+    wrong = [port for host, port in listed.entries() or () if is_loopback(host) and port not in served]
+    if wrong and served & set(everything) and len(deployment.nodes) >= len(everything):
+        yield Hit(
+            listed.origin,
+            Msg(
+                f"the proxy asks port {wrong[0]} for {_SIDES[side].en}, but no engine of this script serves there",
+                f"代理到端口 {wrong[0]} 找{_SIDES[side].zh},但脚本里没有引擎监听这个端口",
+            ),
+            Msg("list the --port of the engine", "写引擎的 --port"),
+        )
 
 
 def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
@@ -149,10 +179,10 @@ def _announced(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             told.origin,
             Msg(
-                f"{connector.name} tells its proxy port {number}, but the engine serves on {port.first}",
-                f"{connector.name} 告诉代理的端口是 {number},但引擎监听的是 {port.first}",
+                f"{connector.name} announces port {number} to its proxy, but the engine listens on {port.first}",
+                f"{connector.name} 告诉代理的端口是 {number}，但引擎监听的是 {port.first}",
             ),
-            Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port,即 {port.first}"),
+            Msg(f"write the engine's --port, {port.first}", f"写引擎的 --port，即 {port.first}"),
             related=((port.origin if port.written else node.origin, Msg("the engine's port", "引擎的端口")),),
         )
 
@@ -171,8 +201,8 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 proxy.origin,
                 Msg(
-                    f"this proxy goes to {first} first, which {name} cannot do",
-                    f"这个代理先走{first_zh},{name} 不支持这样的顺序",
+                    f"this proxy contacts {first} first, which {name} does not support",
+                    f"这个代理先走{first_zh}，{name} 不支持这样的顺序",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),
@@ -197,9 +227,9 @@ def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
         listed.origin,
         Msg(
             f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
-            f"{_SIDES[side].zh}有 {hosts} 个主机,却有 {ports} 个端口",
+            f"{_SIDES[side].zh}有 {hosts} 个主机，却有 {ports} 个端口",
         ),
-        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口,次序相同"),
+        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口，次序相同"),
     )
 
 
@@ -221,11 +251,11 @@ def _unlisted(side: PairSide | EncoderSide, listed: SideList, nodes: list[NodeLa
             listed.origin,
             Msg(
                 f"{shown} belongs to {_SIDES[side].en}, but the proxy does not list it",
-                f"{shown} 属于{_SIDES[side].zh},但代理的列表里没有它",
+                f"{shown} 属于{_SIDES[side].zh}，但代理的列表里没有它",
             ),
             Msg(
                 "list the host and port of every engine; with external DP that is one entry for each rank",
-                "列出每个引擎的主机和端口;外部 DP 时每个 rank 一项",
+                "列出每个引擎的主机和端口；外部 DP 时每个 rank 一项",
             ),
             related=((port.origin if port.written else node.origin, Msg("the engine", "引擎")),),
         )

@@ -58,11 +58,11 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     A prefill worker of Dynamo (`--disaggregation-mode prefill`) without one is reported too: an error where the tag of
     its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is. So is a decode worker without
-    one, beside a prefill worker that has one.
+    one, next to a prefill worker that has one.
 
     ## Why it matters
 
-    Without a connector no KV is handed over: the decode node computes every prompt again, prefill works for nothing,
+    Without a connector no KV is transferred: the decode node computes every prompt again, prefill works for nothing,
     and nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError
     at start.
 
@@ -116,7 +116,7 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
                 ),
                 Msg(
                     f"add --kv-transfer-config with the connector of both sides and kv_role {role}",
-                    f"加上 --kv-transfer-config,写两侧共用的连接器和 kv_role {role}",
+                    f"加上 --kv-transfer-config，写两侧共用的连接器和 kv_role {role}",
                 ),
             )
 
@@ -132,8 +132,11 @@ def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
     yield Hit(
         own.origin,
         Msg(
-            "this prefill worker has no --kv-transfer-config: from 1.0 on Dynamo gives it none, and ends it at start",
-            "这个预填充工作进程没有 --kv-transfer-config:Dynamo 从 1.0 起不再给它默认值,启动时就会退出",
+            (
+                "this prefill worker has no --kv-transfer-config: since 1.0 Dynamo supplies no default, and the "
+                "worker exits at start"
+            ),
+            "这个预填充工作进程没有 --kv-transfer-config:Dynamo 从 1.0 起不再给它默认值，启动时就会退出",
         ),
         Msg(
             'add --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_both"}\' on both sides',
@@ -156,12 +159,12 @@ def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         node.origin,
         Msg(
-            "this decode worker has no --kv-transfer-config, as the prefill worker has: it takes over no KV",
-            "预填充工作进程有 --kv-transfer-config,这个解码工作进程却没有:它不会接收 KV",
+            "this decode worker has no --kv-transfer-config, as the prefill worker has: it receives no KV",
+            "预填充工作进程有 --kv-transfer-config，这个解码工作进程却没有：它不会接收 KV",
         ),
         Msg(
             "add --disaggregation-mode decode and the prefill worker's --kv-transfer-config",
-            "加上 --disaggregation-mode decode,以及与预填充工作进程相同的 --kv-transfer-config",
+            "加上 --disaggregation-mode decode，以及与预填充工作进程相同的 --kv-transfer-config",
         ),
         severity="error" if release is not None else "warning",
         related=((peer.origin, Msg("the prefill worker's", "预填充工作进程的")),),

@@ -40,7 +40,7 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Compares --served-model-name of both sides; without it the name is the model as it is written. It fires where the
+    Compares --served-model-name of both sides; without it the name is the model path as written. It fires where the
     sides have no name in common.
 
     ## Why it matters
@@ -94,8 +94,8 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             at(decode, flag) if decode.arg(flag) or decode.model is None else decode.model.origin,
             Msg(
-                f"decode serves the name {right[0]}, prefill {left[0]}",
-                f"解码提供的名字是 {right[0]},预填充是 {left[0]}",
+                f"the served model name is {right[0]} on decode and {left[0]} on prefill",
+                f"对外提供的模型名在解码是 {right[0]}，在预填充是 {left[0]}",
             ),
             Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
             related=(

@@ -29,8 +29,8 @@ def protocol(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 proxy.origin,
                 Msg(
-                    f"this proxy does not put into requests what {name} needs: no KV is handed over",
-                    f"这个代理不在请求里写入 {name} 需要的内容:不会传输 KV",
+                    f"this proxy does not add what {name} needs to its requests: no KV is transferred",
+                    f"这个代理不在请求里写入 {name} 需要的内容：不会传输 KV",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),
@@ -51,8 +51,8 @@ def bootstrap(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 asked[0][1],
                 Msg(
-                    f"the producer's bootstrap server is at port {port.first}, and the proxy asks at {asked[0][0]}",
-                    f"生产者的 bootstrap 服务在端口 {port.first},代理却访问 {asked[0][0]}",
+                    f"the producer's bootstrap server is on port {port.first}, but the proxy uses {asked[0][0]}",
+                    f"生产者的 bootstrap 服务在端口 {port.first}，代理却访问 {asked[0][0]}",
                 ),
                 Msg(f"write {port.first} after the URL of --prefill", f"在 --prefill 的 URL 后面写 {port.first}"),
                 related=((port.origin, Msg("the producer's port", "生产者的端口")),),

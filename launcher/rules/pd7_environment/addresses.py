@@ -50,11 +50,12 @@ def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misr
         yield Misread(
             found,
             Msg(
-                "HCCL reads an address here, and this is the name of a network card", "HCCL 在这里读取地址,这却是网卡名"
+                "HCCL expects an address here, but this is the name of a network interface",
+                "HCCL 在这里需要 IP 地址，这里写的却是网卡名",
             ),
             Msg(
-                "write this node's IP address; the card's name belongs in HCCL_SOCKET_IFNAME",
-                "请写本节点的 IP 地址;网卡名写在 HCCL_SOCKET_IFNAME 里",
+                "write this node's IP address; the interface name goes into HCCL_SOCKET_IFNAME",
+                "请写本节点的 IP 地址；网卡名写在 HCCL_SOCKET_IFNAME 里",
             ),
             "error",
         )
@@ -66,18 +67,18 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
     if _V4.fullmatch(text) or (":" in text and _V6.fullmatch(text)):
         yield Misread(
             found,
-            Msg("it names a network card, and no card is called like an address", "它是网卡名,没有网卡以地址为名"),
-            Msg("write the name of the card that has this address, as in eth0", "请写拥有该地址的网卡名,如 eth0"),
+            Msg("it must be the name of a network interface, not an address", "这里应当写网卡名，而不是地址"),
+            Msg("write the name of the interface with this address, such as eth0", "请写拥有该地址的网卡名，如 eth0"),
             severity,
         )
     elif found.name == "GLOO_SOCKET_IFNAME" and text.startswith(("^", "=")):
         yield Misread(
             found,
             Msg(
-                "Gloo takes this for a card's name: only NCCL and HCCL know ^ and =",
-                "Gloo 把它当作网卡名:只有 NCCL、HCCL 认识 ^ 和 =",
+                "Gloo reads this as an interface name: only NCCL and HCCL understand ^ and =",
+                "Gloo 把它当作网卡名：只有 NCCL、HCCL 认识 ^ 和 =",
             ),
-            Msg("write the name of one card", "请写一个网卡的名字"),
+            Msg("write the name of one interface", "请写一个网卡的名字"),
             severity,
         )
 
@@ -96,12 +97,12 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, name: str, connector
         yield Misread(
             found,
             Msg(
-                "it is what other engines are told to ask for this node's KV, and there each of them finds itself",
-                "其他引擎会被告知到这个地址去取本节点的 KV,而它们在那里只会找到自己",
+                "other engines are told to fetch this node's KV there, where each finds only itself",
+                "其他引擎会按这个地址来取本节点的 KV，而它们在那里只会找到自己",
             ),
             Msg(
                 "write this node's own address; in a pod, take it from status.podIP",
-                "请写本节点自己的地址;在 Pod 里取自 status.podIP",
+                "请写本节点自己的地址；在 Pod 里取自 status.podIP",
             ),
             "warning",
         )

@@ -61,14 +61,14 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a name that nothing reads and that is only a slip away from a known one, and on names often taken for
+    Fires on a name that nothing reads and that is only a slip away from a known one, and on names often mistaken for
     another: `ASCEND_VISIBLE_DEVICES` means something to `docker run -e` with the Ascend container runtime, but as a
     shell variable, or in a container that is given its devices one by one, it selects no device for the engine. Unknown
-    names that are near to nothing are not reported.
+    names that resemble nothing known are not reported.
 
     ## Why it matters
 
-    A misspelt variable is ignored without a word, so the setting that was meant never takes effect.
+    A misspelt variable is silently ignored, so the setting that was meant never takes effect.
 
     ## Example
 
@@ -106,8 +106,8 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         place = place_of(variable)
         yield Hit(
             place,
-            Msg(f"nothing that the engine runs reads {name}", f"引擎不会读取 {name}"),
-            Msg(f"write {meant}, if that is what is meant", f"如果想写的是 {meant},请改过来"),
+            Msg(f"nothing in the engine reads {name}", f"引擎不会读取 {name}"),
+            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant}，请改过来"),
             fix=renamed(rename_key(variable.value, meant), meant),
         )
 

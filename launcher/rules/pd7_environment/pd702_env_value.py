@@ -55,15 +55,15 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a text that its reader cannot parse, or takes for something else: `true` where a switch is read as a
-    number, a port outside 1-65535, a mode that the release does not have, JSON that is none, devices written as `0-7`,
-    an address where a network card is named (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which
-    other engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the
-    target really reads are looked at.
+    Fires on a value that its reader cannot parse, or misreads: `true` where a switch is read as a number, a port
+    outside 1-65535, a mode that the release does not have, invalid JSON, devices written as `0-7`, an address where a
+    network interface is expected (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which other
+    engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the target
+    really reads are checked.
 
     ## Why it matters
 
-    The reader stops the engine at start, or goes on with another value than the one that was meant.
+    The reader stops the engine at start, or continues with a value other than the one you meant.
 
     ## Example
 
@@ -97,7 +97,7 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             misread.variable.value.origin,
             Msg(
                 f"{misread.variable.name} cannot be {shown!r}: {misread.effect.en}",
-                f"{misread.variable.name} 不能是 {shown!r}:{misread.effect.zh}",
+                f"{misread.variable.name} 不能是 {shown!r}：{misread.effect.zh}",
             ),
             misread.help,
             severity=misread.severity,
@@ -111,11 +111,11 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         wanted = _wanted(found, text)
         if wanted is None:
             continue
-        silent = Msg("is misread without an error", "会被悄悄读错")
+        silent = Msg("is silently misread", "会被悄悄读错")
         effect = Msg("stops the engine", "会使引擎停止启动") if found.refused else silent
         yield Hit(
             given.value.origin,
-            Msg(f"{name} cannot be {_shown(text)!r}: it {effect.en}", f"{name} 不能是 {_shown(text)!r}:{effect.zh}"),
+            Msg(f"{name} cannot be {_shown(text)!r}: it {effect.en}", f"{name} 不能是 {_shown(text)!r}：{effect.zh}"),
             Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
             severity="error" if found.refused else "warning",
         )
@@ -137,8 +137,8 @@ def _unquoted(given: EnvVar) -> Iterator[Hit]:
     yield Hit(
         place,
         Msg(
-            f"{given.name} is {text.value} without quotes: {reader} takes strings only, and refuses the file",
-            f"{given.name} 的值 {text.value} 没有引号:{reader} 只接受字符串,会拒绝这个文件",
+            f"{given.name} is {text.value} without quotes: {reader} accepts only strings and rejects the file",
+            f"{given.name} 的值 {text.value} 没有引号：{reader} 只接受字符串，会拒绝这个文件",
         ),
         Msg(f'write "{text.value}"', f'请写 "{text.value}"'),
         fix=fix(Msg("put it in quotes", "加上引号"), put_in_quotes(given.value), safe=True),
@@ -164,7 +164,7 @@ def _wanted(found: Variable, text: str) -> Msg | None:
         if text.strip().lower() in map(str.lower, found.choices) or (not text and not found.refused):
             return None
         listed = ", ".join(choice for choice in found.choices if choice)
-        return Msg(f"one of {listed}", f"其中之一:{listed}")
+        return Msg(f"one of {listed}", f"其中之一：{listed}")
     check = _CHECKS.get(found.kind)
     return check(text) if check else None
 
@@ -209,7 +209,7 @@ def _seed(text: str) -> Msg | None:
 
 def _devices(text: str) -> Msg | None:
     if re.fullmatch(r"\s*\d+\s*-\s*\d+\s*|[\[(].*[\])]|\s*\d+(\s+\d+)+\s*|\s*(all|npu.*|davinci.*)\s*", text, re.I):
-        return Msg("the device numbers with commas between them, as in 0,1,2,3", "用逗号分隔的设备编号,如 0,1,2,3")
+        return Msg("comma-separated device numbers, such as 0,1,2,3", "用逗号分隔的设备编号，如 0,1,2,3")
     return None
 
 
@@ -220,7 +220,7 @@ def _json(text: str) -> Msg | None:
         json.loads(text)
     except (ValueError, RecursionError):
         return Msg(
-            'strict JSON, with every key in double quotes: {"key": …}', '严格的 JSON,每个键都用双引号:{"key": …}'
+            'strict JSON, with every key in double quotes: {"key": …}', '严格的 JSON，每个键都用双引号：{"key": …}'
         )
     return None
 

@@ -11,7 +11,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.core.words import agreeing, listed
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
-from pd_launch.schemas.engine.sides import is_unreachable, spans_machines
+from pd_launch.schemas.engine.sides import is_unreachable, named_side, spans_machines
 
 NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
@@ -50,13 +50,13 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Fires where data parallelism spans machines without `GLOO_SOCKET_IFNAME`, or with neither `HCCL_IF_IP` nor
     `HCCL_SOCKET_IFNAME`; where NixlConnector works across machines without `VLLM_NIXL_SIDE_CHANNEL_HOST`; where a KV
-    pool's backend lacks its own variable; and where `LD_LIBRARY_PATH` is replaced as a whole and no longer leads to
-    Mooncake's libraries. A script that reads a further file of variables is left alone.
+    pool's backend lacks its own variable; and where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's
+    libraries. A script that reads a further file of variables is left alone.
 
     ## Why it matters
 
-    Without them the engine picks the wrong network card, listens on this machine only, or does not find its backend's
-    configuration or libraries at start.
+    Without them the engine picks the wrong network interface, listens on this machine only, or does not find its
+    backend's configuration or libraries at start.
 
     ## Example
 
@@ -110,9 +110,10 @@ def _network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             _dp_place(node),
             Msg(f"{what.en} spans machines, but {names.en} {are} not set", f"{what.zh}跨机器，但没有设置 {names.zh}"),
             Msg(
-                "export HCCL_IF_IP with this node's address, and GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and "
-                "HCCL_SOCKET_IFNAME with the name of its network card",
-                "导出 HCCL_IF_IP(本节点地址),以及 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME、HCCL_SOCKET_IFNAME(网卡名)",
+                "export HCCL_IF_IP (this node's address), and GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME and "
+                "HCCL_SOCKET_IFNAME (the name of its network interface)",
+                "导出 HCCL_IF_IP（本节点地址），"
+                "以及 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME、HCCL_SOCKET_IFNAME（网卡名）",
             ),
         )
 
@@ -125,10 +126,10 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, connector: Connector
         yield Hit(
             place.origin if place else connector.tree.origin,
             Msg(
-                f"{NIXL_HOST} is not set, so other machines are told to ask localhost for this node's KV",
-                f"没有设置 {NIXL_HOST},其他机器会被告知到 localhost 去取本节点的 KV",
+                f"{NIXL_HOST} is not set, so other machines are told to fetch this node's KV from localhost",
+                f"没有设置 {NIXL_HOST}，其他机器会到 localhost 去取本节点的 KV",
             ),
-            Msg(f"export {NIXL_HOST} with this node's address", f"导出 {NIXL_HOST},值为本节点的地址"),
+            Msg(f"export {NIXL_HOST}, set to this node's address", f"导出 {NIXL_HOST}，值为本节点的地址"),
         )
 
 
@@ -147,8 +148,8 @@ def _backend(node: NodeLaunch, deployment: Deployment, connector: Connector) -> 
     what_zh = "工作进程地址" if variable == "DS_WORKER_ADDR" else "配置文件路径"
     yield Hit(
         place.origin,
-        Msg(f"the backend {backend} needs {variable}, which is not set", f"后端 {backend} 需要 {variable},但没有设置"),
-        Msg(f"export {variable} with {what}", f"导出 {variable},值为{what_zh}"),
+        Msg(f"the backend {backend} needs {variable}, which is not set", f"后端 {backend} 需要 {variable}，但没有设置"),
+        Msg(f"export {variable}, set to {what}", f"导出 {variable}，值为{what_zh}"),
     )
 
 
@@ -165,13 +166,13 @@ def _library_path(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         place_of(found),
         Msg(
-            "LD_LIBRARY_PATH is replaced, and no longer leads to Mooncake's libraries",
-            "LD_LIBRARY_PATH 被整个替换,不再包含 Mooncake 的库目录",
+            "LD_LIBRARY_PATH is overwritten and no longer includes Mooncake's libraries",
+            "LD_LIBRARY_PATH 被整个替换，不再包含 Mooncake 的库目录",
         ),
         Msg(
             "add the folder where Mooncake is installed and keep the rest: "
             "export LD_LIBRARY_PATH=/usr/local/lib:$LD_LIBRARY_PATH",
-            "加上 Mooncake 的安装目录并保留原值:export LD_LIBRARY_PATH=/usr/local/lib:$LD_LIBRARY_PATH",
+            "加上 Mooncake 的安装目录并保留原值：export LD_LIBRARY_PATH=/usr/local/lib:$LD_LIBRARY_PATH",
         ),
     )
 
@@ -185,10 +186,13 @@ def _across_machines(node: NodeLaunch, deployment: Deployment) -> bool:
 
 
 def _own_pod(node: NodeLaunch) -> bool:
-    """Whether this is a producer in a pod of its own, which others never reach as localhost."""
-    return (
-        node.form == "manifest" and node.role == "kv_producer" and not (node.container and node.container.host_network)
-    )
+    """Whether this is a producer in a pod of its own, which others never reach as localhost.
+
+    One of both roles is, where it is named as the prefill side. Dynamo's worker sets the variable itself.
+    """
+    hands_over = node.role == "kv_producer" or (node.role == "kv_both" and named_side(node) == "prefill")
+    own_network = not (node.container and node.container.host_network)
+    return node.form == "manifest" and node.program != "dynamo" and hands_over and own_network
 
 
 def _uses_ray(node: NodeLaunch) -> bool:

@@ -50,11 +50,11 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Fires on a KV connector together with `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, on graph mode together
     with `ASCEND_LAUNCH_BLOCKING=1`, and on sleep mode together with `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`.
     As an info it says that `HCCL_INTRA_PCIE_ENABLE=1` with `HCCL_INTRA_ROCE_ENABLE=0` switches on hierarchical MC2,
-    which takes away something that the recompute scheduler makes possible.
+    which undoes an optimisation of the recompute scheduler.
 
     ## Why it matters
 
-    The engine refuses the mix at start, or changes another setting without a word.
+    The engine refuses the mix at start, or silently changes another setting.
 
     ## Example
 
@@ -101,10 +101,10 @@ def _expandable(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         found.value.origin,
         Msg(
             f"vLLM refuses expandable segments ({CUDA_ALLOC}) together with a KV connector",
-            f"vLLM 拒绝同时使用可扩展段({CUDA_ALLOC})和 KV 连接器",
+            f"vLLM 拒绝同时使用可扩展段（{CUDA_ALLOC}）和 KV 连接器",
         ),
         Msg(
-            f"take {EXPANDABLE} out of {CUDA_ALLOC}; on an NPU the variable is {NPU_ALLOC}",
+            f"remove {EXPANDABLE} from {CUDA_ALLOC}; on an NPU the variable is {NPU_ALLOC}",
             f"从 {CUDA_ALLOC} 中去掉 {EXPANDABLE};NPU 上对应的变量是 {NPU_ALLOC}",
         ),
         related=((name.origin, Msg("the KV connector", "KV 连接器")),),
@@ -119,8 +119,8 @@ def _blocking(node: NodeLaunch) -> Iterator[Hit]:
         found.value.origin,
         Msg("graph mode is refused while ASCEND_LAUNCH_BLOCKING is 1", "ASCEND_LAUNCH_BLOCKING=1 时图模式会被拒绝"),
         Msg(
-            "take ASCEND_LAUNCH_BLOCKING out, or add --enforce-eager",
-            "去掉 ASCEND_LAUNCH_BLOCKING,或加上 --enforce-eager",
+            "unset ASCEND_LAUNCH_BLOCKING, or add --enforce-eager",
+            "去掉 ASCEND_LAUNCH_BLOCKING，或加上 --enforce-eager",
         ),
     )
 
@@ -148,9 +148,9 @@ def _sleep(node: NodeLaunch) -> Iterator[Hit]:
         found.value.origin,
         Msg(
             f"sleep mode's allocator stops the engine when {NPU_ALLOC} asks for expandable segments",
-            f"{NPU_ALLOC} 要求可扩展段时,睡眠模式的分配器会使引擎停止",
+            f"{NPU_ALLOC} 要求可扩展段时，睡眠模式的分配器会使引擎停止",
         ),
-        Msg(f"take {EXPANDABLE} out of {NPU_ALLOC}", f"从 {NPU_ALLOC} 中去掉 {EXPANDABLE}"),
+        Msg(f"remove {EXPANDABLE} from {NPU_ALLOC}", f"从 {NPU_ALLOC} 中去掉 {EXPANDABLE}"),
     )
 
 
@@ -164,9 +164,9 @@ def _hierarchy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         pcie.value.origin,
         Msg(
-            "hierarchical MC2 is on, so the decode ranks go on exchanging their token counts in every step although "
-            "the recompute scheduler would save that",
-            "分层 MC2 已打开,解码 rank 每步仍要交换 token 数,而重计算调度器本可省去这一步",
+            "hierarchical MC2 is on, so the decode ranks still exchange token counts in every step, which the "
+            "recompute scheduler would avoid",
+            "分层 MC2 已打开，解码 rank 每步仍要交换 token 数，而重计算调度器本可省去这一步",
         ),
         Msg(
             "keep both variables only where the link between the machines needs them",

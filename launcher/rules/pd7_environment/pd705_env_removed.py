@@ -98,7 +98,7 @@ def _of_moriio(name: str, option: str, given: EnvVar, connector: Connector) -> I
     en = "so the mode stays WRITE" if changes_mode else "so it does nothing"
     yield Hit(
         place_of(given),
-        Msg(f"MoRIIOConnector ignores {name}, {en}", f"MoRIIOConnector 忽略 {name}:{zh}"),
+        Msg(f"MoRIIOConnector ignores {name}, {en}", f"MoRIIOConnector 忽略 {name}：{zh}"),
         Msg(f'write "{option}" in kv_connector_extra_config', f'在 kv_connector_extra_config 里写 "{option}"'),
         severity="warning" if changes_mode else "info",
     )

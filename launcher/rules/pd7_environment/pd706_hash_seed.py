@@ -49,7 +49,7 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a node with a KV pool (AscendStoreConnector and its like, the p2p tier of OffloadingConnector) where
+    Fires on a node with a KV pool (AscendStoreConnector and similar, the p2p tier of OffloadingConnector) where
     `PYTHONHASHSEED` is not set, is `random`, or differs between the nodes. LMCache with several ranks, and engines or
     ranks of data parallelism that share a store through LMCache or MooncakeStoreConnector, need it too: a warning; not
     LMCacheMPConnector, whose server hashes by itself. A script that reads a further file of variables is left alone.
@@ -138,7 +138,7 @@ def _unset(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             return
         written = connector.tree.get("kv_connector")
         origin = written.origin if written else connector.tree.origin
-        message = Msg(f"{SEED} is not set, but {connector.name} needs it", f"{connector.name} 需要 {SEED},但没有设置")
+        message = Msg(f"{SEED} is not set, but {connector.name} needs it", f"{connector.name} 需要 {SEED}，但没有设置")
     elif found.value.string() in ("random", ""):
         origin = found.value.origin
         message = Msg(f"{SEED} is not fixed, but {connector.name} needs it", f"{connector.name} 需要固定的 {SEED}")
@@ -162,7 +162,7 @@ def _differs(pools: list[NodeLaunch], deployment: Deployment) -> Iterator[Hit]:
                 node.env[SEED].value.origin,
                 Msg(
                     f"{SEED} is {seed} here and {other} on another node",
-                    f"{SEED} 在这里是 {seed},在别处是 {other}",
+                    f"{SEED} 在这里是 {seed}，在别处是 {other}",
                 ),
                 Msg(f"export the same {SEED} on all nodes", f"在所有节点上使用同一个 {SEED}"),
                 severity="warning" if _only_hits(connector) else "error",

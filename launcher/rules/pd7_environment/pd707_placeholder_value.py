@@ -41,12 +41,12 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Fires on arguments, variables, JSON values and mounts that are still placeholders: `your_ip_here`, `xxxx`,
-    `192.168.x.x`, `/path/to/…`, `<model>` and their like. No other rule speaks of such a value. Fires as well on values
-    of a profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
+    `192.168.x.x`, `/path/to/…`, `<model>` and similar. No other rule reports such a value. Fires as well on values of a
+    profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
 
     ## Why it matters
 
-    The engine takes the placeholder for a real address or path, and fails only after it was started.
+    The engine uses the placeholder as a real address or path, and fails only after it has started.
 
     ## Example
 
@@ -75,15 +75,15 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         shown = text if len(text) <= 60 else f"{text[:60]}…"
         yield Hit(
             leaf.origin,
-            Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符:{shown!r}"),
+            Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符：{shown!r}"),
             Msg("write the real value", "换成真实的值"),
         )
     for what, leaf, name in _references(node):
         yield Hit(
             leaf.origin,
             Msg(
-                f"{what} gets {name} literally: a profile refers to no other variables",
-                f"{what} 会原样得到 {name}:配置文件不引用其他变量",
+                f"{what} gets the literal text {name}: profiles do not expand variables",
+                f"{what} 会原样得到 {name}：配置文件不展开变量",
             ),
             _instead(what, name),
         )
@@ -108,7 +108,7 @@ def _references(node: NodeLaunch) -> Iterator[tuple[str, Node, str]]:
 def _instead(what: str, name: str) -> Msg:
     if name.strip("${}") == what:
         return Msg(
-            f"to keep what {what} holds, write {{prepend: TEXT}} or {{append: TEXT}} without {name}",
-            f"要保留 {what} 原有的值,请写 {{prepend: 文本}} 或 {{append: 文本}},不写 {name}",
+            (f"to keep the value that {what} already has, write {{prepend: TEXT}} or {{append: TEXT}} without {name}"),
+            f"要保留 {what} 原有的值，请写 {{prepend：文本}} 或 {{append：文本}}，不写 {name}",
         )
     return Msg("write the value itself", "写出值本身")

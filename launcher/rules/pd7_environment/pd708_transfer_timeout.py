@@ -100,17 +100,17 @@ def _wait(node: NodeLaunch) -> tuple[int, Origin] | None:
 
 
 def _hit(origin: Origin, seconds: int, needed: int, wait: Origin | None) -> Hit:
-    what = "the default" if wait is None else "what the decode node waits for one transfer"
+    what = "the default" if wait is None else "the decode node's wait for one transfer"
     what_zh = "默认值" if wait is None else "解码节点等待一次传输的时间"
     return Hit(
         origin,
         Msg(
-            f"this node frees KV that was not fetched after {seconds} s; {what} is {needed} s",
+            f"this node frees KV that has not been fetched after {seconds} s; {what} is {needed} s",
             f"本节点在 {seconds} 秒后释放没有被取走的 KV;{what_zh}是 {needed} 秒",
         ),
         Msg(
-            f"set {ABORT} above the longest wait in the decode node's queue, {needed} at least",
-            f"把 {ABORT} 设得大于解码节点队列中的最长等待时间,至少 {needed}",
+            f"set {ABORT} above the longest wait in the decode node's queue, at least {needed}",
+            f"把 {ABORT} 设得大于解码节点队列中的最长等待时间，至少 {needed}",
         ),
         related=() if wait is None else ((wait, Msg("the decode node's wait", "解码节点的等待时间")),),
     )

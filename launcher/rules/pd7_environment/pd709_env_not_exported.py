@@ -41,7 +41,7 @@ def env_not_exported(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where a script assigns a variable that engines read (`VLLM_*`, `HCCL_*`, `LMCACHE_*`, `PYTHONHASHSEED` and
-    their like), neither exports it nor writes it in front of the command, and does not read it itself.
+    similar), neither exports it nor writes it in front of the command, and does not read it itself.
 
     ## Why it matters
 
@@ -78,8 +78,8 @@ def env_not_exported(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
         yield Hit(
             origin,
             Msg(
-                f"{name} is set but not exported: the engine does not get it",
-                f"{name} 已赋值但没有导出,引擎读不到它",
+                f"{name} is set but not exported: the engine does not see it",
+                f"{name} 已赋值但没有导出，引擎读不到它",
             ),
             Msg(f"write export {name}=…", f"写成 export {name}=…"),
         )

@@ -107,12 +107,12 @@ def _devices(container: Container, nodes: Sequence[NodeLaunch], paths: list[str]
     yield Hit(
         place.origin if place else container.origin,
         Msg(
-            f"the engines inside need {counted(needed, 'NPU')}, the container gets {have}",
-            f"容器内的引擎需要 {needed} 个 NPU,容器得到的设备:{have_zh}",
+            f"the engines inside need {counted(needed, 'NPU')}, but the container gets {have}",
+            f"容器内的引擎需要 {needed} 个 NPU，容器得到的设备：{have_zh}",
         ),
         Msg(
             f"add --device /dev/davinciN for each of the {needed} ranks, or use --runtime=ascend",
-            f"为 {needed} 个 rank 各加一个 --device /dev/davinciN,或使用 --runtime=ascend",
+            f"为 {needed} 个 rank 各加一个 --device /dev/davinciN，或使用 --runtime=ascend",
         ),
     )
 
@@ -137,6 +137,6 @@ def _driver(container: Container) -> Iterator[Hit]:
         return
     yield Hit(
         container.origin,
-        Msg(f"the driver's libraries ({DRIVER}) are not mounted", f"没有挂载驱动的动态库({DRIVER})"),
+        Msg(f"the driver's libraries ({DRIVER}) are not mounted", f"没有挂载驱动的动态库（{DRIVER}）"),
         Msg(f"add -v {DRIVER}/:{DRIVER}/", f"加上 -v {DRIVER}/:{DRIVER}/"),
     )

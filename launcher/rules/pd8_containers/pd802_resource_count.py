@@ -35,7 +35,7 @@ vLLM 的并行配置(每个 rank 一个设备);Ascend 设备插件的资源名�
 
 @rule("PD802", "resource-count", "error", zh=ZH, needs="C")
 def resource_count(deployment: Deployment) -> Iterator[Hit]:
-    """A pod asks for another number of devices than its ranks need.
+    """A pod requests a different number of devices than its ranks need.
 
     ## What it does
 
@@ -100,12 +100,12 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
         yield Hit(
             amount.origin,
             Msg(
-                f"the pod asks for {asked} {name}, the engines inside need {needed}",
-                f"Pod 申请 {asked} 个 {name},其中的引擎需要 {needed} 个",
+                f"the pod requests {asked} {name}, but its engines need {needed}",
+                f"Pod 申请 {asked} 个 {name}，其中的引擎需要 {needed} 个",
             ),
             Msg(
-                f"ask for {needed}, or change the parallel sizes to {asked} ranks",
-                f"申请 {needed} 个,或把并行规模改为 {asked} 个 rank",
+                f"request {needed}, or change the parallel sizes to {asked} ranks",
+                f"申请 {needed} 个，或把并行规模改为 {asked} 个 rank",
             ),
             fix=_fix(container, name, needed),
         )
@@ -113,4 +113,4 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
 
 def _fix(container: Container, name: str, needed: int) -> FixEdits | None:
     edits = set_value(container.resources[name], str(needed))
-    return fix(Msg(f"ask for {needed}", f"申请 {needed} 个"), edits)
+    return fix(Msg(f"request {needed}", f"申请 {needed} 个"), edits)

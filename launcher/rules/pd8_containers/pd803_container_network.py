@@ -52,7 +52,7 @@ def container_network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Fires on `docker run` and compose: the node belongs to a P/D layout over several machines, and the container has
-    neither `--net=host` nor published ports for what it listens on. A pod has an address of its own, so it is reported
+    neither `--net=host` nor published ports for what it listens on. A pod has its own address, so it is reported
     only where an Ascend engine's data parallelism spans machines without `hostNetwork`. Two sides in one compose file
     share a network.
 
@@ -107,8 +107,11 @@ def container_network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     yield Hit(
         container.origin,
         Msg(
-            "this node works with other machines, but its container has no host network and does not publish its ports",
-            "本节点要与其他机器协作,但容器没有主机网络,也没有发布端口",
+            (
+                "this node works with other machines, but its container neither uses the host network nor publishes "
+                "its ports"
+            ),
+            "本节点要与其他机器协作，但容器没有主机网络，也没有发布端口",
         ),
         Msg(f"add {how}", f"加上 {how}"),
     )

@@ -47,7 +47,7 @@ def container_config_file(deployment: Deployment) -> Iterator[Hit]:
 
     Fires on an Ascend container with a connector of the Mooncake family that does not mount `/etc/hccn.conf`, and on a
     backend's configuration file (`MOONCAKE_CONFIG_PATH`, `MMC_LOCAL_CONFIG_PATH`, `LMCACHE_CONFIG_FILE`,
-    `UCM_CONFIG_FILE`) that lies in no mount. A file that the same script writes is left alone, and a container with the
+    `UCM_CONFIG_FILE`) that is not mounted. A file that the same script writes is left alone, and a container with the
     Ascend container runtime is not asked for `/etc/hccn.conf`.
 
     ## Why it matters
@@ -103,7 +103,7 @@ def _hccn(
         container.origin,
         Msg(
             f"{HCCN} is not mounted, so {transports[0]} finds no device addresses",
-            f"没有挂载 {HCCN},{transports[0]} 找不到设备的网络地址",
+            f"没有挂载 {HCCN}，{transports[0]} 找不到设备的网络地址",
         ),
         Msg(f"add {mount}", f"加上 {mount_zh}"),
     )
@@ -121,10 +121,10 @@ def _backends(
         yield Hit(
             value.origin,
             Msg(
-                f"{name} names {path}, which lies in no mount of the container",
-                f"{name} 指向 {path},但它不在任何挂载之内",
+                f"{name} points to {path}, which is not mounted in the container",
+                f"{name} 指向 {path}，但它不在任何挂载之内",
             ),
-            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去:-v {path}:{path}"),
+            Msg(f"mount it: -v {path}:{path}", f"把它挂载进去：-v {path}:{path}"),
         )
 
 

@@ -40,8 +40,8 @@ def mount_path_repeated(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where a container of a pod names one `mountPath` twice among its `volumeMounts`, and where two different `-v`
-    of one `docker run` lead to the same path. Two `-v` of exactly the same text are one to docker, and compose merges
-    them: both are left alone.
+    of one `docker run` lead to the same path. To docker, two identical `-v` are one, and compose merges them: both are
+    left alone.
 
     ## Why it matters
 
@@ -84,10 +84,10 @@ def mount_path_repeated(deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 mount.origin,
                 Msg(
-                    f"{path} is mounted twice in this container, so it is never started",
-                    f"{path} 在这个容器里被挂载了两次,容器不会启动",
+                    f"{path} is mounted twice in this container, so it never starts",
+                    f"{path} 在这个容器里被挂载了两次，容器不会启动",
                 ),
-                Msg("remove one of the two mounts, or give it a path of its own", "删去其中一个,或者换一个路径"),
+                Msg("remove one of the two mounts, or give it a different path", "删去其中一个，或者换一个路径"),
                 related=((earlier.origin, Msg("the other mount", "另一个挂载")),),
             )
 

@@ -97,9 +97,9 @@ def release_pairing(deployment: Deployment) -> Iterator[Hit]:
         deployment.nodes[0].origin,
         Msg(
             f"vllm-ascend {ascend} is built for vLLM {wanted}, but vLLM {vllm} is installed",
-            f"vllm-ascend {ascend} 是为 vLLM {wanted} 构建的,安装的却是 vLLM {vllm}",
+            f"vllm-ascend {ascend} 是为 vLLM {wanted} 构建的，安装的却是 vLLM {vllm}",
         ),
-        Msg(f"install vLLM {wanted}, or the image of that release", f"安装 vLLM {wanted},或使用该版本的镜像"),
+        Msg(f"install vLLM {wanted}, or the image of that release", f"安装 vLLM {wanted}，或使用该版本的镜像"),
     )
 
 
@@ -118,9 +118,9 @@ def _companions(deployment: Deployment, ascend: str) -> Iterator[Hit]:
             deployment.nodes[0].origin,
             Msg(
                 f"vllm-ascend {ascend} was released with {name} {wanted}, but {name} {found} is installed",
-                f"vllm-ascend {ascend} 发布时使用 {name} {wanted},安装的却是 {name} {found}",
+                f"vllm-ascend {ascend} 发布时使用 {name} {wanted}，安装的却是 {name} {found}",
             ),
-            Msg(f"install {name} {wanted}, or the image of that release", f"安装 {name} {wanted},或使用该版本的镜像"),
+            Msg(f"install {name} {wanted}, or the image of that release", f"安装 {name} {wanted}，或使用该版本的镜像"),
             "warning",
         )
 

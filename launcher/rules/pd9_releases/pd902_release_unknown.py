@@ -40,7 +40,7 @@ schemas/core/pairing.py。
 
 @rule("PD902", "release-unknown", "info", zh=ZH, needs="R")
 def release_unknown(deployment: Deployment) -> Iterator[Hit]:
-    """The target release is none of the tables' rows.
+    """The target release is not in the tables.
 
     ## What it does
 
@@ -48,7 +48,7 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     between two rows. Of a path, whose own files are read, it says where the other facts come from. For a target older
     than all rows, a finding that depends on the release is at most a warning: there it may well be right.
 
-    A profile's target that is not for its hardware is a warning: it does not count.
+    A profile's target that is not for its hardware is a warning: it is ignored.
 
     With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
     error.
@@ -100,9 +100,9 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         origin,
         Msg(
             f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
-            f"表中没有 {asked}:按{side_zh}的版本 {target} 的事实检查",
+            f"表中没有 {asked}：按{side_zh}的版本 {target} 的事实检查",
         ),
-        Msg("give --target with a release of the tables to choose another one", "用 --target 指定表中的其他版本"),
+        Msg("use --target to choose another release from the tables", "用 --target 指定表中的其他版本"),
     )
 
 
@@ -115,16 +115,16 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
     why, why_zh = "the nearest older release", "最近的较旧版本"
     if part.is_guess:
         why, why_zh = (
-            "the release that it is most like: its version does not tell",
-            "与它最相似的版本,因为版本号说明不了",
+            "the release it resembles most: its version number does not help",
+            "与它最相似的版本，因为版本号说明不了",
         )
     yield Hit(
         origin,
         Msg(
             f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
-            f"表中没有 {target}:文件里没有写的事实取自 {row}({why_zh})",
+            f"表中没有 {target}：文件里没有写的事实取自 {row}({why_zh})",
         ),
-        Msg("nothing has to be changed", "无需修改"),
+        Msg("no change needed", "无需修改"),
     )
 
 
@@ -138,10 +138,10 @@ def _undecided(deployment: Deployment) -> Iterator[Hit]:
         image = node.container.image if node.container is not None else None
         yield Hit(
             image.origin if image is not None else node.origin,
-            Msg("nothing says which release this engine is", "没有任何内容说明这个引擎的版本"),
+            Msg("nothing says which release this engine runs", "没有任何内容说明这个引擎的版本"),
             Msg(
                 "write # pd-launch: target vllm-ascend==X above it, or target in pd-launch.toml, or give --target",
-                "在它上方写 # pd-launch: target vllm-ascend==X,或写进 pd-launch.toml,或用 --target 指定",
+                "在它上方写 # pd-launch: target vllm-ascend==X，或写进 pd-launch.toml，或用 --target 指定",
             ),
             "error",
         )

@@ -34,7 +34,7 @@ schemas/releases/known_issues.py 中每条的链接。
 
 @rule("PD903", "known-issue", "warning", zh=ZH, confidence="medium", needs="C R")
 def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The target release has a recorded fault that this configuration meets.
+    r"""The target release has a known bug that affects this configuration.
 
     ## What it does
 
@@ -80,8 +80,8 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 yield Hit(
                     written.origin,
                     Msg(
-                        f"known fault of {deployment.target}: {issue.what.en} ({issue.link}, {issue.date})",
-                        f"{deployment.target} 的已知缺陷:{issue.what.zh}({issue.link},{issue.date})",
+                        f"known bug in {deployment.target}: {issue.what.en} ({issue.link}, {issue.date})",
+                        f"{deployment.target} 的已知缺陷：{issue.what.zh}({issue.link}，{issue.date})",
                     ),
                     issue.instead,
                 )

@@ -41,11 +41,11 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     Where `--target`, the profile, a comment, the configuration file or an image decides the release, and the host has
     another vLLM or vllm-ascend installed: in a real launch, and with `--host` or `--host-facts`. An engine that runs in
-    a container of its own does not use what the host has, and is passed over.
+    its own container does not use what the host has, and is skipped.
 
     ## Why it matters
 
-    Everything is checked and rendered for the release that is named, and another one runs: flags and defaults may
+    Everything is checked and rendered for the release that is named, but a different one runs: flags and defaults may
     differ.
 
     ## Example
@@ -97,9 +97,12 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         node.origin,
         Msg(
             f"this is for {_family(target)} {wanted}, but {family} {version} is installed",
-            f"这里针对的是 {_family(target)} {wanted},安装的却是 {family} {version}",
+            f"这里针对的是 {_family(target)} {wanted}，安装的却是 {family} {version}",
         ),
-        Msg(f"name what runs: {word}, or install the other", f"写明实际运行的版本:{word};或者安装所写的版本"),
+        Msg(
+            f"name the release that runs ({word}), or install the one named here",
+            f"写明实际运行的版本：{word}；或者安装所写的版本",
+        ),
     )
 
 

@@ -76,7 +76,7 @@ def _no_word(key: str, value: Node, words: tuple[str, ...]) -> Hit:
     listed = ", ".join(words)
     return Hit(
         value.origin,
-        Msg(f"{value.plain()!r} is no value of {key}", f"{value.plain()!r} 不是 {key} 的取值"),
+        Msg(f"{value.plain()!r} is not a valid value for {key}", f"{value.plain()!r} 不是 {key} 的有效取值"),
         Msg(f"write one of {listed}", f"请写 {listed} 之一"),
         fix=renamed(set_value(value, near), near) if near else None,
     )
@@ -96,7 +96,8 @@ def _kinds(connector: Connector, target: Target) -> Iterator[Hit]:
             yield Hit(
                 value.origin,
                 Msg(
-                    f"{key} needs {wanted.en}, not {value.plain()!r}", f"{key} 需要{wanted.zh},不能是 {value.plain()!r}"
+                    f"{key} needs {wanted.en}, not {value.plain()!r}",
+                    f"{key} 需要{wanted.zh}，不能是 {value.plain()!r}",
                 ),
                 Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
             )
@@ -104,8 +105,8 @@ def _kinds(connector: Connector, target: Target) -> Iterator[Hit]:
             yield Hit(
                 value.origin,
                 Msg(
-                    f"{key} is the text {plain!r}, which counts as true: it does not switch anything off",
-                    f"{key} 是文本 {plain!r},会被当成真:不会关闭任何东西",
+                    f"{key} is the string {plain!r}, which counts as true: it switches nothing off",
+                    f"{key} 是字符串 {plain!r}，会被当成 true：并不会关闭任何功能",
                 ),
                 Msg("write false without quotes", "请写不带引号的 false"),
                 severity="warning",

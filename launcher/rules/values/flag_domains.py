@@ -28,11 +28,11 @@ _SUFFIXED = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b", re.ASCII)
 
 _INTEGER = Msg("a whole number", "整数")
 _FLOAT = Msg("a number", "数字")
-_SIZES = Msg("a whole number, which may end in k, M, G or T", "整数(可以带 k、M、G、T 等后缀)")
-_LENGTH = Msg("a whole number, which may end in k, M, G or T, or auto", "整数(可以带 k、M、G、T 等后缀)或 auto")
+_SIZES = Msg("a whole number, optionally with suffix k, M, G or T", "整数（可以带 k、M、G、T 等后缀）")
+_LENGTH = Msg("a whole number, optionally with suffix k, M, G or T, or auto", "整数（可以带 k、M、G、T 等后缀）或 auto")
 _JSON = Msg("JSON", "JSON")
 OBJECT = Msg("a JSON object", "JSON 对象")
-PLAIN_JSON = Msg("JSON with whole numbers (suffixes came with vLLM 0.20)", "不带后缀的整数(vLLM 0.20 起才支持后缀)")
+PLAIN_JSON = Msg("JSON with whole numbers (suffixes came with vLLM 0.20)", "不带后缀的整数（vLLM 0.20 起才支持后缀）")
 
 
 def refused_word(text: str, spec: Spec) -> Msg | None:
@@ -99,8 +99,8 @@ def _choices(spec: Spec) -> Msg:
 
 
 def out_of_bounds(value: float, spec: Spec) -> Msg | None:
-    """Return the bounds of a field where ``value`` lies outside; a converted size is not looked at."""
-    if spec.kind in ("size", "length") or (isinstance(value, float) and math.isnan(value)):
+    """Return the bounds of a field where ``value`` lies outside; a length has -1 for the model's own."""
+    if spec.kind == "length" or (isinstance(value, float) and math.isnan(value)):
         return None
     tests = {
         "ge": lambda bound: value >= bound,
@@ -155,7 +155,7 @@ _NAMES = {
     "int": _INTEGER,
     "float": _FLOAT,
     "bool": Msg("true or false", "true 或 false"),
-    "str": Msg("a text", "文本"),
+    "str": Msg("a string", "字符串"),
     "none": Msg("null", "null"),
     "dict": Msg("an object", "对象"),
     "config": Msg("an object", "对象"),

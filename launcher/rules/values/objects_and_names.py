@@ -12,8 +12,18 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS
 
-OBJECTS = ("hf-overrides", "override-generation-config", "mm-processor-kwargs", "additional-config")
+OBJECTS = (
+    "hf-overrides", "override-generation-config", "mm-processor-kwargs", "additional-config", "limit-mm-per-prompt",
+    "media-io-kwargs", "custom-histogram-buckets", "model-class-overrides", "watermark-config", "diffusion-config",
+)  # fmt: skip
 """Flags whose parser takes any JSON, or any text, and whose config class then takes an object only."""
+WORDS = {"data-parallel-backend": ("mp", "ray")}
+"""Flags whose parser takes any text, and what is read of it then, of few words."""
+TEXTS = ("served-model-name", "allowed-media-domains")
+"""Flags of several words of which none may be empty."""
+EXECUTORS = ("None", "external_launcher", "mp", "ray", "uni")
+FROM_ZERO = ("data-parallel-size-local", "shutdown-timeout", "sse-keep-alive-interval")
+"""Flags whose parser takes any number, and what reads it then none below 0."""
 LEVELS = range(4)
 """Whole numbers that stand for a level, of optimization and of compilation; of the latter, names are taken too."""
 
@@ -41,9 +51,34 @@ def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     )
     for value, shown in found:
         number = value.integer() if value is not None else None
+        text = value.string() if value is not None and shown.startswith("--") else None
+        if value is not None and text is not None and number is None:
+            yield wrong(value, shown, Msg("a level from 0 to 3", "0 到 3 的级别"))
         if value is not None and number is not None and number not in LEVELS:
             wanted = Msg(f"a level from {LEVELS.start} to {LEVELS[-1]}", f"{LEVELS.start} 到 {LEVELS[-1]} 的级别")
             yield wrong(value, shown, wanted, number)
+    for name, words in WORDS.items():
+        value = node.value(name)
+        if value is not None and isinstance(value.value, str) and value.value not in words:
+            yield wrong(value, f"--{name}", Msg(f"one of {', '.join(words)}", f"{'、'.join(words)} 之一"))
+    for name in TEXTS:
+        value = node.value(name)
+        if value is not None and value.value == "":
+            yield wrong(value, f"--{name}", Msg("a text", "文本"))
+    backend = node.value("distributed-executor-backend")
+    word = backend.string() if backend is not None else None
+    if backend is not None and word and "." not in word and word not in EXECUTORS:
+        listed = ", ".join(EXECUTORS[1:])
+        yield wrong(
+            backend,
+            "--distributed-executor-backend",
+            Msg(f"one of {listed}, or the path of a class", f"{listed} 之一，或一个类的路径"),
+        )
+    for name in FROM_ZERO:
+        value = node.value(name)
+        number = value.integer() if value is not None else None
+        if value is not None and number is not None and number < 0:
+            yield wrong(value, f"--{name}", Msg("a number from 0", "从 0 起的数字"), number)
     length = node.value("max-model-len")
     tokens = length.integer() if length is not None else None
     if length is not None and tokens is not None and (tokens == 0 or tokens < -1):
@@ -61,6 +96,6 @@ def connector_name(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     if written is None or written.value is None:
         yield Hit(
             config.origin if written is None else written.origin,
-            Msg("--kv-transfer-config names no kv_connector", "--kv-transfer-config 没有写 kv_connector"),
+            Msg("--kv-transfer-config has no kv_connector", "--kv-transfer-config 没有写 kv_connector"),
             Msg('write "kv_connector", or leave the argument out', '写上 "kv_connector"，或去掉这个参数'),
         )

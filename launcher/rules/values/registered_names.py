@@ -94,4 +94,4 @@ def _instead(near: str | None, known: list[str], elsewhere: list[str]) -> Msg:
         return Msg(f"write {near}", f"请写 {near}")
     listed = ", ".join(sorted(known)[:_SHOWN])
     more = f", … ({len(known)})" if len(known) > _SHOWN else ""
-    return Msg(f"it has {listed}{more}; a plugin may bring others", f"已有 {listed}{more}；插件可以带来其他名称")
+    return Msg(f"available: {listed}{more}; plugins can add others", f"可用的有 {listed}{more}；插件可以增加其他名称")

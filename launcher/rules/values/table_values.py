@@ -32,6 +32,9 @@ KV = "kv-transfer-config"
 _CONFIGS = {"speculative-config": "SpeculativeConfig"}
 """JSON arguments that the parser takes as they are and a config class reads later."""
 
+OF_MEDIA = frozenset({"mm-shm-cache-max-object-size-mb", "mm-encoder-fp8-scale-save-margin", "video-pruning-rate"})
+OF_ADAPTERS = frozenset({"max-loras", "max-lora-cls-labels"})
+"""Flags with bounds that only models with images or sounds have, and only with ``--enable-lora``."""
 _CHECKED_ELSEWHERE = frozenset(
     {
         "KVTransferConfig.kv_port",
@@ -57,9 +60,17 @@ def table_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if node.program == "python":
             yield from _python(arg, spec)
         else:
-            yield from _words(arg, spec, found.negated, unreleased(node))
+            free = replace(spec, bounds=()) if _unread(found.name, node) else spec
+            hits = list(_words(arg, free, found.negated, unreleased(node)))
+            bounded = () if hits or free is spec else _words(arg, spec, found.negated, unreleased(node))
+            yield from (*hits, *(replace(hit, severity="warning") for hit in bounded))
         yield from _object(arg, found.name, spec, table, deployment)
     yield from _kv_fields(node, table, deployment)
+
+
+def _unread(name: str, node: NodeLaunch) -> bool:
+    """Whether the class that has the bounds of a flag is not made, or only for some models."""
+    return name in OF_MEDIA or (name in OF_ADAPTERS and not node.switch("enable-lora"))
 
 
 def _widened(name: str, spec: Spec, deployment: Deployment) -> Spec:
@@ -120,7 +131,7 @@ def wrong(value: Node, shown: str, wanted: Msg, said: object = None) -> Hit:
     text = text if len(text) <= 60 else f"{text[:57]}…"
     return Hit(
         value.origin,
-        Msg(f"{shown} needs {wanted.en}, not {text!r}", f"{shown} 需要{wanted.zh},不能是 {text!r}"),
+        Msg(f"{shown} needs {wanted.en}, not {text!r}", f"{shown} 需要{wanted.zh}，不能是 {text!r}"),
         Msg(f"write {wanted.en}", f"请写{wanted.zh}"),
     )
 

@@ -68,7 +68,7 @@ def _switch_values(node: NodeLaunch) -> Iterator[Hit]:
             word.origin,
             Msg(
                 f"--{arg.name} takes no value: {word.written} is left over",
-                f"--{arg.name} 不带值:{word.written} 是多余的",
+                f"--{arg.name} 不带值：{word.written} 是多余的",
             ),
             Msg(f"write {right} alone", f"只写 {right}"),
         )
@@ -78,7 +78,7 @@ def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator
     value = arg.value
     if value is None:
         message = Msg(f"--{arg.name} has no value", f"--{arg.name} 没有值")
-        yield Hit(arg.origin, message, Msg(f"write a number behind --{arg.name}", f"在 --{arg.name} 后面写一个数字"))
+        yield Hit(arg.origin, message, Msg(f"write a number after --{arg.name}", f"在 --{arg.name} 后面写一个数字"))
         return
     number = _word_integer(value.value) if whole else _float(value.value)
     if not value.known or (number is not None and least <= number and (most is None or number <= most)):
@@ -90,7 +90,7 @@ def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator
         value.origin,
         Msg(
             f"--{arg.name} needs {kind} {span}, not {value.value!r}",
-            f"--{arg.name} 需要{span_zh}的{kind_zh},不能是 {value.value!r}",
+            f"--{arg.name} 需要{span_zh}的{kind_zh}，不能是 {value.value!r}",
         ),
         Msg(f"write {kind} {span}", f"请写{span_zh}的{kind_zh}"),
     )
@@ -123,7 +123,7 @@ def _choice(name: str, value: Node, known: Iterable[str], deployment: Deployment
     near = nearest(value.value, choices) if isinstance(value.value, str) else None
     yield Hit(
         value.origin,
-        Msg(f"{value.plain()!r} is no value of {name}", f"{value.plain()!r} 不是 {name} 的取值"),
+        Msg(f"{value.plain()!r} is not a valid value for {name}", f"{value.plain()!r} 不是 {name} 的有效取值"),
         Msg(f"write one of {', '.join(choices)}", f"请写 {', '.join(choices)} 之一"),
         fix=renamed(set_value(value, near), near) if near else None,
     )
@@ -137,7 +137,7 @@ def kv_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if port is not None and port.known and _json_integer(port.value) not in PORTS:
             yield Hit(
                 port.origin,
-                Msg(f"kv_port {port.plain()!r} is no port", f"kv_port {port.plain()!r} 不是端口"),
+                Msg(f"kv_port {port.plain()!r} is not a valid port", f"kv_port {port.plain()!r} 不是有效的端口"),
                 Msg("write a whole number from 1 to 65535", "请写 1 到 65535 的整数"),
             )
         if policy is not None:
@@ -154,13 +154,13 @@ def _structure(connector: Connector, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             extra.origin,
             Msg("kv_connector_extra_config must be an object", "kv_connector_extra_config 应当是一个对象"),
-            Msg("write {…}, or leave it out", "请写 {…},或者删掉它"),
+            Msg("write {…}, or leave it out", "请写 {…}，或者删掉它"),
         )
     engine = connector.tree.get("engine_id")
     if engine is not None and isinstance(engine.value, (int, float)) and connector.parent is None:
         help_ = Msg(f'write "{engine.value}"', f'请写 "{engine.value}"')
         message = Msg(
-            f"engine_id must be a text, not {engine.value!r}", f"engine_id 应当是文本,不能是 {engine.value!r}"
+            f"engine_id must be a string, not {engine.value!r}", f"engine_id 应当是字符串，不能是 {engine.value!r}"
         )
         yield Hit(engine.origin, message, help_, fix=fix(help_, put_in_quotes(engine), safe=True))
 
@@ -190,8 +190,8 @@ def offload_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         elif node.form == "profile":
             yield Hit(
                 ratio.origin,
-                Msg(f"the built-in connector of {target} reads no ratio", f"{target} 的内置连接器不读取 ratio"),
-                Msg("write per_rank: 16GiB, or connector: bundled", "请写 per_rank: 16GiB,或者 connector: bundled"),
+                Msg(f"the built-in connector of {target} does not read ratio", f"{target} 的内置连接器不读取 ratio"),
+                Msg("write per_rank: 16GiB, or connector: bundled", "请写 per_rank: 16GiB，或者 connector: bundled"),
             )
 
 
@@ -203,7 +203,7 @@ def _bytes(connector: Connector, key: str, deployment: Deployment) -> Iterator[H
     if value.value is None and bundled:
         return  # the same as absent
     if isinstance(value.value, float) and not bundled and value.value >= 1:
-        message = Msg(f"{key}: a fraction of a byte is cut off", f"{key}:小数部分会被截掉")
+        message = Msg(f"{key}: fractions of a byte are truncated", f"{key}：小数部分会被截掉")
         yield Hit(value.origin, message, _integer_help(value), "warning", fix=_as_integer(value, deployment))
         return
     for hit in _refused(value, lambda v: parse_bytes(key, v)):
@@ -234,7 +234,7 @@ def _integer_help(value: Node) -> Msg:
     size = _size(value)
     text = str(size) if size is not None and size > 0 else "17179869184 for 16 GiB"
     text_zh = str(size) if size is not None and size > 0 else "17179869184(16 GiB)"
-    return Msg(f"write the bytes as an integer: {text}", f"请把字节数写成整数:{text_zh}")
+    return Msg(f"write the bytes as an integer: {text}", f"请把字节数写成整数：{text_zh}")
 
 
 def _as_integer(value: Node, deployment: Deployment) -> FixEdits | None:
@@ -250,7 +250,7 @@ def _boolean(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -
         value.origin,
         Msg(
             f"{name} must be {true} or {false}, not {value.plain()!r}",
-            f"{name} 应当是 {true} 或 {false},不能是 {value.plain()!r}",
+            f"{name} 应当是 {true} 或 {false}，不能是 {value.plain()!r}",
         ),
         Msg(f"write {true} or {false} without quotes", f"请写不带引号的 {true} 或 {false}"),
         fix=renamed(edits, true if meant else false, safe=True),
@@ -287,8 +287,8 @@ def _as_text(name: str, value: Node, node: NodeLaunch, deployment: Deployment) -
     elif word not in MEANS_TRUE and value.value:
         hit = _boolean(name, value, node, deployment)
         message = Msg(
-            f"{name} is the text {value.value!r}, which counts as true: it does not switch anything off",
-            f"{name} 是文本 {value.value!r},会被当成真:不会关闭任何东西",
+            f"{name} is the string {value.value!r}, which counts as true: it switches nothing off",
+            f"{name} 是字符串 {value.value!r}，会被当成 true：并不会关闭任何功能",
         )
         yield replace(hit, message=message, severity="warning")
 
@@ -305,11 +305,11 @@ def other_json_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             count.origin,
             Msg(
                 f"num_speculative_tokens must be a whole number above 0, not {count.plain()!r}",
-                f"num_speculative_tokens 应当是大于 0 的整数,不能是 {count.plain()!r}",
+                f"num_speculative_tokens 应当是大于 0 的整数，不能是 {count.plain()!r}",
             ),
             Msg(
                 "write the number of draft tokens, or leave --speculative-config out",
-                "请写草稿 token 数,或者去掉 --speculative-config",
+                "请写草稿 token 数，或者去掉 --speculative-config",
             ),
         )
 

@@ -28,11 +28,11 @@ def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             yield Hit(
                 found.origin,
                 Msg(
-                    f"each rank takes a port from {name} on: this node's reach from {found.first} to {last}, "
-                    f"and the last port is {LAST_PORT}",
-                    f"每个 rank 从 {name} 起各占一个端口:本节点用到 {found.first} 到 {last},最大端口是 {LAST_PORT}",
+                    f"each rank takes one port, counting up from {name}: this node's run from {found.first} to "
+                    f"{last}, but the highest port is {LAST_PORT}",
+                    f"每个 rank 从 {name} 起各占一个端口：本节点用到 {found.first} 到 {last}，最大端口是 {LAST_PORT}",
                 ),
-                Msg(f"take a lower {name}", f"换一个更小的 {name}"),
+                Msg(f"use a lower {name}", f"换一个更小的 {name}"),
             )
     for connector in connectors(node.kv_transfer):
         ports = kv_ports(node, connector)
@@ -43,11 +43,11 @@ def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
             yield Hit(
                 ports.origin,
                 Msg(
-                    f"each rank takes a port from kv_port on: this node's reach from {ports.first} to {last}, "
-                    f"and the last port is {LAST_PORT}",
-                    f"每个 rank 从 kv_port 起各占一个端口:本节点用到 {ports.first} 到 {last},最大端口是 {LAST_PORT}",
+                    f"each rank takes one port, counting up from kv_port: this node's run from {ports.first} to "
+                    f"{last}, but the highest port is {LAST_PORT}",
+                    f"每个 rank 从 kv_port 起各占一个端口：本节点用到 {ports.first} 到 {last}，最大端口是 {LAST_PORT}",
                 ),
-                Msg("take a lower kv_port on the whole side", "整个一侧都换一个更小的 kv_port"),
+                Msg("use a lower kv_port on the whole side", "整个一侧都换一个更小的 kv_port"),
             )
 
 
@@ -63,14 +63,17 @@ def proxy_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             if value.known and not isinstance(value.value, str):
                 yield Hit(
                     value.origin,
-                    Msg(f"{name} must be a text, not {value.plain()!r}", f"{name} 应当是文本,不能是 {value.plain()!r}"),
+                    Msg(
+                        f"{name} must be a string, not {value.plain()!r}",
+                        f"{name} 应当是字符串，不能是 {value.plain()!r}",
+                    ),
                     Msg(f'write "{value.plain()}"', f'请写 "{value.plain()}"'),
                 )
         if connector.option("http_port") is None and host.known and port.known:
             yield Hit(
                 port.key or port.origin,
                 Msg("P2pNcclConnector with a proxy needs http_port", "P2pNcclConnector 使用代理时需要 http_port"),
-                Msg("add http_port: the engine's --port", "加上 http_port:引擎的 --port"),
+                Msg("add http_port: the engine's --port", "加上 http_port：引擎的 --port"),
             )
 
 
@@ -100,7 +103,7 @@ def _budget(connector: Connector) -> Iterator[Hit]:
                 f"OffloadingConnector needs {BUDGET} in kv_connector_extra_config",
                 f"OffloadingConnector 需要在 kv_connector_extra_config 里写 {BUDGET}",
             ),
-            Msg(f'add "{BUDGET}": the bytes of the whole engine', f'加上 "{BUDGET}":整个引擎的字节数'),
+            Msg(f'add "{BUDGET}": the bytes of the whole engine', f'加上 "{BUDGET}"：整个引擎的字节数'),
         )
         return
     if not budget.known or (budget.value and _converts(budget.value)):
@@ -109,9 +112,9 @@ def _budget(connector: Connector) -> Iterator[Hit]:
         budget.origin,
         Msg(
             f"{BUDGET} must be a whole number of bytes above 0, not {budget.plain()!r}",
-            f"{BUDGET} 应当是大于 0 的整数字节数,不能是 {budget.plain()!r}",
+            f"{BUDGET} 应当是大于 0 的整数字节数，不能是 {budget.plain()!r}",
         ),
-        Msg("write the bytes as a number, such as 17179869184", "请把字节数写成数字,例如 17179869184"),
+        Msg("write the bytes as a number, such as 17179869184", "请把字节数写成数字，例如 17179869184"),
     )
 
 

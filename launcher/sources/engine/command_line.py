@@ -54,7 +54,7 @@ def _swallowed(word: Text) -> Fault:
         word.origin(),
         Msg(
             f"{word.value} becomes an argument of the engine: the line before ends with a backslash",
-            f"{word.value} 成了引擎的参数:上一行以反斜杠结尾",
+            f"{word.value} 成了引擎的参数：上一行以反斜杠结尾",
         ),
         help=Msg("remove the backslash from the engine's last line", "删掉引擎命令最后一行的反斜杠"),
     )
@@ -94,7 +94,7 @@ class _Words:
                 self.stray(word)
         if self.behind:
             self.node.partial = True
-            limit = Msg(f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词")
+            limit = Msg(f"more than {MAX_WORDS} words in one command", f"一条命令超过 {MAX_WORDS} 个词")
             self.faults.append(not_followed(self.behind[0].origin(), limit))
         self.node.add(*self.args)
         self.merge_dotted()
@@ -113,11 +113,11 @@ class _Words:
                 word.origin(),
                 Msg(
                     f"the quotes are part of the argument {word.value}: it is quoted twice",
-                    f"引号成了参数 {word.value} 的一部分:加了两次引号",
+                    f"引号成了参数 {word.value} 的一部分：加了两次引号",
                 ),
                 help=Msg(
-                    f"write {inner.value} with one pair of quotes, or with none",
-                    f"只用一对引号写 {inner.value},或者不加引号",
+                    f"write {inner.value} with one pair of quotes, or none",
+                    f"只用一对引号写 {inner.value}，或者不加引号",
                 ),
             )
         )
@@ -125,7 +125,7 @@ class _Words:
 
     def stray(self, word: Text) -> None:
         if not word.value.strip():
-            kind, en = "blank-word", "an argument of nothing but blanks is passed to the engine"
+            kind, en = "blank-word", "an argument of only blanks is passed to the engine"
             self.faults.append(Fault(kind, word.origin(), Msg(en, "向引擎传入了一个只含空白的参数")))
         elif HOLE in word.value:
             self.node.partial = True

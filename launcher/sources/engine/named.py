@@ -23,10 +23,10 @@ COMMAND_LINE = "<command line>"
 KINDS = ("unread", "elsewhere")
 """Faults that leave something unknown and say nothing of the input itself."""
 _OUTSIDE = Msg(
-    "it lies outside of the folder of the file that names it and of the working folder",
-    "它不在写有它的文件所在的目录之下,也不在当前目录之下",
+    "it is outside both the folder of the file that names it and the working folder",
+    "它不在写有它的文件所在的目录之下，也不在当前目录之下",
 )
-_IRREGULAR = Msg("it is no regular file", "它不是普通文件")
+_IRREGULAR = Msg("it is not a regular file", "它不是普通文件")
 _CLOSED = Msg("it cannot be opened", "无法打开它")
 
 
@@ -103,9 +103,9 @@ def unread(what: Msg, name: Text, reason: Msg) -> Fault:
     return Fault(
         "elsewhere" if reason is _OUTSIDE else "unread",
         name.origin(),
-        Msg(f"{what.en} {name.value} is not read: {reason.en}", f"没有读取{what.zh} {name.value}:{reason.zh}"),
+        Msg(f"{what.en} {name.value} is not read: {reason.en}", f"没有读取{what.zh} {name.value}：{reason.zh}"),
         help=Msg(
-            "give it in the same call, beside this file; without it, what it says is unknown",
-            "请在同一次调用里和这个文件一起给出;否则其中的内容未知",
+            "pass it in the same call as this file; otherwise its content is unknown",
+            "请在同一次调用里和这个文件一起给出；否则其中的内容未知",
         ),
     )

@@ -12,8 +12,8 @@ from pd_launch.schemas.core.values import Origin, Text
 _MOST = 2
 """Words of a command's beginning that may hold further ones."""
 _HELP = Msg(
-    'write each word as an element of its own, or let a shell split them: ["bash", "-c", "…"]',
-    '每个词单独写成一个元素,或者交给 shell 拆分:["bash", "-c", "…"]',
+    'write each word as a separate element, or let a shell split them: ["bash", "-c", "…"]',
+    '每个词单独写成一个元素，或者交给 shell 拆分：["bash", "-c", "…"]',
 )
 
 
@@ -42,8 +42,8 @@ def _one_word(word: Text) -> Fault:
         "shell",
         word.origin(),
         Msg(
-            "this is one word, blanks and all: no shell splits it here, and no program has this name",
-            "这里连同空格是一个词:此处没有 shell 来拆分,也没有这个名字的程序",
+            "this is one word, blanks included: no shell splits it here, and no program has this name",
+            "这里连同空格是一个词：此处没有 shell 来拆分，也没有这个名字的程序",
         ),
         help=_HELP,
     )
@@ -53,6 +53,6 @@ def _not_a_list(place: Origin) -> Fault:
     return Fault(
         "shell",
         place,
-        Msg("Kubernetes wants a list here and refuses a text", "Kubernetes 在这里需要列表,不接受字符串"),
+        Msg("Kubernetes needs a list here and refuses a string", "Kubernetes 在这里需要列表，不接受字符串"),
         help=_HELP,
     )

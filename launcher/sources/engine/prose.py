@@ -44,6 +44,8 @@ _CARRIERS = frozenset(
 """Programs that a line with an engine in it may begin with, beside wrappers and shells."""
 _RUNS_IMAGE = re.compile(r"\b(?:docker|podman|nerdctl)[ \t](?:[^\n]{0,200}[ \t])?run[ \t]")
 """The start of a container, whose image may be one of vLLM."""
+_PROXIES = re.compile(r"\bvllm-router\b|proxy[\w-]{0,60}\.py\b")
+"""Where a block of a text starts a proxy."""
 _NEXT = re.compile(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
 _PLAIN = re.compile(r"\s{0,40}(?P<word>\S{1,400})")
 
@@ -99,7 +101,8 @@ def parts_of_prose(text: Text) -> Iterator[Text]:
     for block in _blocks(value):
         yield from _single_lines(text, at, block.before)
         at = block.behind
-        if block.language in _SHELLS and speaks_of_engines(value[block.start : block.end]):
+        shown = value[block.start : block.end]
+        if block.language in _SHELLS and (speaks_of_engines(shown) or _PROXIES.search(shown)):
             inside = _unindented(text, block.start, block.end, block.indent)
             yield from _of_console(inside) if _DOLLAR.search(inside.value) else [inside]
     yield from _single_lines(text, at, len(value))

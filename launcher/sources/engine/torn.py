@@ -70,11 +70,11 @@ def _fault(command: Command) -> Fault:
         "shell",
         word.origin(),
         Msg(
-            f"{word.value[:40]} starts a new command: the line before it does not go on",
-            f"{word.value[:40]} 成了一条新命令:上一行没有续行",
+            f"{word.value[:40]} starts a new command: the line before it does not continue",
+            f"{word.value[:40]} 成了一条新命令：上一行没有续行",
         ),
         help=Msg(
             "end the line before with a backslash, and keep comments out of the middle of a command",
-            "在上一行末尾加反斜杠;命令中间不要插入注释行",
+            "在上一行末尾加反斜杠；命令中间不要插入注释行",
         ),
     )

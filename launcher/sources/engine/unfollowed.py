@@ -144,10 +144,10 @@ def unseen(place: Origin) -> Fault:
     """Return the fault of an engine that is started in a way that is not followed."""
     return not_followed(
         place,
-        Msg("this engine is started in a way that is not followed", "这个引擎的启动方式无法跟踪"),
+        Msg("pd-launch cannot follow how this engine is started", "这个引擎的启动方式无法跟踪"),
         Msg("it is not checked", "它没有检查"),
         Msg(
-            "start it by a plain command, or check what is run as a file of its own",
-            "用普通命令启动它,或把实际执行的内容单独写成文件来检查",
+            "start it with a plain command, or check what it runs as a separate file",
+            "用普通命令启动它，或把实际执行的内容单独写成文件来检查",
         ),
     )

@@ -32,6 +32,12 @@ def chart_command(pod: Node, container: Node, words: Words) -> Words:
     return words.having(())
 
 
+def kserve_command(container: Node) -> list[Text]:
+    """Return the command that KServe gives the main container of an LLMInferenceService, as far as it is known."""
+    at = container.get("name")
+    return [] if at is None or at.text is None else [*serve_words(at.text), hole(at.text, 1), hole(at.text, 2)]
+
+
 def _chart_sizes(pod: Node, words: list[Text]) -> list[Text]:
     """Return the options that the chart of llm-d makes of ``parallelism``."""
     tensor, flag = pod.get("parallelism", "tensor"), "--tensor-parallel-size"

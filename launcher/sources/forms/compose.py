@@ -153,6 +153,10 @@ def _gpus(service: Node, container: Container) -> None:
         count = device.get("count")
         if count is not None:
             container.resources["nvidia.com/gpu"] = count
+        listed = device.get("device_ids")
+        numbers = [str(one.value) for one in listed.elements()] if listed is not None else []
+        if listed is not None and numbers and all(number.isdecimal() for number in numbers):
+            container.numbered = Node(",".join(numbers), listed.origin)
 
 
 def _list(service: Node, key: str) -> list[Node]:

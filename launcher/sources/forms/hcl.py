@@ -53,11 +53,12 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
         return
     tree = _tree(source)
     if tree is None:
-        help_ = "give what it becomes: `terraform show -json`, the manifest or the script"
-        help_zh = "请给出它最终生成的内容:`terraform show -json`、清单或脚本"
+        help_ = "give what it produces: `terraform show -json`, the manifest or the script"
+        help_zh = "请给出它最终生成的内容：`terraform show -json`、清单或脚本"
         place = source.origin(0, 0)
         said = Msg(
-            "not read: this HCL has something that is not understood", "没有读取:这个 HCL 文件中有无法理解的内容"
+            "not read: this HCL contains something pd-launch does not understand",
+            "没有读取：这个 HCL 文件中有无法理解的内容",
         )
         fault = Fault("unreadable", place, said, help=Msg(help_, help_zh))
         found.add_faults([fault])

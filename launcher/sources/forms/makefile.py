@@ -13,9 +13,11 @@ from functools import partial
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.engines import Found, Nested
+from pd_launch.launcher.sources.engine.unfollowed import not_started
+from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.text.kinds import opens_like_yaml
 from pd_launch.launcher.sources.text.templates import filled
-from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.launcher.sources.text.weave import Stretch, Weaver, concat
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 from pd_launch.schemas.engine.machines import ASSUMED
@@ -26,12 +28,28 @@ _SETS = re.compile(
     r"^[ ]{0,40}(?P<export>export[ \t]{1,20})?(?:override[ \t]{1,20})?(?P<name>[\w.-]{1,200})[ \t]{0,40}"
     r"(?P<sign>[:?+!]?=|:::?=)[ \t]{0,40}"
 )
+_DEFINES = re.compile(
+    r"^[ ]{0,40}define[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?P<sign>[:?+!]?=|:::?=)?[ \t]{0,40}$", re.MULTILINE
+)
 _EXPORTS = re.compile(r"^[ ]{0,40}export(?:[ \t]{1,20}(?P<names>[\w \t.-]{1,500}))?$")
 _CONDITION = re.compile(r"^[ ]{0,40}(?P<word>ifn?eq|ifn?def|else|endif|define|endef|-?include|sinclude)\b")
 _RECIPE = re.compile(r"^[\w.%/$(){}-][^\n=#:]{0,500}:[^\n=]{0,1000}\n(?:#[^\n]{0,500}\n|\n){0,20}\t", re.MULTILINE)
 _SILENT = re.compile(r"[ \t]{0,40}[@+-]{0,3}[ \t]{0,40}")
 _NAME = re.compile(r"[\w.-]{1,200}")
 _CLOSES = {"(": ")", "{": "}"}
+_BEFORE = r"(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}(?:eval |exec |(?:ba)?sh -c )?[\"']?"
+_RUNS_UNKNOWN = re.compile(f"{_BEFORE}{HOLE}")
+_RUNS = re.compile(rf"{_BEFORE}\$[({{](?P<name>[\w.-]{{1,200}})[)}}]")
+"""A line of a recipe whose command is not known."""
+_SAYS = re.compile(r"\$\((?:info|warning|error)\b")
+_CALL = re.compile(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<given>.{0,2000}))?", re.DOTALL)
+_REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
+_MOST_NAMES = 50
+_MOST_REFERENCES = 20_000
+"""References that are looked up in one file; behind them a value is not known."""
+_WEIGHS = 100
+"""Characters of a value that count as one reference more."""
+_LONGEST_VALUE = 50_000
 _MOST_NESTED = 5
 """How often a variable's value is looked into for others."""
 _LONGEST = 2_000
@@ -45,15 +63,28 @@ class Line(NamedTuple):
     end: int
 
 
+class Values(dict[str, "Text | None"]):
+    """What make's variables are, and how many references to them were looked up so far in the file."""
+
+    looked_up = 0
+
+
 @dataclass
 class Variables:
     """What make's variables are where a recipe is run; of one that is not known, None."""
 
-    values: dict[str, Text | None] = field(default_factory=dict)
+    values: Values = field(default_factory=Values)
     exported: set[str] = field(default_factory=set)
     all_exported: bool = False
     more: Origin | None = None
     """Where another file is taken in."""
+    held: dict[str, list[Text]] = field(default_factory=dict)
+    """Values that speak of an engine and are not known to be what a variable has; "": of variables that make names."""
+
+    def hold(self, name: str, value: Text | None) -> None:
+        """Take in a value that a variable may have, if it speaks of an engine."""
+        if value is not None and STARTS.search(value.value):
+            self.held.setdefault(name, []).append(value)
 
 
 def recognise(source: SourceFile) -> bool:
@@ -75,8 +106,14 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     for targets, line in recipes:
         text = Text.verbatim(source, *line)
         begun = _SILENT.match(text.value)
-        text = filled(_expanded(text.part(begun.end() if begun else 0, len(text.value)), variables.values))
-        found.nested.append(Nested(text, partial(_complete, (targets, source.path), env, variables.more), env))
+        text = text.part(begun.end() if begun else 0, len(text.value))
+        lost = list(_lost(text, variables.values)) if "$" in text.value else []
+        expanded = filled(_expanded(text, variables.values))
+        run = _RUNS.match(text.value) if _RUNS_UNKNOWN.match(expanded.value) else None
+        lost += _held_of(run["name"], variables) if run else []
+        for part in lost:
+            found.add_faults(list(not_started(part)))
+        found.nested.append(Nested(expanded, partial(_complete, (targets, source.path), env, variables.more), env))
 
 
 def _complete(place: tuple[str, str], env: Mapping[str, EnvVar], more: Origin | None, node: NodeLaunch) -> None:
@@ -92,18 +129,25 @@ def _complete(place: tuple[str, str], env: Mapping[str, EnvVar], more: Origin | 
 
 def _read(source: SourceFile) -> tuple[Variables, list[tuple[str, Line]]]:
     """Return the variables, and each line of a recipe with the targets that it makes."""
-    variables, recipes, targets = Variables(), [], ""
-    conditions, defining = 0, False
+    variables, targets = Variables(), ""
+    recipes: list[tuple[str, Line]] = []
+    conditions, one_shell = 0, False
+    defining: Line | None = None
     for line in _lines(source.text):
         text = source.text[line.start : line.end]
         said = None if text.startswith("\t") else _CONDITION.match(text)
-        if defining:
-            defining = said is None or said["word"] != "endef"
+        if defining is not None:
+            if said is not None and said["word"] == "endef":
+                _define(variables, defining, line, source, conditions > 0)
+                defining = None
         elif text.startswith("\t"):
-            recipes += [(targets, line)] if targets and text.strip() else []
+            if one_shell and recipes and recipes[-1][0] is targets:
+                recipes[-1] = targets, Line(recipes[-1][1].start, line.end)
+            else:
+                recipes += [(targets, line)] if targets and text.strip() else []
         elif said is not None:
             conditions += {"ifeq": 1, "ifneq": 1, "ifdef": 1, "ifndef": 1, "endif": -1}.get(said["word"], 0)
-            defining = said["word"] == "define"
+            defining = line if said["word"] == "define" else None
             if "include" in said["word"]:
                 variables.more = variables.more or source.origin(line.start, line.end)
         elif (sets := _SETS.match(text)) is not None:
@@ -113,8 +157,11 @@ def _read(source: SourceFile) -> tuple[Variables, list[tuple[str, Line]]]:
             variables.all_exported = variables.all_exported or not exports["names"]
         elif (rule := _RULE.match(text)) is not None:
             targets = rule["targets"]
+            one_shell = one_shell or targets.strip() == ".ONESHELL"
         elif text.strip() and not text.lstrip().startswith("#"):
             targets = ""
+            if not _SAYS.search(text):
+                variables.hold("", Text.verbatim(source, line.start, line.end))
     return variables, recipes
 
 
@@ -126,7 +173,55 @@ def _set(variables: Variables, sets: re.Match[str], line: Text, depends: bool) -
     end = line.value.find("#", sets.end())
     end = len(line.value) if end < 0 else end
     kept = len(line.value[:end].rstrip())
-    variables.values[name] = line.part(sets.end(), max(sets.end(), kept)) if known and "\n" not in line.value else None
+    value, old = line.part(sets.end(), max(sets.end(), kept)), variables.values.get(name)
+    if sets["sign"] == "+=" and not depends and old is not None:
+        known, value = True, concat([old, value.stand_in(" "), value], line.source, old.spots[0])
+    known = known and "\n" not in line.value
+    if not known:
+        variables.hold(name, old)
+        variables.hold(name, value)
+    variables.values[name] = value if known else None
+
+
+def _define(variables: Variables, first: Line, last: Line, source: SourceFile, depends: bool) -> None:
+    """Take in ``define NAME``, of which each line is one of the recipe that uses it."""
+    name = _DEFINES.match(source.text, first.start, first.end)
+    start = min(first.end + 1, last.start)
+    body = Text.verbatim(source, start, max(start, last.start - 1))
+    if name is None:
+        return
+    known = not depends and name["sign"] in (None, "=", ":=", "::=") and name["name"] not in variables.values
+    variables.values[name["name"]] = body if known else None
+    if not known:
+        variables.hold(name["name"], body)
+
+
+def _held_of(name: str, variables: Variables) -> list[Text]:
+    """Return the values that speak of an engine and that a variable, or one that it is made of, may have."""
+    waiting, found = [name], list[Text]()
+    seen: set[str] = set()
+    while waiting and len(seen) < _MOST_NAMES:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        value = variables.values.get(name)
+        found += variables.held.get(name if name in variables.values else "", ())
+        waiting += _REFERENCE.findall(value.value) if value is not None else []
+    return found
+
+
+def _lost(text: Text, values: Values) -> Iterator[Text]:
+    """Iterate over make's functions in a recipe that speak of an engine and are not followed."""
+    at = text.value.find("$")
+    while at >= 0:
+        opening = text.value[at + 1 : at + 2]
+        done = at + 2 if opening == "$" else _end(text.value, at + 1)
+        inner = text.value[at + 2 : done - 1]
+        speaks = opening in _CLOSES and STARTS.search(inner) and not _SAYS.match(text.value, at)
+        if speaks and _value(inner, values, 0) == HOLE:
+            yield text.part(at, done)
+        at = text.value.find("$", done)
 
 
 def _lines(text: str) -> Iterator[Line]:
@@ -144,7 +239,7 @@ def _lines(text: str) -> Iterator[Line]:
         yield Line(start, end)
 
 
-def _expanded(text: Text, values: Mapping[str, Text | None], depth: int = 0) -> Text:
+def _expanded(text: Text, values: Values, depth: int = 0) -> Text:
     """Return a text with make's variables filled in."""
     value = text.value
     at = value.find("$")
@@ -152,6 +247,8 @@ def _expanded(text: Text, values: Mapping[str, Text | None], depth: int = 0) -> 
         return text.quoted("dollar", text.spots[0]) if depth == 0 else text
     weaver, done, stretch = Weaver(text), 0, Stretch("dollar", text.spots[0])
     while 0 <= at < len(value):
+        if depth and len(weaver.value) > _LONGEST_VALUE:
+            return text.stand_in(HOLE)
         weaver.take(done, at, stretch)
         opening = value[at + 1 : at + 2]
         if opening == "$":
@@ -178,8 +275,27 @@ def _end(value: str, at: int) -> int:
     return min(len(value), at + _LONGEST)
 
 
-def _value(name: str, values: Mapping[str, Text | None], depth: int) -> str:
+def _value(name: str, values: Values, depth: int) -> str:
+    values.looked_up += 1
+    if values.looked_up > _MOST_REFERENCES:
+        return HOLE
+    call = _CALL.fullmatch(name)
+    if call is not None and depth < _MOST_NESTED:
+        function = values.get(call["name"])
+        if function is None:
+            return HOLE
+        given = enumerate((call["given"] or "").split(","), 1)
+        filled_in = {
+            str(number): _expanded(function.stand_in(text.strip()), values, depth + 1) for number, text in given
+        }
+        inner = Values({**values, **filled_in})
+        inner.looked_up = values.looked_up
+        made = _expanded(function, inner, depth + 1).value
+        values.looked_up = inner.looked_up
+        return made
     known = values.get(name) if _NAME.fullmatch(name) else None
     if known is None or depth >= _MOST_NESTED:
         return HOLE
-    return _expanded(known, values, depth + 1).value
+    made = _expanded(known, values, depth + 1).value
+    values.looked_up += len(made) // _WEIGHS
+    return made

@@ -10,20 +10,21 @@ from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_e
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, offered
 from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
-from pd_launch.launcher.sources.forms.chart_words import chart_command
+from pd_launch.launcher.sources.forms.chart_words import chart_command, kserve_command
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments, only_arguments
 from pd_launch.launcher.sources.forms.pod_facts import add_placement, facts_of
 from pd_launch.launcher.sources.forms.pod_parts import (
     PROBES,
+    probed_ports,
     read_entry_point,
     read_files,
     read_script,
     steps_of,
 )
 from pd_launch.launcher.sources.forms.pod_templates import Above, containers, pod_templates, pods_of
-from pd_launch.launcher.sources.forms.pod_variables import further_variables, group_variables, variables
+from pd_launch.launcher.sources.forms.pod_variables import further_variables, group_variables, is_named, variables
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.schemas.core.launch import Means, NodeLaunch
 from pd_launch.schemas.core.values import Node, Text
@@ -92,6 +93,7 @@ class _Place(NamedTuple):
 def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     names, path, how, around_pod, number = place
     facts = facts_of(pod, container)
+    facts.probed = probed_ports(pod, container, found.maps.values())
     env = variables(container, found.maps, how)
     env_open = further_variables(container, found.maps)
     injected = group_variables(container, number)
@@ -106,9 +108,11 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         if (text := _scalar(container, key)) is not None and not words:
             given = image_engine(expand_command(text, KUBERNETES, lookup)[0], image, image is None)
             words = of_text(text, given, found)
-    facts.partial = pod.get(MAIN) is container  # the operator adds shared memory and more
+    facts.partial = around_pod.operated or pod.get(MAIN) is container  # the operator adds shared memory and more
     if not command and (chart := chart_command(pod, container, words)):
         command = words = chart
+    elif around_pod.kserve and not words and is_named(container, "main"):
+        command = words = words.having(kserve_command(container))
     facts.grouped, facts.replicas = around_pod.grouped, around_pod.replicas
     add_placement(pod, around_pod, facts)
     facts.spread = any(_RAY.search(word.value) for word in words)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested
@@ -21,6 +22,49 @@ _SCRIPTS = ("source", "script")
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 _ENTRY_POINTS = {"RayJob": ("spec", "entrypoint")}
 _ENCODED = {"Secret": "data", "ConfigMap": "binaryData"}
+
+
+def probed_ports(pod: Node, container: Node, maps: Iterable[Node]) -> list[Node]:
+    """Return the ports at which a container's probes ask it, by number; of a name, what the container calls so.
+
+    One that something else in the pod, or in the ConfigMaps ``maps``, speaks of is left out: another container or
+    program may answer there.
+    """
+    named = {
+        entry.get("name").value: entry.get("containerPort")  # type: ignore[union-attr]
+        for entry in _entries(container, "ports")
+        if entry.get("name") is not None
+    }
+    found = []
+    for probe in PROBES:
+        for way in ("httpGet", "tcpSocket"):
+            port = container.get(probe, way, "port")
+            if port is not None and isinstance(port.value, str) and not port.value.isdecimal():
+                port = named.get(port.value)
+            number = port.integer() if port is not None else None
+            if port is not None and number is not None and not _spoken_of(number, [pod, *maps], container):
+                found.append(port)
+    return found
+
+
+def _spoken_of(port: int, trees: list[Node], container: Node) -> bool:
+    """Whether a word of the trees beside this container's ports and probes has the number in it."""
+    word = re.compile(rf"(?<!\d){port}(?!\d)")
+    own = {id(container.get(key)) for key in ("ports", *PROBES)}
+    waiting = list(trees)
+    while waiting:
+        node = waiting.pop()
+        if id(node) in own:
+            continue
+        if node.text is not None and word.search(node.text.value):
+            return True
+        waiting += [child for _, child in node.items()] + list(node.elements())
+    return False
+
+
+def _entries(node: Node, key: str) -> list[Node]:
+    listed = node.get(key)
+    return list(listed.elements()) if listed is not None else []
 
 
 def steps_of(template: Node) -> list[Node]:

@@ -30,6 +30,10 @@ class Above(NamedTuple):
     """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
     replicas: int | None = None
     annotations: Node | None = None
+    kserve: bool = False
+    """Whether KServe gives the main container its command: the template of an LLMInferenceService."""
+    operated: bool = False
+    """Whether Dynamo's operator completes the pod: shared memory, probes and more."""
 
     def at(self, node: Node) -> Above:
         """Return what is around what stands in a mapping."""
@@ -41,6 +45,8 @@ class Above(NamedTuple):
             grouped=self.grouped or _is_group(node),
             replicas=self.replicas if count is None else count.integer(),
             annotations=annotations or self.annotations,
+            kserve=self.kserve or getattr(node.get("kind"), "value", "") == "LLMInferenceService",
+            operated=self.operated or str(getattr(node.get("apiVersion"), "value", "")).startswith("nvidia.com/"),
         )
 
     def of(self, key: str, group: Node) -> Above:

@@ -97,8 +97,8 @@ def _option_for_value(name: str, node: Node) -> Fault:
         "profile",
         node.origin,
         Msg(
-            f"the value of {name} must not begin with -: the command line would take it for an option",
-            f"{name} 的值不能以 - 开头:命令行会把它当成选项",
+            f"the value of {name} must not begin with -: the command line would treat it as an option",
+            f"{name} 的值不能以 - 开头：命令行会把它当成选项",
         ),
         help=Msg("write the value itself", "请写值本身"),
     )

@@ -63,8 +63,8 @@ def _of_other_family(loaded: LoadedProfile) -> Iterator[Fault]:
         TARGET_FAMILY,
         place.origin,
         Msg(
-            f"{written} does not run on {kind}: this target does not count",
-            f"{written} 不能在 {kind} 上运行:这个 target 不起作用",
+            f"{written} does not run on {kind}: this target is ignored",
+            f"{written} 不能在 {kind} 上运行：这个 target 会被忽略",
         ),
         help=Msg(f"write {right}==X", f"请写 {right}==X"),
     )

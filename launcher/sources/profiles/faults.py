@@ -83,7 +83,7 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
             help=Msg(f"did you mean {near}?", f"是不是想写 {near}?"),
         )
     listed = ", ".join(known)
-    return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed}", f"这里可用的键:{listed}"))
+    return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed}", f"这里可用的键：{listed}"))
 
 
 def _missing_key(node: Node, path: list[str], name: str) -> Fault:

@@ -41,7 +41,7 @@ class KvTransfer(OneSide):
             example = "additional-config: {enable_cpu_binding: true}"
             self.refuse(
                 written,
-                Msg("additional-config is a mapping", "additional-config 应当是映射"),
+                Msg("additional-config must be a mapping", "additional-config 应当是映射"),
                 Msg(f"write for example {example}", f"例如写 {example}"),
             )
             return None
@@ -150,7 +150,7 @@ class KvTransfer(OneSide):
                 place,
                 Msg(
                     f"{key}: {total} bytes do not divide evenly over {ranks} ranks; write per_rank",
-                    f"{key} 的 {total} 字节不能平均分给 {ranks} 个 rank,请写 per_rank",
+                    f"{key} 的 {total} 字节不能平均分给 {ranks} 个 rank，请写 per_rank",
                 ),
                 _division_help(key, total, ranks),
             )
@@ -165,7 +165,7 @@ def _division_help(key: str, total: int, ranks: int) -> Msg:
             share -= share % unit
             break
     whole, each = format_size(share * ranks), format_size(share)
-    return Msg(f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each},或 {key}: {whole}")
+    return Msg(f"write for example per_rank: {each}, or {key}: {whole}", f"例如写 per_rank: {each}，或 {key}: {whole}")
 
 
 def _overlay(tree: Node, written: Node | None) -> Node:

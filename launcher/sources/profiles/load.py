@@ -20,8 +20,8 @@ from pd_launch.schemas.profile import Profile
 
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
 _SKELETON = Msg(
-    f"write version, hardware, model and a side; `{_START}` is a start",
-    f"请写 version、hardware、model 和其中一侧;可以从 `{_START}` 开始",
+    f"write version, hardware, model and a side; start with `{_START}`",
+    f"请写 version、hardware、model 和其中一侧；可以从 `{_START}` 开始",
 )
 
 
@@ -61,7 +61,7 @@ def load_profile(source: SourceFile, settings: Sequence[str] = ()) -> LoadedProf
     faults = [*faults, *_whole(source, documents)]
     tree = documents[0]
     if not isinstance(tree.value, dict):
-        said = Msg("a profile is a mapping of keys", "配置文件应当是一个映射")
+        said = Msg("a profile must be a mapping", "配置文件应当是一个映射")
         fault = Fault("profile", tree.origin, said, help=_SKELETON)
         return LoadedProfile(source, tree, None, [*faults, fault])
     for setting in settings:
@@ -74,7 +74,7 @@ def _whole(source: SourceFile, documents: Sequence[Node]) -> list[Fault]:
     faults = beside_profile(documents)
     at = -1 if source.exact else source.text.find("\ufffd")
     if at >= 0:
-        said = Msg("here the file is not valid UTF-8", "文件此处不是有效的 UTF-8")
+        said = Msg("the file is not valid UTF-8 here", "文件此处不是有效的 UTF-8")
         faults.append(
             Fault("profile", source.origin(at, at + 1), said, help=Msg("save it as UTF-8", "请用 UTF-8 保存"))
         )
@@ -87,9 +87,10 @@ def beside_profile(documents: Sequence[Node]) -> list[Fault]:
     if len(written) < 2:
         return []
     said = Msg(
-        "a profile is the only YAML document of its file; this is another", "配置文件只能有一个 YAML 文档,这里是另一个"
+        "a profile must be the only YAML document in its file; this is another",
+        "配置文件只能有一个 YAML 文档，这里是另一个",
     )
-    help = Msg("put it into a file of its own", "把它放到另一个文件里")
+    help = Msg("put it into a separate file", "把它放到另一个文件里")
     return [Fault("profile", written[1].origin, said, help=help)]
 
 
@@ -125,8 +126,8 @@ def _no_text(tree: Node) -> list[Fault]:
             "profile",
             node.origin,
             Msg(
-                "a NUL character or half of a surrogate pair, which no argument or variable can hold",
-                "含有 NUL 字符或半个代理对,任何参数或变量都不能含有它们",
+                "a NUL character or half of a surrogate pair, which no argument or variable can contain",
+                "含有 NUL 字符或半个代理对，任何参数或变量都不能含有它们",
             ),
             help=Msg("remove it", "请删掉它"),
         )
@@ -154,7 +155,7 @@ def _apply(tree: Node, setting: str) -> None:
         raise SettingError(f"--set: a key of more than {MAX_KEYS} parts: no profile has one")
     for step in [*steps, None]:
         if not isinstance(node.value, dict):
-            raise SettingError(f"--set {key}: {step or last!r} lies below something that is no mapping")
+            raise SettingError(f"--set {key}: {step or last!r} is below something that is not a mapping")
         if step is None:
             node.value[last] = value
             return

@@ -60,8 +60,8 @@ _ELEMENTS = {
 """What to write for an element of a list, by the list's name."""
 _KINDS: dict[type, Msg] = {
     int: Msg("a number", "数字"),
-    float: Msg("a number with a fraction", "小数"),
-    str: Msg("a text", "文本"),
+    float: Msg("a decimal number", "小数"),
+    str: Msg("a string", "字符串"),
     list: Msg("a list", "列表"),
     dict: Msg("a mapping", "映射"),
     Unknown: Msg("a placeholder", "占位符"),
@@ -103,7 +103,9 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
     if kind == "string_too_short":
         return Reason(Msg("must not be empty", "不能为空"), _example(path))
     if kind.startswith(("int_", "finite")):
-        return _wanted(Msg("a whole number", "整数"), problem, Msg("write a number, without quotes", "写数字,不加引号"))
+        return _wanted(
+            Msg("a whole number", "整数"), problem, Msg("write a number, without quotes", "写数字，不加引号")
+        )
     if kind.startswith("bool_"):
         return _wanted(Msg("true or false", " true 或 false"), problem, Msg("write true or false", "写 true 或 false"))
     if kind.startswith("list_"):
@@ -112,8 +114,8 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
         listed = ", ".join(known)
         help = _example(path)
         if known:
-            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh};这里可用的键:{listed}")
-        return _wanted(Msg("a mapping of keys", "映射"), problem, help)
+            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh}；这里可用的键：{listed}")
+        return _wanted(Msg("a mapping", "映射"), problem, help)
     if kind.startswith("string_"):
         return _text(problem, path)
     return Reason(Msg("this value cannot be used here", "此处不能用这个值"), _example(path))
@@ -133,7 +135,7 @@ def _choice(problem: Any) -> Reason:
     shown = Msg(written(given), written(given)) if scalar else _kind(given)
     listed, listed_zh = expected.replace("'", ""), expected.replace(", ", "、").replace(" or ", " 或 ")
     return Reason(
-        Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh},而不是 {shown.zh}"),
+        Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh}，而不是 {shown.zh}"),
         Msg(
             f"did you mean {near}?" if near else f"write {listed}",
             f"是不是想写 {near}?" if near else f"写 {listed_zh}".replace("'", ""),
@@ -150,26 +152,26 @@ def _bound(problem: Any, path: Sequence[str], key: str, en: str, zh: str) -> Rea
         example = _example(path)
     else:
         example = Msg(f"write a number that is {must}", f"写{must_zh} 的数")
-    return Reason(Msg(f"must be {must}, not {given}", f"应当{must_zh},而不是 {given}"), example)
+    return Reason(Msg(f"must be {must}, not {given}", f"应当{must_zh}，而不是 {given}"), example)
 
 
 def _text(problem: Any, path: Sequence[str]) -> Reason:
     if path[-1] in ("prepend", "append"):
         help = Msg("write for example prepend: /usr/local/lib", "例如写 prepend: /usr/local/lib")
     elif "env" in path[:-1]:
-        help = Msg("write a text or a number, or null to leave it unset", "写文本或数字,不设置则写 null")
-        return _wanted(Msg("a text or a number", "文本或数字"), problem, help)
+        help = Msg("write a string or a number, or null to leave it unset", "写字符串或数字，不设置则写 null")
+        return _wanted(Msg("a string or a number", "字符串或数字"), problem, help)
     elif isinstance(problem["input"], (list, dict)) or problem["input"] is None:
         help = _example(path)
     else:
         help = Msg("write it in quotes", "加上引号")
-    return _wanted(Msg("a text", "文本"), problem, help)
+    return _wanted(Msg("a string", "字符串"), problem, help)
 
 
 def _wanted(what: Msg, problem: Any, help: Msg) -> Reason:
     """Say which kind of value is wanted and which is there; not the value, which may be long or a secret."""
     given = _kind(problem["input"])
-    return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh},而不是{given.zh}"), help)
+    return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh}，而不是{given.zh}"), help)
 
 
 def _kind(value: object) -> Msg:

@@ -68,7 +68,7 @@ class _Side(KvTransfer, Surroundings):
             self.fault(
                 Msg(
                     f"parallel.ranks has one entry for each node: {counted(count, 'node')}, not {len(ranks)}",
-                    f"parallel.ranks 每个节点一项:应当是 {count} 项,而不是 {len(ranks)} 项",
+                    f"parallel.ranks 每个节点一项：应当是 {count} 项，而不是 {len(ranks)} 项",
                 ),
                 "parallel",
                 "ranks",
@@ -119,7 +119,7 @@ class _Side(KvTransfer, Surroundings):
             self.fault(
                 Msg(
                     f"{counted(data, 'engine')} of {counted(world, 'rank')} cannot be spread over {nodes} nodes",
-                    f"{data} 个引擎、每个 {world} 个 rank,不能分到 {nodes} 个节点",
+                    f"{data} 个引擎、每个 {world} 个 rank，不能分到 {nodes} 个节点",
                 ),
                 "parallel",
                 "data",
@@ -130,7 +130,7 @@ class _Side(KvTransfer, Surroundings):
             self.fault(
                 Msg(
                     f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
-                    f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点:请写 parallel.ranks",
+                    f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点：请写 parallel.ranks",
                 ),
                 "parallel",
                 "data",
@@ -241,13 +241,13 @@ class _Side(KvTransfer, Surroundings):
             if not _FLAG.fullmatch(name):
                 self.refuse(
                     node,
-                    Msg(f"{name!r} is no long name of a flag, without dashes", f"{name!r} 不是参数的长名(不写横线)"),
+                    Msg(f"{name!r} is not a flag's long name without dashes", f"{name!r} 不是参数的长名（不写横线）"),
                     Msg("write for example max-num-seqs: 128", "例如写 max-num-seqs: 128"),
                 )
             elif base in DERIVED:
                 en = f"{name} follows from {DERIVED[base]}; set it there"
-                help = Msg(f"delete it here and set {DERIVED[base]}", f"在这里删掉,改写 {DERIVED[base]}")
-                self.refuse(node, Msg(en, f"{name} 由 {DERIVED[base]} 得出,请在那里设置"), help)
+                help = Msg(f"delete it here and set {DERIVED[base]}", f"在这里删掉，改写 {DERIVED[base]}")
+                self.refuse(node, Msg(en, f"{name} 由 {DERIVED[base]} 得出，请在那里设置"), help)
             elif name != "additional-config":
                 builder.add(name, node.plain(), node)
         self.faults += [fault for fault in builder.faults if fault not in self.faults]
@@ -256,17 +256,20 @@ class _Side(KvTransfer, Surroundings):
 def _spread_help(parallel: ParallelSection, nodes: int) -> Msg:
     if parallel.ranks is None and parallel.launch != "internal" and nodes % parallel.data == 0:
         return Msg(
-            "an engine reaches over several nodes only with launch: internal; or list fewer nodes",
-            "只有 launch: internal 时引擎才能跨多个节点;也可以少写节点",
+            "an engine can span several nodes only with launch: internal; or list fewer nodes",
+            "只有 launch: internal 时引擎才能跨多个节点；也可以少写节点",
         )
     return Msg(
-        "let the nodes be a multiple of data, and tensor × pipeline × prefill_context divide over those of one engine",
-        "让节点数是 data 的倍数,并让 tensor × pipeline × prefill_context 能平均分到一个引擎的各节点",
+        (
+            "make the number of nodes a multiple of data, and tensor × pipeline × prefill_context divide evenly over "
+            "the nodes of one engine"
+        ),
+        "让节点数是 data 的倍数，并让 tensor × pipeline × prefill_context 能平均分到一个引擎的各节点",
     )
 
 
 def _ranks_help(data: int, nodes: int) -> Msg:
     shares = [data // nodes + (number < data % nodes) for number in range(nodes)]
     if not all(shares):
-        return Msg(f"write data: {nodes} or more, or fewer nodes", f"把 data 写成不小于 {nodes},或少写节点")
+        return Msg(f"write data: {nodes} or more, or fewer nodes", f"把 data 写成不小于 {nodes}，或少写节点")
     return Msg(f"write for example ranks: {shares}", f"例如写 ranks: {shares}")

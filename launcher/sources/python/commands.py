@@ -231,7 +231,7 @@ class Commands:
         self.unknown |= all(word.value.strip(HOLE) == "" for word in words[:1])
         if words:
             if len(words) > MAX_WORDS:
-                limit = Msg(f"more than {MAX_WORDS} words of one command", f"一条命令超过 {MAX_WORDS} 个词")
+                limit = Msg(f"more than {MAX_WORDS} words in one command", f"一条命令超过 {MAX_WORDS} 个词")
                 self.found.add_faults([not_followed(words[MAX_WORDS].origin(), limit)])
             given = expand(words[:MAX_WORDS], PYTHON)
             command = Command(given, {}, origin, body)

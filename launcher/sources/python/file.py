@@ -35,7 +35,7 @@ _TESTERS = ("unittest", "pytest", "mock")
 _MAX_INTEGER_BITS = 256
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
-_LEFT = Msg("the engines that it starts from here on are not checked", "其余引擎没有检查")
+_LEFT = Msg("the engines it starts from here on are not checked", "其余引擎没有检查")
 
 
 def read_python(source: SourceFile, found: Found) -> None:

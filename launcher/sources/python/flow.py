@@ -159,7 +159,7 @@ class _Flow:
             return []
         self.nodes += sum(1 for statement in body for _ in ast.walk(statement))
         if self.nodes > _MAX_NODES:
-            self.left(place, Msg("loops and calls that are too long to be written out", "循环和调用太长,无法展开"))
+            self.left(place, Msg("loops and calls too long to expand", "循环和调用太长，无法展开"))
             return []
         self.copies += 1
         local = {

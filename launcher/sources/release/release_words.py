@@ -116,7 +116,7 @@ def _comment(source: SourceFile, match: re.Match[str]) -> _Comment | None:
     near = nearest(word.lower(), _WORDS, 0.6) if word not in _WORDS else None
     if near is None:
         return None  # an ignore comment, or words of the user's own
-    en, zh = f"pd-launch knows no comment {word!r}: this says nothing", f"pd-launch 没有 {word!r} 这种注释,它没有作用"
+    en, zh = f"pd-launch has no comment {word!r}: it has no effect", f"pd-launch 没有 {word!r} 这种注释，它没有作用"
     example = _EXAMPLE if near == "target" else "# pd-launch: ignore[PD406]"
     return _Comment(origin.line, None, _fault(origin, Msg(en, zh), example, near))
 
@@ -128,7 +128,7 @@ def _target(origin: Origin, rest: str) -> _Comment:
             raise TargetError(Msg("no release is named", "没有写版本"))
         target = parse_target(match["target"], "comment")
     except ValueFault as fault:
-        said = Msg(f"this comment names no target: {fault}", f"这条注释没有写出目标版本:{fault.said.zh}")
+        said = Msg(f"this comment names no valid target: {fault}", f"这条注释没有写出目标版本：{fault.said.zh}")
         return _Comment(origin.line, None, _fault(origin, said))
     return _Comment(origin.line, Mention(target, "comment", origin, match["target"], target.is_ascend))
 

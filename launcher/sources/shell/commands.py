@@ -178,8 +178,8 @@ class Commands(Loops):
             limit = Msg(f"functions that call each other more than {MAX_CALLS} deep", f"函数调用超过 {MAX_CALLS} 层")
             self.cut(node, limit, INSIDE)
             return
-        positional = scope.positional
-        scope.positional = dict(enumerate(words))
+        positional, refs = scope.positional, scope.refs
+        scope.positional, scope.refs = dict(enumerate(words)), dict(refs)
         call = Called(body.id, len(self.started), scope.variables.mark())
         self.calls.append(call)
         self.statement(body, scope)
@@ -187,4 +187,4 @@ class Commands(Loops):
         scope.variables.keep(call.mark)
         for name, value in call.hidden.items():
             scope.variables.put(name, value)
-        scope.positional = positional
+        scope.positional, scope.refs = positional, refs

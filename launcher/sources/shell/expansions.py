@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
+from pd_launch.launcher.sources.shell.arrays import Arrays
 from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
 from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
-from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
 from pd_launch.schemas.core.msg import Msg
@@ -29,10 +29,9 @@ _LONGEST_EXPRESSION = 200
 _MOST_INSIDE = 3
 """Variables whose values are expressions of further ones."""
 _MOST_SIGNS = 20
-_KEYED = re.compile(r"\[[^]]*\]=")
 
 
-class Expansions(Spelling):
+class Expansions(Arrays):
     """Expands syntax nodes of one script in a scope."""
 
     def expand(self, node: Any, scope: Scope) -> list[Text]:
@@ -69,7 +68,7 @@ class Expansions(Spelling):
             words, whole = expanded([sign for sign, *_ in parts], MAX_ITEMS)
         except TooMuch:
             self.cut(
-                node, Msg(f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词,或嵌套过深")
+                node, Msg(f"more than {MAX_ITEMS} words, or nested too often", f"超过 {MAX_ITEMS} 个词，或嵌套过深")
             )
             return [[Piece(self.spread(HOLE * 2, *self.span(node)), True)]]
         if words == [((0, len(parts), None),)]:
@@ -183,6 +182,13 @@ class Expansions(Spelling):
         counts = operator == "#"
         if isinstance(value, list) and operator in ("[]", "!", "#"):
             value, operator = self._of_array(node, operator, value, scope), ""
+        elif isinstance(value, list) and operator == ":":
+            value, operator = self._slice(node, name, value, scope), ""
+        elif isinstance(value, list) and operator in ("[]:-", "[]-"):
+            value, operator = self._of_array(node, "[]", value, scope), operator[2:]
+            if not isinstance(value, Text) or not (value.value or operator == "-"):
+                return self._default(default, scope, quoted, start)
+            operator = ""
         elif operator.startswith("#") or operator == "!":
             value = None
         elif operator in (":-", "-", ":=", "="):
@@ -207,34 +213,6 @@ class Expansions(Spelling):
             values = [] if self.full else value
             return [Piece(self.spread("", start, end), quoted, [self.local(v, start, end) for v in values])]
         return [Piece(self.local(value, start, end), quoted)]
-
-    def _of_array(self, node: Any, operator: str, values: list[Text], scope: Scope) -> Text | list[Text] | None:
-        """Return an array's element, the numbers of its elements for ``!``, how many there are for ``#``; or None."""
-        start, end = self.span(node)
-        subscript = next((child for child in node.children if child.type == "subscript"), None)
-        if subscript is None or any(_KEYED.match(value.value) for value in values):
-            return None
-        sure = next((at for at, value in enumerate(values) if value.value.startswith(HOLE)), len(values))
-        if operator == "[]":
-            index = self.index(subscript, scope)
-            return values[index] if index is not None and index < sure else None
-        if not self._is_array(node) or sure < len(values):
-            return None  # one of them may be any number of words
-        if operator == "#":
-            return self.spread(str(len(values)), start, end)
-        return [self.spread(str(number), start, end) for number in range(len(values))]
-
-    def index(self, subscript: Any, scope: Scope) -> int | None:
-        """Return the number of an array's element, or None where it is not known."""
-        inner = [child for child in subscript.children[1:] if child.is_named]
-        if len(inner) != 1:
-            return None
-        number = self.arithmetic(inner[0], scope)
-        return number if number is not None and number >= 0 else None
-
-    def _is_array(self, node: Any) -> bool:
-        """Whether an expansion is one of all an array's elements: it may be any number of words."""
-        return any(child.type == "subscript" and self.raw(child).endswith(("[@]", "[*]")) for child in node.children)
 
     def _default(self, node: Any, scope: Scope, quoted: bool, start: int) -> list[Piece]:
         if node is None:

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.shell.commands import Commands
 from pd_launch.launcher.sources.shell.model import NO_FLOW, Command
 from pd_launch.launcher.sources.shell.parser import masked, parser_of_scripts
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
@@ -50,6 +51,8 @@ class Feeds(Commands):
                 continue
             if child.type in _SUBSTITUTIONS:
                 yield child
+            elif child.type == "word" and "`" in self.words.raw(child):  # ${X:-`…`}: the parser sees a word
+                self.cut(child, Msg("the script cannot be read here", "脚本从这里起无法读取"))
             elif child.type in _PARTS or (assigns and child.type == "variable_assignment"):
                 waiting += child.children
 

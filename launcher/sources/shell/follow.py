@@ -107,9 +107,9 @@ def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
         "shell",
         runner.base.origin(start, start + 1),
         Msg(
-            f"what begins here is never closed by {word}: the shell refuses the whole script,"
-            " and no engine of it starts",
-            f"从这里开始的结构没有用 {word} 结束:shell 会拒绝整个脚本,其中的引擎都不会启动",
+            f"what begins here is never closed with {word}: the shell refuses the whole script, and none of its "
+            "engines starts",
+            f"从这里开始的结构没有用 {word} 结束：shell 会拒绝整个脚本，其中的引擎都不会启动",
         ),
         help=Msg(f"write {word} where it ends", f"在它结束的地方写 {word}"),
     )

@@ -39,13 +39,13 @@ def left_open(base: Text) -> bool:
 
 
 _COMMENT = Msg(
-    "a comment behind the backslash: the line does not go on, and the comment becomes arguments",
-    "反斜杠后面有注释:这一行没有续行,注释成了参数",
+    "a comment after the backslash: the line does not continue, and the comment becomes arguments",
+    "反斜杠后面有注释：这一行没有续行，注释成了参数",
 )
 _MOVE_COMMENT = Msg("move the comment to a line before the command", "把注释移到命令之前的一行")
 _BEFORE_BLANK = Msg(
-    "this backslash stands before a blank: it continues nothing, and the blank becomes an argument",
-    "这个反斜杠后面是空白:它没有续行,空白成了参数的一部分",
+    "this backslash precedes a blank: it continues nothing, and the blank becomes an argument",
+    "这个反斜杠后面是空白：它没有续行，空白成了参数的一部分",
 )
 _NO_BACKSLASH = Msg("remove the backslash", "删掉这个反斜杠")
 
@@ -113,7 +113,7 @@ class _Scanner:
         self.fault(
             start,
             start + 1,
-            Msg(f"this quote ({quote}) {OPEN}", f"这个引号({quote})没有闭合"),
+            Msg(f"this quote ({quote}) {OPEN}", f"这个引号（{quote}）没有闭合"),
             Msg("close it where the value ends", "在值的结尾加上配对的引号"),
         )
         return len(self.text)
@@ -128,8 +128,8 @@ class _Scanner:
                 "shell",
                 self.base.origin(at, match.end()),
                 Msg(
-                    "blanks behind the backslash: the line does not go on, and a blank argument is passed",
-                    "反斜杠后面有空白:这一行没有续行,而且会传入一个空白参数",
+                    "blanks after the backslash: the line does not continue, and a blank argument is passed",
+                    "反斜杠后面有空白：这一行没有续行，而且会传入一个空白参数",
                 ),
                 fix=fix or (),
                 fix_is_safe=bool(fix),
@@ -146,8 +146,8 @@ class _Scanner:
                     "shell",
                     self.base.origin(at, twice.end()),
                     Msg(
-                        "two backslashes at the line's end: the line does not go on, and a backslash is passed",
-                        "行尾有两个反斜杠:这一行没有续行,而且会传入一个反斜杠",
+                        "two backslashes at the end of the line: it does not continue, and a backslash is passed",
+                        "行尾有两个反斜杠：这一行没有续行，而且会传入一个反斜杠",
                     ),
                     fix=self.base.edit(at + 1, twice.end(), "") or (),
                     fix_is_safe=True,
@@ -193,7 +193,7 @@ class _Scanner:
             at,
             at + 1,
             Msg(
-                f"the typographic sign {sign} is no quote or dash to the shell",
+                f"the typographic sign {sign} is not a quote or dash to the shell",
                 f"排版符号 {sign} 对 shell 来说不是引号或横线",
             ),
             Msg(f"write {right}", f"应写 {right}"),

@@ -38,8 +38,8 @@ class Sourcing(Feeds):
         text = Text.verbatim(file, 0, len(file.text))
         if file.path in (*self.reading, self.source.path) or len(self.reading) >= MAX_SOURCED:
             self._opens(node, scope)
-            limit = f"files that source each other in a circle, or more than {MAX_SOURCED} deep"
-            self.cut(node, Msg(limit, f"互相 source 的文件形成循环,或超过 {MAX_SOURCED} 层"), INSIDE)
+            limit = f"files that source each other in a loop, or more than {MAX_SOURCED} deep"
+            self.cut(node, Msg(limit, f"互相 source 的文件形成循环，或超过 {MAX_SOURCED} 层"), INSIDE)
         elif self.effort.again(text) and self.spent:
             self._opens(node, scope)
             self.cut_repeats(node)

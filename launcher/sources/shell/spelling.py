@@ -35,7 +35,7 @@ class Spelling:
     def cut(self, node: Any, limit: Msg) -> None:
         """Say that what a syntax node stands for is not known to its end."""
         origin = self.base.origin(*self.span(node))
-        left = Msg("what this stands for is not checked", "这里的值没有检查")
+        left = Msg("its value is not checked", "这里的值没有检查")
         self.cuts.append(not_followed(origin, limit, left))
 
     def char(self, byte: int) -> int:

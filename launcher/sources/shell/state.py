@@ -14,6 +14,7 @@ MAX_MADE = 10_000_000
 """Characters that the values of the scripts of one file may be put together to."""
 MAX_ITEMS = 4_000
 """Elements of an array or a sequence."""
+_MOST_REFS = 10
 
 
 @dataclass
@@ -33,6 +34,10 @@ class Scope:
     """Where variables were set that are not known: by a file that was read, or by text that was."""
     integers: set[str] = field(default_factory=set)
     """Variables of which each value is calculated: ``declare -i``."""
+    keyed: set[str] = field(default_factory=set)
+    """Arrays of which each element has a key: ``declare -A``."""
+    refs: dict[str, str] = field(default_factory=dict)
+    """Variables that stand for others, and for which: ``declare -n``; "" where that is not known."""
     export_all: bool = False
     """Whether assignments export, as behind ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)
@@ -49,11 +54,22 @@ class Scope:
             aliases=dict(self.aliases),
             names=dict(self.names),
             integers=set(self.integers),
+            keyed=set(self.keyed),
+            refs=dict(self.refs),
             environments=Environments(),
         )
 
+    def real(self, name: str) -> str:
+        """Return the variable that a name stands for: its own, unless it was declared as another name of one."""
+        for _ in range(_MOST_REFS):
+            if name not in self.refs:
+                return name
+            name = self.refs[name]
+        return ""
+
     def lookup(self, name: str) -> Text | list[Text] | None:
         """Return a variable's or a positional parameter's value, or None where it is not known."""
+        name = self.real(name)
         if name.isdecimal():
             number = whole(name)
             return None if number is None else self.positional.get(number)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pd_launch.launcher.sources.shell.arrays import Keyed
 from pd_launch.launcher.sources.shell.flow import Flow
 from pd_launch.launcher.sources.shell.model import MAX_EXPORTED
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
@@ -77,7 +78,7 @@ class Variables(Flow):
             if target is not None and target.type == "subscript":
                 return self._element(target, node, scope)
             return "", None
-        name = self.words.raw(target)
+        name = scope.real(self.words.raw(target))
         written = self.base.part(*self.words.span(target))
         scope.names[name] = written.quoted("word", written.spots[0])
         append = any(child.type == "+=" for child in node.children)
@@ -88,6 +89,8 @@ class Variables(Flow):
             old = self.words.local(old, *self.words.span(node))
         if right is not None and right.type == "array":
             listed = [child for child in right.children if child.is_named and child.type != "comment"]
+            if name in scope.keyed:
+                return name, self._keyed(listed, old if append else None, node, scope)
             items = [word for child in listed for word in self.words.expand(child, scope)]
             items = [*old, *items] if append and isinstance(old, list) else items
             if len(items) > MAX_ITEMS:
@@ -103,9 +106,34 @@ class Variables(Flow):
             return name, concat([old, value], self.source, end)
         return name, value
 
+    def _keyed(self, listed: list[Any], old: Any, node: Any, scope: Scope) -> list[Text]:
+        """Return what ``A=([key]=value …)`` makes of an array of keys."""
+        entries = self.words.entries(listed, scope)
+        before = list(zip(old.keys, old, strict=True)) if isinstance(old, Keyed) else []
+        if entries is None or (old is not None and not isinstance(old, Keyed)):
+            return [self._many(node)]
+        if len(before) + len(entries) > MAX_ITEMS:
+            self.words.too_many(node)
+            return [self._many(node)]
+        return Keyed([*before, *entries])
+
+    def _entry(self, name: str, target: Any, node: Any, scope: Scope) -> list[Text]:
+        """Return an array of keys with one entry set."""
+        before, key = scope.variables.get(name, Keyed()), self.words.key(target, scope)
+        value = self.words.single(node.children[-1], scope) if node.children[-1].type != "=" else None
+        if not isinstance(before, Keyed) or key is None or any(child.type == "+=" for child in node.children):
+            return [self._many(node)]
+        if len(before) >= MAX_ITEMS and key not in before.keys:
+            self.words.too_many(node)
+            return [self._many(node)]
+        end = self.words.span(node)[1]
+        return before.having(key, self.words.spread("", end, end) if value is None else value)
+
     def _element(self, target: Any, node: Any, scope: Scope) -> tuple[str, list[Text] | Text | None]:
         """Return an array with one element set: at its end, or in the place of another; else it is not known."""
-        name = self.words.raw(target.children[0])
+        name = scope.real(self.words.raw(target.children[0]))
+        if name in scope.keyed:
+            return name, self._entry(name, target, node, scope)
         before = scope.variables.get(name)
         items = [] if before is None else before if isinstance(before, list) else [before]
         index = self.words.index(target, scope)
@@ -133,7 +161,13 @@ class Variables(Flow):
         if any(flag.startswith("-") and "i" in flag for flag in flags):
             named = [child.children[0] if child.type == "variable_assignment" else child for child in node.children]
             scope.integers.update(self.words.raw(child) for child in named if child.type == "variable_name")
+        letters = "".join(flag[1:] for flag in flags if re.fullmatch(r"-[a-zA-Z]{1,20}", flag))
         for child in node.children:
+            if "n" in letters and child.type == "variable_assignment":
+                scope.refs[self.words.raw(child.children[0])] = self._stands_for(child, scope)
+                continue
+            if "A" in letters:
+                self._declare_keyed(child, scope)
             if child.type == "variable_assignment":
                 name, value = self._assigned(child, scope)
                 if local:
@@ -153,6 +187,20 @@ class Variables(Flow):
                 continue
             if exports and name:
                 self._export(name, child, scope)
+
+    def _stands_for(self, node: Any, scope: Scope) -> str:
+        """Return the variable that ``declare -n NAME=VARIABLE`` names, or "" where that is not known."""
+        value = self.words.single(node.children[-1], scope).value if len(node.children) > 2 else ""
+        return value if value.isidentifier() and value != self.words.raw(node.children[0]) else ""
+
+    def _declare_keyed(self, node: Any, scope: Scope) -> None:
+        """Take in that ``declare -A`` names an array of keys; one that is there already keeps what it has."""
+        named = node.children[0] if node.type == "variable_assignment" else node
+        if named.type == "variable_name":
+            name = scope.real(self.words.raw(named))
+            scope.keyed.add(name)
+            if node.type == "variable_name" and not isinstance(scope.variables.get(name), list):
+                scope.variables[name] = Keyed()
 
     def on_unset_command(self, node: Any, scope: Scope) -> None:
         """Forget variables that are unset."""

@@ -113,8 +113,8 @@ def unread_branches(origin: Origin, most: int) -> Fault:
         ),
         Msg("the rest of them are not checked", "其余的没有检查"),
         Msg(
-            "check what it is filled in to: `helm template . | pd-launch check -`",
-            "请检查渲染后的结果:`helm template . | pd-launch check -`",
+            "check the rendered result: `helm template . | pd-launch check -`",
+            "请检查渲染后的结果：`helm template . | pd-launch check -`",
         ),
     )
 
@@ -138,11 +138,11 @@ def not_filled(fault: Fault) -> Fault:
         TEMPLATE,
         fault.origin,
         Msg(
-            "this template is no YAML before it is filled in, and is not checked",
-            "这个模板在渲染之前不是有效的 YAML,没有检查",
+            "this template is not YAML until it is rendered, so it is not checked",
+            "这个模板在渲染之前不是有效的 YAML，没有检查",
         ),
         help=Msg(
-            "fill it in first: `helm template . | pd-launch check -`",
-            "请先渲染再检查:`helm template . | pd-launch check -`",
+            "render it first: `helm template . | pd-launch check -`",
+            "请先渲染再检查：`helm template . | pd-launch check -`",
         ),
     )

@@ -13,10 +13,10 @@ MAX_SIZE = 2 * 1024 * 1024
 """Bytes of a file: no configuration is larger."""
 NOT_FOLLOWED = "not-followed"
 """The kind of these faults; PD014 turns them into findings."""
-_BEHIND = Msg("nothing behind this place is checked", "此处之后的内容没有检查")
+_BEHIND = Msg("nothing after this point is checked", "此处之后的内容没有检查")
 _SPLIT = Msg(
-    "check the rest in a file of its own, or write it shorter",
-    "把其余部分放进单独的文件检查,或者写短一些",
+    "check the rest in a separate file, or make it shorter",
+    "把其余部分放进单独的文件检查，或者写短一些",
 )
 
 

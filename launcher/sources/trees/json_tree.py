@@ -89,7 +89,7 @@ class _Reader:
                 self.at,
                 self.at + 1,
                 Msg(
-                    f"the full-width sign {character}: JSON needs {right}",
+                    f"full-width character {character}: JSON needs {right}",
                     f"全角符号 {character}:JSON 需要半角 {right}",
                 ),
                 [(self.at, self.at + 1, right)],
@@ -106,14 +106,14 @@ class _Reader:
                     self.at + 1,
                     Msg(
                         "a backslash between JSON tokens: inside single quotes the shell keeps it as part of the value",
-                        "JSON 记号之间有反斜杠:单引号里 shell 会原样保留它,于是它成了值的一部分",
+                        "JSON 记号之间有反斜杠：单引号里 shell 会原样保留它，于是它成了值的一部分",
                     ),
                     [(self.at, self.at + 1, "")],
                 )
                 self.at += 1
             elif character == "`":
                 self.fault(
-                    self.at, self.at + 1, Msg("a backtick is no JSON", "反引号不是 JSON"), [(self.at, self.at + 1, "")]
+                    self.at, self.at + 1, Msg("a backtick is not JSON", "反引号不是 JSON"), [(self.at, self.at + 1, "")]
                 )
                 self.at += 1
             elif character == "#" or self.value.startswith("//", self.at):
@@ -187,7 +187,7 @@ class _Reader:
                     end,
                     Msg(
                         f"the {what} opened on line {opened.line} is never closed: {closing!r} is missing",
-                        f"第 {opened.line} 行开始的{'对象' if closing == '}' else '数组'}没有结束:缺少 {closing!r}",
+                        f"第 {opened.line} 行开始的{'对象' if closing == '}' else '数组'}没有结束：缺少 {closing!r}",
                     ),
                     [(end, end, closing)],
                     safe=False,
@@ -291,7 +291,7 @@ class _Reader:
                 self.at,
                 Msg(
                     "typographic quotes: JSON needs straight double quotes",
-                    "使用了中文或排版引号:JSON 需要英文直双引号",
+                    "使用了中文或排版引号：JSON 需要英文直双引号",
                 ),
                 [(start, start + 1, '"'), (end, end + 1, '"')],
             )
@@ -306,7 +306,7 @@ class _Reader:
             self.at,
             Msg(
                 "single quotes, as in a Python dict: JSON strings need double quotes",
-                "用了单引号(像 Python 字典):JSON 字符串需要双引号",
+                "用了单引号（像 Python 字典）：JSON 字符串需要双引号",
             ),
             [(start, start + 1, '"'), (self.at - 1, self.at, '"')]
             if '"' not in inner and "\\" not in inner and self.stands_alone(self.at)
@@ -326,7 +326,7 @@ class _Reader:
             self.at,
             Msg(
                 "the quotes are escaped once too often: the backslashes are part of the value",
-                "引号多转义了一层:反斜杠成了值的一部分",
+                "引号多转义了一层：反斜杠成了值的一部分",
             ),
             [(start, start + 1, ""), (end, end + 1, "")],
         )
@@ -365,7 +365,7 @@ class _Reader:
             self.fault(
                 start,
                 end,
-                Msg(f"{word} is Python; JSON writes {right}", f"{word} 是 Python 写法,JSON 应写 {right}"),
+                Msg(f"{word} is Python; JSON writes {right}", f"{word} 是 Python 写法，JSON 应写 {right}"),
                 [(start, end, right)],
             )
             return Node(_WORDS[right], origin)
@@ -375,7 +375,9 @@ class _Reader:
         self.fault(
             start,
             end,
-            Msg(f"{word!r} is no JSON value: a text needs double quotes", f"{word!r} 不是 JSON 值:文本要加双引号"),
+            Msg(
+                f"{word!r} is not a JSON value: strings need double quotes", f"{word!r} 不是 JSON 值：字符串要加双引号"
+            ),
             [(start, end, json.dumps(word))] if self.stands_alone(end) else None,
             safe=False,
         )
@@ -454,7 +456,7 @@ _LOST_ZH = {
 
 
 def _lost(message: str) -> Msg:
-    return Msg(message, _LOST_ZH.get(message, f"无法读懂:{message}"))
+    return Msg(message, _LOST_ZH.get(message, f"无法读懂：{message}"))
 
 
 def _rest(reader: _Reader) -> None:
@@ -483,8 +485,8 @@ def _unwrap(text: Text) -> tuple[Text, list[Fault]]:
             "json",
             first,
             Msg(
-                f"the quotes ({value[0]}) are part of the value: the shell does not take them off here",
-                f"引号({value[0]})成了值的一部分:shell 在这里不会去掉它",
+                f"the quotes ({value[0]}) are part of the value: the shell does not remove them here",
+                f"引号（{value[0]}）成了值的一部分：shell 在这里不会去掉它",
             ),
             fix=fix,
         )

@@ -237,8 +237,8 @@ def _twice(name: str, earlier: Node, place: Origin) -> Fault:
         "yaml",
         place,
         Msg(
-            f"the key {name!r} stands twice in this mapping (first on line {first})",
-            f"键 {name!r} 在这个映射里出现了两次(第一次在第 {first} 行)",
+            f"the key {name!r} appears twice in this mapping (first on line {first})",
+            f"键 {name!r} 在这个映射里出现了两次（第一次在第 {first} 行）",
         ),
         help=Msg("keep one of them", "只保留其中一个"),
     )

@@ -1,0 +1,116 @@
+"""Texts for users use words that a native speaker would choose: the phrases below have a plainer form."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from pd_launch.launcher.cli import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("launcher", "schemas")
+
+PLAINER = {
+    r"(?<!there )\b(is|are) no (?!longer\b|more\b)": "is not a …, is not a valid …",
+    r"\bstands?\b(?! for)": "is, is set, is configured, appears",
+    r"\bbehind\b": "after",
+    r"\bof (its|their) own\b": "its own …, a separate …",
+    r"\bexclude each other\b": "cannot be combined",
+    r"\b(go|goes) on\b": "continues, keeps …",
+    r"\bnobody\b": "nothing, no … ; or say it is ignored",
+    r"\b(one|that|it|this|these) counts?\b": "takes effect, is used",
+    r"\bis there already\b": "already exists",
+    r"\bmust (be a|hold a) text\b": "must be a string",
+    r"\btakes? .{1,30} for (a|an) \b": "treats … as",
+    r"\bmended\b": "fixed",
+    r"\blet it\b": "make it",
+    r"\bthere (is|are) none\b": "none",
+    r"\bas it is written\b": "literally, as written",
+    r"\bnot looked at\b": "not checked",
+    r"\bis said\b": "is reported",
+    r"\bdoes not go with\b": "cannot be combined with",
+}
+"""A pattern, and what to write instead."""
+HAN = {
+    "没有人读": "不会被读取",
+    "互相排斥": "不能同时使用",
+    "被告知": "按……（说清楚谁做什么）",
+    "应当是文本": "应当是字符串",
+}
+ACCEPTED = {
+    "behind": ("left behind", "behind a proxy"),
+}
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Yield the literal parts of each ``Msg`` and of each error raised; what is filled in at run time is left out."""
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                call = node.exc if isinstance(node, ast.Raise) else node
+                if isinstance(call, ast.Call) and (call is not node or getattr(call.func, "id", None) == "Msg"):
+                    for argument in call.args:
+                        yield f"{path.relative_to(ROOT)}:{argument.lineno}", _literal(argument)
+
+
+def _literal(node: ast.expr) -> str:
+    return " ".join(one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+def _helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    yield name, command.help or ""
+    for parameter in command.params:
+        yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for below in command.list_commands(context):
+            one = command.get_command(context, below)
+            if one is not None:
+                yield from _helps(one, f"{name} {below}")
+
+
+def _odd(texts: Iterator[tuple[str, str]]) -> list[str]:
+    patterns = [(re.compile(pattern), better) for pattern, better in (PLAINER | HAN).items()]
+    return [
+        f"{place}: {found[0]!r} in {text!r}: write {better}"
+        for place, text in texts
+        for pattern, better in patterns
+        if (found := pattern.search(text)) and not any(good in text for good in ACCEPTED.get(found[0], ()))
+    ]
+
+
+def test_messages() -> None:
+    """No message has one of the phrases."""
+    assert _odd(_texts()) == []
+
+
+def test_help() -> None:
+    """No help of a command or option has one of the phrases."""
+    assert _odd(_helps(cli, "pd-launch")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'x' is no port",
+        "the limit stands here",
+        "write a number behind --port",
+        "this one counts",
+        "a and b exclude each other",
+        "give each a path of its own",
+    ],
+)
+def test_phrases_are_found(text: str) -> None:
+    """The patterns find what they are for."""
+    assert _odd(iter([("here", text)]))
+
+
+@pytest.mark.parametrize("text", ["it is no longer read", "what {x} stands for", "there is no module x"])
+def test_ordinary_words(text: str) -> None:
+    """What is ordinary English is left alone."""
+    assert not _odd(iter([("here", text)]))
