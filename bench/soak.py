@@ -33,6 +33,10 @@ from bench.soak_figures import Clock, Figures  # noqa: E402
 from bench.soak_rounds import MODELS, SERVER, describe, reference, rounds  # noqa: E402
 from tests.engine.harness import Mode, prepare, run  # noqa: E402
 
+# oneDNN keeps up to 1,024 kernels, one for each new size of a step's matrices: on vLLM's CPU builds that is 200 MiB and
+# more within minutes, with or without a connector, and a leak could hide in it.
+WITHOUT_KERNEL_CACHE = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
+
 
 def _server_round(mode: Mode, seconds: float, seed: int, expected: list[list[int]]) -> Figures:
     from bench.soak_server import Servers
@@ -100,6 +104,7 @@ def main() -> int:
     parser.add_argument("--round-minutes", type=float, default=3, help="of each engine (default: 3)")
     parser.add_argument("--no-servers", action="store_true", help="leave out the rounds with two API servers")
     given = parser.parse_args()
+    os.environ.setdefault(*WITHOUT_KERNEL_CACHE)
     prepare()
     expected, total, clock = references(), Figures(), Clock()
     print("references are there", flush=True)

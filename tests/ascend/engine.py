@@ -77,6 +77,18 @@ LAYOUTS = {
 }
 
 
+def _placed(shared: list[str], size: int, blocks: int, tensors: int, before: int) -> list[Any]:
+    """Return where vLLM's configuration says that layers lie which share ``size`` bytes.
+
+    Releases that place layers by strides have one entry for each, in one allocation of all ``tensors``; those of
+    different groups overlie each other.
+    """
+    if "shared_by" in KVCacheTensor.__dataclass_fields__:
+        return [KVCacheTensor(size=size, shared_by=shared)]
+    place = {"size": tensors * size, "layer_stride": size, "block_stride": size // blocks}
+    return [KVCacheTensor(layers=[name], offset=before // len(shared) * size, **place) for name in shared]
+
+
 @dataclass
 class Work:
     """Requests, and an engine to answer them."""
@@ -169,7 +181,7 @@ class Engine:
         for shared in names:
             parts = tuple(torch.zeros((blocks * layout.scale, *s), dtype=torch.float16) for s in layout.shapes)
             size = sum(part.numel() * part.element_size() for part in parts)
-            tensors.append(KVCacheTensor(size=size, shared_by=list(shared)))
+            tensors += _placed(list(shared), size, blocks, len(names), len(tensors))
             self.caches |= dict.fromkeys(shared, parts)
         groups = [KVCacheGroupSpec([row[g] for row in names], spec) for g, spec in enumerate(layout.specs)]
         return KVCacheConfig(num_blocks=blocks, kv_cache_tensors=tensors, kv_cache_groups=groups)

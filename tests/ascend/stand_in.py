@@ -7,6 +7,7 @@ an empty class for the one P/D connector that the wrapper of connectors asks the
 from __future__ import annotations
 
 import contextlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -22,6 +23,8 @@ PACKAGES = (
     "vllm_ascend.distributed.kv_transfer",
     "vllm_ascend.distributed.kv_transfer.kv_pool",
     "vllm_ascend.distributed.kv_transfer.kv_pool.recompute_cpu_offload",
+    "vllm_ascend.distributed.kv_transfer.kv_pool.kv_offload",
+    "vllm_ascend.distributed.kv_transfer.kv_pool.kv_offload.preempt_offload",
     "vllm_ascend.distributed.kv_transfer.kv_p2p",
     "vllm_ascend.patch",
     "vllm_ascend.patch.platform",
@@ -30,6 +33,8 @@ PACKAGES = (
 PATCH = "vllm_ascend.patch.platform.patch_async_swa_kv_lifetime"
 LAYERWISE = "vllm_ascend.distributed.kv_transfer.kv_p2p.mooncake_layerwise_connector"
 OFFLOAD = "vllm_ascend.distributed.kv_transfer.kv_pool.recompute_cpu_offload.recompute_cpu_offload_connector"
+# The same connector's place from 0.28.0rc1 on, or before.
+LATER_OFFLOAD = "vllm_ascend.distributed.kv_transfer.kv_pool.kv_offload.preempt_offload.preempt_offload_connector"
 WRAPPER = "vllm_ascend.distributed.kv_transfer.ascend_multi_connector"
 SCHEDULER = "vllm_ascend.core.recompute_scheduler"
 
@@ -63,6 +68,7 @@ def install() -> None:
         module = types.ModuleType(name)
         module.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
         sys.modules[name] = module
+    _stand_for_npu()
     layerwise = types.ModuleType(LAYERWISE)
     layerwise.MooncakeLayerwiseConnector = type("MooncakeLayerwiseConnector", (), {})  # type: ignore[attr-defined]
     sys.modules[LAYERWISE] = layerwise
@@ -80,6 +86,17 @@ def install() -> None:
     )
     if importlib.util.find_spec(PATCH):
         import_module(PATCH)
+
+
+def _stand_for_npu() -> None:
+    """What releases from 0.28.0rc1 on import at once: the NPU's library, and what their build would have written."""
+    npu = types.ModuleType("torch_npu")
+    npu.__spec__ = importlib.machinery.ModuleSpec("torch_npu", None)
+    sys.modules.setdefault("torch_npu", npu)
+    built = types.ModuleType("vllm_ascend._build_info")
+    built.__device_type__ = "A2"  # type: ignore[attr-defined]
+    sys.modules["vllm_ascend._build_info"] = built
+    sys.modules["vllm_ascend"]._build_info = built  # type: ignore[attr-defined]
 
 
 def ascend(module: str) -> Any:
