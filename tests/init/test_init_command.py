@@ -45,7 +45,7 @@ def test_to_a_file_that_is_never_overwritten(script: Path, tmp_path: Path) -> No
     assert run("check", str(target), "--ignore", "PD608").exit_code == 0
     before = target.read_text()
     again = run("init", "--from", str(script), "-o", str(target))
-    assert again.exit_code != 0 and "there already" in again.output
+    assert again.exit_code != 0 and "already exists" in again.output
     assert target.read_text() == before
 
 
@@ -71,7 +71,7 @@ def test_usage(tmp_path: Path, script: Path) -> None:
     nothing.write_text("echo hello\n")
     assert "no engine" in run("init", "--from", str(nothing)).output
     assert run("init", "--from", "/no/such").exit_code != 0
-    assert "behind --from" in run("init", str(script)).output
+    assert "after --from" in run("init", str(script)).output
     profile = tmp_path / "p.yaml"
     profile.write_text("version: 1\nhardware: a3\nmodel: /m\ndecode: {}\n")
     assert "a profile already" in run("init", "--from", str(profile)).output

@@ -88,12 +88,15 @@ def test_a_configuration_written_out_is_taken_literally() -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("decode: {kv_transfer_config: {}, offload: {per_rank: 1GiB}}\n", "whole configuration"),
-        ("transfer: {connector: X}\ndecode: {kv_transfer_config: {}, transfer: {kv_port: 1}}\n", "whole configuration"),
+        ("decode: {kv_transfer_config: {}, offload: {per_rank: 1GiB}}\n", "complete configuration"),
+        (
+            "transfer: {connector: X}\ndecode: {kv_transfer_config: {}, transfer: {kv_port: 1}}\n",
+            "complete configuration",
+        ),
         (
             "transfer: {connector: X}\ndecode: {kv_transfer_config: {}}\n"
             "nodes: {decode: [{address: a.b, transfer: {kv_port: 1}}]}\n",
-            "whole configuration",
+            "complete configuration",
         ),
         ("transfer: {connector: X}\ndecode: {transfer: {connector: Y}}\n", "same on both sides"),
         ("decode: {transfer: {kv_port: 1}}\n", "shared section transfer"),

@@ -145,7 +145,7 @@ def test_a_script_in_one_document_and_its_pod_in_another() -> None:
 @pytest.mark.parametrize(
     ("comment", "message", "hint"),
     [
-        ("# pd-launch: target", "names no target", "write # pd-launch: target vllm==0.32.0"),
+        ("# pd-launch: target", "names no valid target", "write # pd-launch: target vllm==0.32.0"),
         ("# pd-launch: target vllm==latest", "'latest' is not a release", "write # pd-launch: target"),
         ("# pd-launch: target vllm==$VERSION", "is not a release", "write # pd-launch: target"),
         ("# pd-launch: target ./venv", "is not a release", "write # pd-launch: target"),

@@ -276,7 +276,7 @@ def test_numbers_that_are_counted_and_joined(written: str, value: str) -> None:
         ("A=(5 $(list) 7)", "${A[0]}", "5"),
         ("A=(5 $(list) 7)", "${A[2]}", HOLE),
         ("A=(5 $(list) 7)", "${#A[@]}", HOLE),
-        ("declare -A A=([x]=5 [y]=6)", "${A[x]}", HOLE),
+        ("declare -A A=([x]=5 [y]=6)", "${A[x]}", "5"),
         ('read -ra A <<< "$UNKNOWN"', "${A[0]}", HOLE),
         ("mapfile -t A <<< $'5 6\\n7'", '"${A[0]}"', "5 6"),
         ("readarray -t A <<'E'\n5\n6\nE", "${A[1]}", "6"),
@@ -387,7 +387,7 @@ def test_a_condition_is_asked_anew_where_what_it_asks_for_was_changed() -> None:
         ('A=(a b)\nfor i in 0 1; do A[$i]=$i; done\nvllm serve "${A[@]}"', ["0", "1"]),
         ('A=(a)\nA[$U]=b\nvllm serve "${A[@]}"', [HOLE * 2]),
         ('A=(a b)\nA[0]+=q\nvllm serve "${A[@]}"', [HOLE * 2]),
-        ('declare -A M\nM[a]=1\nvllm serve "${M[a]}"', [HOLE]),
+        ('declare -A M\nM[a]=1\nvllm serve "${M[a]}"', ["1"]),
     ],
 )
 def test_an_element_of_an_array_is_set(script: str, words: list[str]) -> None:

@@ -81,12 +81,10 @@ def benchmarks(command: Command) -> Iterator[Fault]:
             BENCHMARK,
             words[0].origin(),
             Msg(
-                f"vllm bench {values[2]} makes an engine of its own: its arguments are not checked",
-                f"vllm bench {values[2]} 在自己的进程里建立引擎：它的参数没有检查",
+                f"vllm bench {values[2]} starts its own engine, whose arguments are not checked",
+                f"vllm bench {values[2]} 会自行启动引擎，其参数未做检查",
             ),
-            help=Msg(
-                "to have them checked, write them behind vllm serve", "要检查这些参数，把它们写在 vllm serve 之后"
-            ),
+            help=Msg("to check them, write them after vllm serve", "要检查这些参数，请写在 vllm serve 之后"),
         )
 
 
