@@ -78,7 +78,7 @@ def parked(engine: Engine) -> bool:
 
 def at_work(engine: Engine) -> threading.Thread:
     """Give the engine the same requests, over again if need be, until one is parked; return who waits for them."""
-    for _ in range(5):
+    for _ in range(30):
         work = threading.Thread(target=answer_alone, args=(engine, prompts()))
         work.start()
         while work.is_alive():
