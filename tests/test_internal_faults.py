@@ -77,7 +77,7 @@ def test_debug_shows_the_traceback(tmp_path: Path, args: tuple[str, ...], env: d
 
 def test_the_line_in_chinese(tmp_path: Path) -> None:
     done = run("rules", cwd=tmp_path, code=FAILING.format(error="ValueError()"), LC_ALL="zh_CN.UTF-8", PYTHONUTF8="1")
-    assert done.stderr.startswith("pd-launch: 内部错误(ValueError, ")
+    assert done.stderr.startswith("pd-launch: 内部错误（ValueError, ")
 
 
 CONFIGURATIONS = {

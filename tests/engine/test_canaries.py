@@ -111,10 +111,10 @@ def test_the_pool_is_reset_by_the_method_that_is_watched() -> None:
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    from pd_launch.connector import scheduler
+    from pd_launch.connector import telling
 
     told: list[str] = []
-    monkeypatch.setattr(scheduler.logger, "warning", lambda line, *words: told.append(line % words))
+    monkeypatch.setattr(telling.logger, "warning", lambda line, *words: told.append(line % words))
     return told
 
 

@@ -154,7 +154,7 @@ def test_a_reference_is_a_finding(value: str) -> None:
         .replace(", SET: {prepend", ", T: {prepend")
     )
     found = [f for f in check(read_texts({"p.yaml": text})) if f.code == "PD707"]
-    assert len(found) == 1 and "literally" in found[0].message
+    assert len(found) == 1 and "literal text" in found[0].message
     costs = PROFILE.format(launch="", **CUDA).replace("SET: /b", "SET: 'costs $5 or $'")
     assert not [f for f in check(read_texts({"p.yaml": costs})) if f.code == "PD707"]
 

@@ -262,14 +262,14 @@ def test_secrets_in_the_environment_are_masked(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "no JSON"),
+        ("nonsense", "not JSON"),
         ("[]", "one JSON object"),
         ('{"mem_total": "1"}', "mem_total must be an integer"),
         ('{"mem_total": true}', "mem_total must be an integer"),
         ('{"vllm": 1}', "vllm must be a string"),
         ('{"interfaces": []}', "interfaces must be an object"),
         ('{"ports_in_use": ["a"]}', "list of integers"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_facts_files_that_cannot_be_used(text: str, message: str) -> None:

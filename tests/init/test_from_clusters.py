@@ -86,7 +86,7 @@ decode:
   parallelism: {tensor: 2}
   containers:
   - name: vllm
-    image: ghcr.io/llm-d/llm-d-cuda:v0.6.0
+    image: ghcr.io/llm-d/llm-d:v0.6.0
     modelCommand: vllmServe
     args: [--kv-transfer-config, '{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}', --max-model-len, "8192"]
 prefill:
@@ -101,6 +101,7 @@ prefill:
 def test_values_of_llm_d_name_the_model(tmp_path: Path) -> None:
     profile, output = init(tmp_path, values__yaml=VALUES)
     assert profile["model"] == "Qwen/Qwen3-32B", output
+    assert profile["hardware"] == "cuda"
     assert profile["decode"]["parallel"] == {"tensor": 2}
     assert profile["engine"]["max-model-len"] == 8192
 

@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same() -> None:
         ([*DEMO, *EIGHT, "--step-time", "soon"], "BASE"),
         ([*DEMO, *EIGHT, "--over", "colour=1"], "NAME=VALUE"),
         ([*DEMO, *EIGHT, "--over", "watermark=2"], "watermark cannot be 2"),
-        ([*DEMO, *EIGHT, "--concurrency", "2", "--rate", "3"], "exclude"),
+        ([*DEMO, *EIGHT, "--concurrency", "2", "--rate", "3"], "cannot be combined"),
         ([*DEMO, "--workload", "requests=8,prompt=5000,output=150"], "needs"),
         ([*DEMO, *EIGHT, "--budget", "much"], "much"),
         ([*DEMO, *EIGHT, "--budget", "0blocks"], "no block"),

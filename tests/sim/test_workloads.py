@@ -128,7 +128,7 @@ def test_distributions() -> None:
         ("requests=10,prompt=9-5,output=3", "from a smaller number"),
         ("requests=10,prompt=lognormal(665,8),output=3", "logarithm"),
         ("requests=10,prompt=5,output=3,rate=0", "above 0"),
-        ("requests=10,prompt=5,output=3,rate=1,concurrency=2", "exclude"),
+        ("requests=10,prompt=5,output=3,rate=1,concurrency=2", "cannot be combined"),
     ],
 )
 def test_wrong_distributions(text: str, said: str) -> None:

@@ -302,7 +302,9 @@ spec:
       envs: [{name: A, value: "1"}]
       resources: {limits: {gpu: "2"}}
       extraPodSpec:
-        mainContainer: {image: "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1", args: [--model, m, --is-prefill-worker, -tp, "2"]}
+        mainContainer:
+          image: "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1"
+          args: [--model, m, --is-prefill-worker, -tp, "2"]
 """
     node, found = launch(text, "dgd.yaml")
     assert node.program == "dynamo" and node.side == "prefill" and variables(node) == {"A": "1"}

@@ -210,7 +210,7 @@ def test_a_sink_keeps_the_order_and_counts_what_it_drops() -> None:
     sink.start()
     sink.join(PATIENCE)
     assert sum(entry == line + b"\n" for entry in written) == WAITING // 1024
-    assert written[0].startswith(b"pd-launch: 7 lines of output were lost here: nobody reads")
+    assert written[0].startswith(b"pd-launch: 7 lines of output were lost here: nothing reads")
     assert written[-1] == b"pd-launch: said all the same\n"
 
 

@@ -111,6 +111,11 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         instead = _instead(name, target)
         reason = _reason(name, target, cuda_only)
         rename = Msg(f"write {instead}", f"写成 {instead}")
+        is_bundled = instead in OFFLOAD_NAMES and not target.is_ascend
+        # Renamed to one that may not be registered, it would be another finding of this rule.
+        can_rename = _has_sizes(connector, instead, target) and (
+            not is_bundled or plugin_of(node, deployment) == "there"
+        )
         if instead is None and not known_anywhere(name) and _own_image(node):
             yield _of_image(name, place, target)
             continue
@@ -118,7 +123,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
             place.origin,
             Msg(f"{target} has no connector {name}{reason.en}", f"{target} 没有连接器 {name}{reason.zh}"),
             _help(instead, target),
-            fix=_fix(place, instead, rename) if _has_sizes(connector, instead, target) else None,
+            fix=_fix(place, instead, rename) if can_rename else None,
         )
 
 

@@ -16,7 +16,9 @@ _TAG = re.compile(
     r"v?(?P<version>\d{1,6}(?:\.\d{1,6}){2,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?)(?:[-+_].*)?"
 )
 _ASCEND = re.compile(r"ascend|(?<![a-z])(?:npu|cann)(?![a-z])")
-_STOCK = re.compile(r"vllm-openai|nvcr\.io|(?<![a-z])(?:nvidia|cuda|cu1\d\d|rocm|gpu|cpu|xpu|tpu|dynamo)(?![a-z])")
+_STOCK = re.compile(
+    r"vllm-openai|llm-d|nvcr\.io|(?<![a-z])(?:nvidia|cuda|cu1\d\d|rocm|gpu|cpu|xpu|tpu|dynamo)(?![a-z])"
+)
 MAX_NAME = 1000
 
 
