@@ -76,7 +76,7 @@ def _memory(facts: dict[str, Any], needs: Needs | None) -> Row:
 def _need(size: int | None, lang: str) -> str:
     if not size:
         return ""
-    return f"; the offload needs {human_size(size)}" if lang == "en" else f";卸载需要 {human_size(size)}"
+    return f"; the offload needs {human_size(size)}" if lang == "en" else f"；卸载需要 {human_size(size)}"
 
 
 def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:

@@ -50,7 +50,7 @@ def judge(engine: EngineFacts) -> Judgement:
     )
     still = Msg(
         f"; {waiting} still parked, or ended while parked, when the log ends",
-        f";日志结束时还有 {waiting} 个停放中（或停放时已结束）",
+        f"；日志结束时还有 {waiting} 个停放中（或停放时已结束）",
     )
     verdict, reason = of_counts(tally, _idle(engine), still)
     return Judgement(verdict, reason, lost + troubles, benign)

@@ -47,7 +47,7 @@ def _input(found: Simulation) -> Lines:
             f"{found.target}{many}：{engine.blocks:,} 块，每块 {engine.block_size} 个 token；每步最多 "
             f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token；前缀缓存"
             f"{'开启' if engine.prefix_caching else '关闭'}"
-            + (f";每步草稿 {engine.draft_tokens} 个" if engine.draft_tokens else ""),
+            + (f"；每步草稿 {engine.draft_tokens} 个" if engine.draft_tokens else ""),
         ),
         "",
     ]
@@ -204,10 +204,10 @@ def _times(found: Simulation) -> Lines:
         shown_zh = f"{run.time.seconds:,.1f} 秒，{run.time.tokens_per_second:,.0f} token/s"
         if ttft:
             shown += f"; first token {ttft.p50:.2f} s (p99 {ttft.p99:.2f} s)"
-            shown_zh += f";首 token {ttft.p50:.2f} 秒（p99 {ttft.p99:.2f} 秒）"
+            shown_zh += f"；首 token {ttft.p50:.2f} 秒（p99 {ttft.p99:.2f} 秒）"
         if itl:
             shown += f"; next ones {1000 * itl.p50:.1f} ms (p99 {1000 * itl.p99:.1f} ms)"
-            shown_zh += f";后续 token {1000 * itl.p50:.1f} 毫秒（p99 {1000 * itl.p99:.1f} 毫秒）"
+            shown_zh += f"；后续 token {1000 * itl.p50:.1f} 毫秒（p99 {1000 * itl.p99:.1f} 毫秒）"
         lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}:{shown_zh}"))
     if not lines or found.step_time is None:
         return []

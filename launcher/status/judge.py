@@ -154,7 +154,7 @@ def judge(found: Counts, standing: Now, expected: str | None) -> tuple[Verdict |
         found.fallbacks,
         standing.parked or 0,
     )
-    still = Msg(f"; {standing.parked} parked now", f";目前停放 {standing.parked} 个")
+    still = Msg(f"; {standing.parked} parked now", f"；目前停放 {standing.parked} 个")
     verdict, reason = of_counts(tally, IDLE, still)
     return verdict, reason, lost
 

@@ -15,11 +15,11 @@ ZH = """
 
 ## 作用
 
-检查每个 JSON 参数,看同一个对象里是否有键出现多于一次。
+检查每个 JSON 参数，看同一个对象里是否有键出现多于一次。
 
 ## 为什么重要
 
-只有最后一个生效,前面的值悄悄丢失。
+只有最后一个生效，前面的值会被悄悄丢弃。
 
 ## 适用版本
 
@@ -27,7 +27,7 @@ ZH = """
 
 ## 来源
 
-Python 的 `json` 对相同的键保留最后一个;在 vLLM 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+Python 的 `json` 对相同的键保留最后一个；在 vLLM 0.23.0、0.27.1 和 0.32.0 上运行验证过。
 """
 
 
@@ -76,7 +76,7 @@ def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 def _hit(name: str, entry: Node) -> Hit:
     first = entry.shadowed[0]
     alike = all(same(earlier, entry) for earlier in entry.shadowed)
-    lost, lost_zh = ("", "") if alike else (": the earlier value is lost", ":前面的值丢失")
+    lost, lost_zh = ("", "") if alike else (": the earlier value is lost", "：前面的值丢失")
     return Hit(
         entry.key or entry.origin,
         Msg(f"the key {name} appears twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),

@@ -19,21 +19,21 @@ ZH = """
 
 ## 作用
 
-检查 `--kv-transfer-config` 的每个字段,顶层和 MultiConnector 的子连接器都查:拼写错误,以及目标版本已经删除的字段
-(0.32.0 起的 `kv_rank`、`kv_parallel_size`、`kv_ip`、`kv_buffer_size`)。连接器自己的选项写在 `kv_connector_extra_config`
-里面,不在此列。
+检查 `--kv-transfer-config` 的每个字段，顶层和 MultiConnector 的子连接器都查：拼写错误，以及目标版本已经删除的字段
+（0.32.0 起的 `kv_rank`、`kv_parallel_size`、`kv_ip`、`kv_buffer_size`）。
+连接器自己的选项写在 `kv_connector_extra_config`里面，不在此列。
 
 ## 为什么重要
 
-vLLM 会拒绝未知字段,引擎在启动时退出。
+vLLM 会拒绝未知字段，引擎在启动时退出。
 
 ## 适用版本
 
-所有版本;四个旧字段从 vLLM <until kv-field-kv_rank> 起被拒绝。
+所有版本；四个旧字段从 vLLM <until kv-field-kv_rank> 起被拒绝。
 
 ## 来源
 
-vllm/config/kv_transfer.py,0.18.0 到 0.32.0;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+vllm/config/kv_transfer.py，0.18.0 到 0.32.0；在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
 """
 
 

@@ -22,25 +22,25 @@ ZH = r"""
 
 ## 作用
 
-`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告;
-vllm-ascend 启动时会重置的、属于其他硬件的参数,以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
+`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告；
+vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
 与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
-关闭,报告为 warning。
+关闭，报告为 warning。
 
 ## 为什么重要
 
-选项被解析后就被忽略,节点的实际行为与命令不一致。
+选项被解析后就被忽略，节点的实际行为与命令不一致。
 
 ## 适用版本
 
-所有版本;被重置的参数从相应版本起;稀疏 C8 的键从 <since overwrites-enable_sparse_sfa_c8> 起。
+所有版本；被重置的参数从相应版本起；稀疏 C8 的键从 <since overwrites-enable_sparse_sfa_c8> 起。
 
 ## 来源
 
-vllm/entrypoints/openai/api_server.py,0.23.0、0.27.1 和 0.32.0(只有 `vllm serve` 会处理它们);
-vllm_ascend/platform.py(`_fix_incompatible_config`),0.18.0 到 0.26.0rc1 的安装包;
-vllm_ascend/ascend_config.py,0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行;
-vllm/config/vllm.py 的 VllmConfig.__post_init__,0.18.0 到 0.33.0。
+vllm/entrypoints/openai/api_server.py，0.23.0、0.27.1 和 0.32.0（只有 `vllm serve` 会处理它们）；
+vllm_ascend/platform.py（`_fix_incompatible_config`），0.18.0 到 0.26.0rc1 的安装包；
+vllm_ascend/ascend_config.py，0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行；
+vllm/config/vllm.py 的 VllmConfig.__post_init__，0.18.0 到 0.33.0。
 """
 
 

@@ -26,22 +26,22 @@ ZH = """
 
 ## 作用
 
-把 `--additional-config` 及其中各组的键与目标版本 vllm-ascend 读取的键比较。从 0.27.1rc1 起未知的键是错误,之前是警告。
+把 `--additional-config` 及其中各组的键与目标版本 vllm-ascend 读取的键比较。从 0.27.1rc1 起未知的键是错误，之前是警告。
 
 ## 为什么重要
 
-未知的键会被悄悄忽略,它所指的功能也就没有打开;选项有类型的版本会在启动时拒绝它。
+未知的键会被悄悄忽略，它所指的功能也就没有打开；选项有类型的版本会在启动时拒绝它。
 
 ## 适用版本
 
-vllm-ascend 的所有版本;从 <since typed-options> 起为错误。
+vllm-ascend 的所有版本；从 <since typed-options> 起为错误。
 `eplb_config` 与 `short_request_first_config` 里的未知键在任何版本都会被拒绝。
 
 ## 来源
 
-vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取,
+vllm-ascend 0.18.0 到 0.26.0rc1 安装包里对该字典的每次读取，
 以及 0.27.1rc1 到 0.30.0rc2 源码包里的类型化选项
-(vllm_ascend/ascend_config.py),由 scripts/read_release.py 读取。
+（vllm_ascend/ascend_config.py），由 scripts/read_release.py 读取。
 """
 
 
@@ -114,7 +114,7 @@ def _group(group: str, tree: Node, deployment: Deployment) -> Iterator[Hit]:
 def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, severity: Severity, where: str = "") -> Hit:
     target = deployment.target
     place = entry.key or entry.origin
-    refused, refused_zh = (" and refuses it", ",并会拒绝它") if severity == "error" else ("", "")
+    refused, refused_zh = (" and refuses it", "，并会拒绝它") if severity == "error" else ("", "")
     message = Msg(f"{target} does not read {where}{name}{refused}", f"{target} 不读取 {where}{name}{refused_zh}")
     near = nearest(name, known)
     releases = [] if where else releases_with_key(name, target)

@@ -16,17 +16,17 @@ from pd_launch.schemas.releases.connector_options import ONE_ROLE
 _WORDS = {"prefill": "kv_producer", "producer": "kv_producer", "decode": "kv_consumer", "consumer": "kv_consumer"}
 
 ZH = """
-缺少 kv_role,或者它不是三个取值之一
+缺少 kv_role，或者它不是三个取值之一
 
 ## 作用
 
-当 `--kv-transfer-config` 顶层有 `kv_connector` 而没有 `kv_role`,或者任何一层的 `kv_role` 不是 `kv_producer`、
-`kv_consumer`、`kv_both` 之一时报告;连接器只能担任一种角色时
-(MoRIIOConnector、MooncakeConnectorV2、MooncakePullConnector)写了 `kv_both` 也报告。
+当 `--kv-transfer-config` 顶层有 `kv_connector` 而没有 `kv_role`，或者任何一层的 `kv_role` 不是 `kv_producer`、
+`kv_consumer`、`kv_both` 之一时报告；连接器只能担任一种角色时
+（MoRIIOConnector、MooncakeConnectorV2、MooncakePullConnector）写了 `kv_both` 也报告。
 
 ## 为什么重要
 
-vLLM 会拒绝这样的配置,引擎在启动时退出。
+vLLM 会拒绝这样的配置，引擎在启动时退出。
 
 ## 适用版本
 
@@ -34,7 +34,7 @@ vLLM 会拒绝这样的配置,引擎在启动时退出。
 
 ## 来源
 
-vllm/config/kv_transfer.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。不能用 kv_both 的连接器是读源码得出的。
+vllm/config/kv_transfer.py；在 0.23.0、0.27.1 和 0.32.0 上运行验证过。不能用 kv_both 的连接器是读源码得出的。
 """
 
 

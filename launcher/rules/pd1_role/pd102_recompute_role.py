@@ -16,21 +16,21 @@ ZH = """
 
 ## 作用
 
-当 `recompute_scheduler_enable` 在目标版本里生效,而顶层 `kv_role` 不是 `kv_consumer` 时报告:`kv_both`、没有
-`--kv-transfer-config`,或 `kv_producer`。
+当 `recompute_scheduler_enable` 在目标版本里生效，而顶层 `kv_role` 不是 `kv_consumer` 时报告：`kv_both`、没有
+`--kv-transfer-config`，或 `kv_producer`。
 
 ## 为什么重要
 
-重计算调度器只属于解码节点:其他角色会在启动时被拒绝,0.22 及更早版本在预填充节点上会真的运行它并破坏答案。从 0.23 起,
+重计算调度器只属于解码节点：其他角色会在启动时被拒绝，0.22 及更早版本在预填充节点上会真的运行它并破坏回答。从 0.23 起，
 预填充节点上的开关只被忽略并给出警告。
 
 ## 适用版本
 
-所有版本;`kv_producer` 从 <since recompute-ignored-on-prefill> 起只是警告。
+所有版本；`kv_producer` 从 <since recompute-ignored-on-prefill> 起只是警告。
 
 ## 来源
 
-vllm_ascend/platform.py(0.18.0 第 461 行,0.22.1rc1 第 677 行,0.23.0 第 689–710 行,0.25.1rc1 第 676–701 行)。
+vllm_ascend/platform.py（0.18.0 第 461 行，0.22.1rc1 第 677 行，0.23.0 第 689–710 行，0.25.1rc1 第 676–701 行）。
 """
 
 

@@ -17,21 +17,21 @@ recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
 
 ## 作用
 
-检查 `--additional-config` 里 `recompute_scheduler_enable` 的位置。0.24 及更早版本只读取顶层的键,
-嵌套在 `scheduler_config` 里的不会生效(error)。从 0.25 起应写在 `scheduler_config` 里:顶层的键仍然有效但已弃用(info);
-两处都写且不一致时,嵌套的生效(warning)。
+检查 `--additional-config` 里 `recompute_scheduler_enable` 的位置。0.24 及更早版本只读取顶层的键，
+嵌套在 `scheduler_config` 里的不会生效（error）。从 0.25 起应写在 `scheduler_config` 里：
+顶层的键仍然有效但已弃用（info）；两处都写且不一致时，嵌套的生效（warning）。
 
 ## 为什么重要
 
-写错位置时没有任何提示:调度器只是没有打开,被抢占的请求也就不会保存到 CPU 内存。
+写错位置时没有任何提示：调度器只是没有打开，被抢占的请求也就不会保存到 CPU 内存。
 
 ## 适用版本
 
-<before nested-scheduler-options> 及更早:只读顶层。<since nested-scheduler-options> 起:先读嵌套,再读顶层。
+<before nested-scheduler-options> 及更早：只读顶层。<since nested-scheduler-options> 起：先读嵌套，再读顶层。
 
 ## 来源
 
-vllm_ascend/ascend_config.py(0.18.0 第 90 行,0.23.0 第 142 行,0.24.0rc1 第 129 行,0.25.1rc1 第 855–925 行)。
+vllm_ascend/ascend_config.py（0.18.0 第 90 行，0.23.0 第 142 行，0.24.0rc1 第 129 行，0.25.1rc1 第 855–925 行）。
 """
 
 

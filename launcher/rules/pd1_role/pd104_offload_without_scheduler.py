@@ -12,26 +12,27 @@ from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.hooks import has_preemption_hook
 
 ZH = """
-配置了卸载连接器,却没有打开重计算调度器
+配置了卸载连接器，却没有打开重计算调度器
 
 ## 作用
 
-当解码节点在 vllm-ascend 上配置了卸载连接器,
-而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置连接器报 error,
-随 pd-launch 附带的连接器报 warning。
+当解码节点在 vllm-ascend 上配置了卸载连接器，
+而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置的连接器报 error，
+附带的连接器报 warning。
 
 ## 为什么重要
 
-没有重计算调度器,内置连接器从不被调用,却仍然占用锁页内存;附带的连接器还能处理 vLLM 的普通抢占,
+没有重计算调度器，内置的连接器从不被调用，却仍然占用锁页内存；附带的连接器还能处理 vLLM 的普通抢占，
 但指南所说的工作模式没有打开。
 
 ## 适用版本
 
-vllm-ascend <since preemption-hook> 起;更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
+vllm-ascend <since preemption-hook> 起；更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
 
 ## 来源
 
-vllm_ascend/core/recompute_scheduler.py 与 recompute_cpu_offload/worker.py(`register_kv_caches`),0.23.0 到 0.26.0rc1。
+vllm_ascend/core/recompute_scheduler.py 与 recompute_cpu_offload/worker.py（`register_kv_caches`），
+0.23.0 到 0.26.0rc1。
 """
 
 

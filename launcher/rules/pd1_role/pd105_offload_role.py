@@ -14,12 +14,12 @@ ZH = """
 
 ## 作用
 
-当顶层 `kv_role` 是 `kv_producer` 或 `kv_both`,而连接器里有卸载连接器时报告。单独的 vLLM 上,
+当顶层 `kv_role` 是 `kv_producer` 或 `kv_both`，而连接器里有卸载连接器时报告。单独的 vLLM 上，
 附带的连接器可以用于 `kv_both`。
 
 ## 为什么重要
 
-抢占卸载只属于解码节点:在其他节点上它只会占用锁页内存,附带的连接器在单独的 vLLM 上会拒绝 `kv_producer`。
+抢占卸载只属于解码节点：在其他节点上它只会占用锁页内存，附带的连接器在单独的 vLLM 上会拒绝 `kv_producer`。
 
 ## 示例
 
@@ -41,7 +41,8 @@ vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1
 
 ## 来源
 
-vllm_ascend/core/recompute_scheduler.py(只有 kv_consumer 会调用抢占接口),0.23.0 到 0.26.0rc1;附带连接器的启动检查。
+vllm_ascend/core/recompute_scheduler.py（只有 kv_consumer 会调用抢占接口），0.23.0 到 0.26.0rc1；
+附带的连接器的启动检查。
 """
 
 

@@ -15,22 +15,22 @@ ZH = r"""
 
 ## 作用
 
-解码节点打开了重计算调度器,而另一个选项在它之后改写了调度器类(`SLO_limits_for_dynamic_batch`、
-`profiling_chunk_config`、`batch_job_sched_config`)时报告;您自己的 `--scheduler-cls` 被它取代时也报告。
+解码节点打开了重计算调度器，而另一个选项在它之后改写了调度器类（`SLO_limits_for_dynamic_batch`、
+`profiling_chunk_config`、`batch_job_sched_config`）时报告；您自己的 `--scheduler-cls` 被它取代时也报告。
 
 ## 为什么重要
 
-没有任何提示:您要求的两个调度器中有一个不会运行;没有重计算调度器,被抢占的请求就不会保存到 CPU 内存。
+没有任何提示：您要求的两个调度器中有一个不会运行；没有重计算调度器，被抢占的请求就不会保存到 CPU 内存。
 
 ## 适用版本
 
-`SLO_limits_for_dynamic_batch`:<all reads-SLO_limits_for_dynamic_batch>;`profiling_chunk_config`:
-从 <since reads-profiling_chunk_config> 起;`batch_job_sched_config`:
-从 <since reads-batch_job_sched_config> 起;`--scheduler-cls`:所有版本。
+`SLO_limits_for_dynamic_batch`：<all reads-SLO_limits_for_dynamic_batch>；`profiling_chunk_config`：
+从 <since reads-profiling_chunk_config> 起；`batch_job_sched_config`：
+从 <since reads-batch_job_sched_config> 起；`--scheduler-cls`：所有版本。
 
 ## 来源
 
-vllm_ascend/platform.py,0.18.0 到 0.26.0rc1 的安装包(0.25.1rc1 第 676–720 行)。
+vllm_ascend/platform.py，0.18.0 到 0.26.0rc1 的安装包（0.25.1rc1 第 676–720 行）。
 """
 
 

@@ -32,9 +32,9 @@ ZH = r"""
 
 ## 作用
 
-检查目标版本启动时会拒绝的组合:P/D 节点上的均衡调度;解码节点上、
-策略不是 fcfs 或与其他调度器同时打开的 short_request_first;解码节点以外、DP 为 1 或与均衡调度、
-profiling_chunk 同时打开的 DyntraLB;没有流水线并行、与均衡调度同时打开、或在不支持的版本里使用 `--async-scheduling` 的
+检查目标版本启动时会拒绝的组合：P/D 节点上的均衡调度；解码节点上、
+策略不是 fcfs 或与其他调度器同时打开的 short_request_first；解码节点以外、DP 为 1 或与均衡调度、
+profiling_chunk 同时打开的 DyntraLB；没有流水线并行、与均衡调度同时打开、或在不支持的版本里使用 `--async-scheduling` 的
 profiling_chunk。
 
 ## 为什么重要
@@ -43,15 +43,15 @@ profiling_chunk。
 
 ## 适用版本
 
-均衡调度:所有版本;profiling_chunk:从 <since reads-profiling_chunk_config> 起;short_request_first:
-从 <since short-first-on-prefill-only> 起,
-与 profiling_chunk 同用从 <since short-first-profiling-synchronous> 起,再加异步调度
-从 <since profiling-async-needs-v2> 起,并需要 V2 model runner;DyntraLB:从 <since reads-dyntra_lb_config> 起。
+均衡调度：所有版本；profiling_chunk：从 <since reads-profiling_chunk_config> 起；short_request_first：
+从 <since short-first-on-prefill-only> 起，
+与 profiling_chunk 同用从 <since short-first-profiling-synchronous> 起，再加异步调度
+从 <since profiling-async-needs-v2> 起，并需要 V2 model runner；DyntraLB：从 <since reads-dyntra_lb_config> 起。
 
 ## 来源
 
-vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包(0.25.1rc1:
-platform.py 第 630–670 行),以及 0.27.1rc1 到 0.30.0rc2 的源码包(0.30.0rc1:第 1030–1110 行)。
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包（0.25.1rc1：
+platform.py 第 630–670 行），以及 0.27.1rc1 到 0.30.0rc2 的源码包（0.30.0rc1：第 1030–1110 行）。
 """
 
 

@@ -26,24 +26,24 @@ ZH = r"""
 
 ## 作用
 
-检查只属于一侧的功能:预填充节点以外的 `layer_sharding`;消费者以外或非 MLA 模型上的 `enable_kv_nz`;
-预填充节点上的 `enable_reduce_sample`;消费者以外的稀疏 KV 卸载(以及与之配套的连接器);预填充节点以外的流水线并行加 MTP;
-以及作为警告,0.23 之前 Mamba 或线性注意力模型的解码节点上的前缀缓存。
+检查只属于一侧的功能：预填充节点以外的 `layer_sharding`；消费者以外或非 MLA 模型上的 `enable_kv_nz`；
+预填充节点上的 `enable_reduce_sample`；消费者以外的稀疏 KV 卸载（以及与之配套的连接器）；
+预填充节点以外的流水线并行加 MTP；以及作为警告，0.23 之前 Mamba 或线性注意力模型的解码节点上的前缀缓存。
 
 ## 为什么重要
 
-多数版本会在启动时拒绝这样的配置;没有拒绝的,功能会在第一个请求时出错。
+多数版本会在启动时拒绝这样的配置；没有拒绝的，功能会在第一个请求时出错。
 
 ## 适用版本
 
-`layer_sharding`:<all layer-sharding-on-prefill-only>。`enable_kv_nz`:所有版本。`enable_reduce_sample`:
+`layer_sharding`：<all layer-sharding-on-prefill-only>。`enable_kv_nz`：所有版本。`enable_reduce_sample`：
 <all reduce-sample-refusals>。
-稀疏 KV 卸载:从 <since sparse-kv-offload> 起。流水线并行加 MTP:<all mtp-pipeline-on-prefill-only>。
-Mamba 解码节点上的前缀缓存:到 <last mamba-prefix-caching-on-decode> 为止。
+稀疏 KV 卸载：从 <since sparse-kv-offload> 起。流水线并行加 MTP：<all mtp-pipeline-on-prefill-only>。
+Mamba 解码节点上的前缀缓存：到 <last mamba-prefix-caching-on-decode> 为止。
 
 ## 来源
 
-vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包;vllm-ascend 拉取请求 7796,
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包；vllm-ascend 拉取请求 7796，
 问题 7944 与 10908。
 """
 

@@ -14,16 +14,16 @@ from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors, off
 from pd_launch.schemas.releases.proxies import RETRIES
 
 ZH = """
-打开了重计算调度器,但没有卸载连接器
+打开了重计算调度器，但没有卸载连接器
 
 ## 作用
 
-当解码节点打开了重计算调度器,而连接器里没有卸载连接器时说明后果(info)。如果输入里启动的代理都不理解 stop_reason
-`recomputed`,则报 warning。
+当解码节点打开了重计算调度器，而连接器里没有卸载连接器时说明后果（info）。如果输入里启动的代理都不理解 stop_reason
+`recomputed`，则报 warning。
 
 ## 为什么重要
 
-每个被抢占的请求都会被结束并交还给代理:没有配合的代理,客户端会收到被截断的答案;有配合的代理,也要重新做一次预填充。
+每个被抢占的请求都会被结束并交还给代理：没有配合的代理，客户端会收到被截断的回答；有配合的代理，也要重新做一次预填充。
 
 ## 适用版本
 
@@ -31,7 +31,8 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/core/recompute_scheduler.py(`_add_recomputed_outputs`),0.18.0 到 0.26.0rc1;vllm-ascend 与 vLLM 的示例代理。
+vllm_ascend/core/recompute_scheduler.py（`_add_recomputed_outputs`），0.18.0 到 0.26.0rc1；
+vllm-ascend 与 vLLM 的示例代理。
 """
 
 

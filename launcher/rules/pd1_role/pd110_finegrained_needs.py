@@ -31,25 +31,25 @@ ZH = r"""
 
 ## 作用
 
-检查 `finegrained_tp_config` 的各个规模:`oproj` 需要消费者角色、图模式、张量并行为 1 以及重计算调度器;
-`olora` 需要消费者角色和图模式;`embedding` 在 0.29.0rc1 及以前需要重计算调度器;
-它们都需要 MoE 模型,并且能整除数据并行规模。从 0.30.0rc1 起,`mlp` 与 `oproj` 的要求相同;大于 1 时两者还需要名为
-PreemptOffloadConnector 的连接器,
+检查 `finegrained_tp_config` 的各个规模：`oproj` 需要消费者角色、图模式、张量并行为 1 以及重计算调度器；
+`olora` 需要消费者角色和图模式；`embedding` 在 0.29.0rc1 及以前需要重计算调度器；
+它们都需要 MoE 模型，并且能整除数据并行规模。从 0.30.0rc1 起，`mlp` 与 `oproj` 的要求相同；大于 1 时两者还需要名为
+PreemptOffloadConnector 的连接器，
 并且不能使用预填充上下文并行。
 
 ## 为什么重要
 
-引擎在启动时逐条断言,不满足就退出;没有重计算调度器带来的等长批次,DP rank 之间的交换会卡死。
-0.30.0rc1 起,被抢占的请求不得回到预填充节点:在那里重算的 KV 会损失精度。
+引擎在启动时逐条断言，不满足就退出；没有重计算调度器带来的等长批次，DP rank 之间的交换会卡死。
+0.30.0rc1 起，被抢占的请求不得回到预填充节点：在那里重算的 KV 会损失精度。
 
 ## 适用版本
 
-vllm-ascend 的所有版本:重计算调度器与张量并行为 1 从 <since oproj-needs-recompute> 起,
-MoE 从 <since finegrained-needs-moe> 起,`olora` <all olora>;`mlp` 与卸载连接器从 <since oproj-mlp-need-offload> 起。
+vllm-ascend 的所有版本：重计算调度器与张量并行为 1 从 <since oproj-needs-recompute> 起，
+MoE 从 <since finegrained-needs-moe> 起，`olora` <all olora>；`mlp` 与卸载连接器从 <since oproj-mlp-need-offload> 起。
 
 ## 来源
 
-vllm_ascend/ascend_config.py(`FinegrainedTPConfig`),0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包;
+vllm_ascend/ascend_config.py（`FinegrainedTPConfig`），0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包；
 0.30.0rc1 的 platform.py 第 1143 行。
 """
 
@@ -168,7 +168,7 @@ def _offload(node: NodeLaunch) -> Iterator[tuple[str, str, Msg]]:
             f"需要连接器 {NEW_NAME}，而它不在配置里",
             Msg(
                 f"add {NEW_NAME} as a child of a MultiConnector; the bundled connector of that name will do",
-                f"在 MultiConnector 下加上子连接器 {NEW_NAME}；自带的连接器用这个名称也算",
+                f"在 MultiConnector 下加上子连接器 {NEW_NAME}；附带的连接器用这个名称也算",
             ),
         )
     if (node.prefill_context or 1) > 1:

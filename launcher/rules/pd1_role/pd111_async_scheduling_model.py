@@ -20,20 +20,20 @@ Qwen3.5 模型在抢占卸载下使用异步调度
 
 ## 作用
 
-Qwen3.5 系列模型在 vllm-ascend 上使用卸载连接器,而异步调度打开时报告:写了 `--async-scheduling`,
+Qwen3.5 系列模型在 vllm-ascend 上使用卸载连接器，而异步调度打开时报告：写了 `--async-scheduling`，
 或者默认打开且配置里没有任何东西将其关闭。
 
 ## 为什么重要
 
-Qwen3.5 的异步调度与抢占卸载尚未完全支持,恢复的请求可能从错误的状态继续。
+Qwen3.5 的异步调度与抢占卸载尚未完全支持，恢复的请求可能从错误的状态继续。
 
 ## 适用版本
 
-vllm-ascend <since preemption-hook> 起;vLLM 从 0.18.0 起的所有版本默认打开异步调度。
+vllm-ascend <since preemption-hook> 起；vLLM 从 0.18.0 起的所有版本默认打开异步调度。
 
 ## 来源
 
-vllm-ascend 卸载指南的限制说明(每个版本);vllm/config/vllm.py,0.27.1(默认值)。
+vllm-ascend 卸载指南的限制说明（每个版本）；vllm/config/vllm.py，0.27.1（默认值）。
 """
 
 

@@ -16,11 +16,11 @@ ZH = """
 
 ## 作用
 
-当目标是 vllm-ascend 0.22 或更早版本,而配置里有卸载连接器(内置或附带)时报告。
+当目标是 vllm-ascend 0.22 或更早版本，而配置里有卸载连接器（内置或附带）时报告。
 
 ## 为什么重要
 
-这些版本既没有抢占接口,也从不调用 handle_preemptions:连接器占用内存却什么也保存不了。
+这些版本既没有抢占接口，也从不调用 handle_preemptions：连接器占用内存却什么也保存不了。
 
 ## 适用版本
 
@@ -28,7 +28,7 @@ vllm-ascend <before preemption-hook> 及更早版本。
 
 ## 来源
 
-vllm_ascend/core/recompute_scheduler.py 与 vllm_ascend/worker/model_runner_v1.py,0.18.0 到 0.26.0rc1。
+vllm_ascend/core/recompute_scheduler.py 与 vllm_ascend/worker/model_runner_v1.py，0.18.0 到 0.26.0rc1。
 """
 
 

@@ -16,31 +16,33 @@ ZH = r"""
 
 ## 作用
 
-检查 `--additional-config` 中调度器以外的成对选项:融合 MC2 与分层 MC2;reduce-sample 与 lm-head 张量并行;
-混合放置与共享专家 DP 或多流重叠;稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行;转储配置给了两次;
-静态核没有 npugraph_ex;Xlite 图与流水线并行或多于一个草稿 token;以及没有张量并行或专家并行的 FlashComm。
-还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用(0.22 到 0.24),或者没有 V2 model runner(0.25 起);
-以及 `enable_dsa_cp` 与两者之一同用(0.30.0rc1 起)。vLLM 自身的选项:睡眠模式与不支持它的连接器,
-以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`(vLLM 0.33.0 起);`--kv-offloading-size` 会取代所配置的连接器;
-`--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与自带的
-卸载连接器。还有缺少另一个选项就会被拒绝的选项:自动工具选择缺少解析器,输出日志缺少
-请求日志,ngram 草稿缺少个数,冗余专家缺少 EPLB,torch profiler 缺少目录,编码器缓存连接器缺少角色,多端口负载均衡缺少 rank;
-以及必须整除或不超过另一个的数:DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
+检查 `--additional-config` 中调度器以外的成对选项：融合 MC2 与分层 MC2；reduce-sample 与 lm-head 张量并行；
+混合放置与共享专家 DP 或多流重叠；稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行；转储配置给了两次；
+静态核没有 npugraph_ex；Xlite 图与流水线并行或多于一个草稿 token；以及没有张量并行或专家并行的 FlashComm。
+还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用（0.22 到 0.24），或者没有 V2 model runner（0.25 起）；
+以及 `enable_dsa_cp` 与两者之一同用（0.30.0rc1 起）。vLLM 自身的选项：睡眠模式与不支持它的连接器，
+以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`（vLLM 0.33.0 起）；`--kv-offloading-size` 会取代所配置的连接器；
+`--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与附带的
+卸载连接器。还有缺少另一个选项就会被拒绝的选项：自动工具选择缺少解析器，输出日志缺少
+请求日志，ngram 草稿缺少个数，冗余专家缺少 EPLB，torch profiler 缺少目录，编码器缓存连接器缺少角色，
+多端口负载均衡缺少 rank；
+以及必须整除或不超过另一个的数：DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
 
 ## 为什么重要
 
-引擎在启动时发现矛盾并退出。`--kv-offloading-size` 更糟:引擎正常启动,而所配置的连接器没有启动,KV 从不到达。
+引擎在启动时发现矛盾并退出。`--kv-offloading-size` 更糟：引擎正常启动，而所配置的连接器没有启动，KV 从不到达。
 
 ## 适用版本
 
-读取这两个选项的所有 vllm-ascend 版本;reduce-sample 与 lm-head TP 为 <all reduce-sample-refusals>。
-vLLM 的浮点缓存类型:从 <since float-cache-must-match> 起;异步调度与草稿:到 <last async-refuses-drafts>;其余为所有版本。
+读取这两个选项的所有 vllm-ascend 版本；reduce-sample 与 lm-head TP 为 <all reduce-sample-refusals>。
+vLLM 的浮点缓存类型：从 <since float-cache-must-match> 起；异步调度与草稿：到 <last async-refuses-drafts>；
+其余为所有版本。
 
 ## 来源
 
-vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py,0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包
-(0.30.0rc1:ascend_config.py 第 703、1014 行);vLLM 0.33.0 的 vllm/config/vllm.py 第 1263、1492 行,
-以及各连接器的 `supports_sleep_mode`。其余的在 vLLM 0.32.0 上运行过:`create_engine_config`(tests/differential)。
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包与 0.28.0rc1 到 0.30.0rc2 的源码包
+（0.30.0rc1：ascend_config.py 第 703、1014 行）；vLLM 0.33.0 的 vllm/config/vllm.py 第 1263、1492 行，
+以及各连接器的 `supports_sleep_mode`。其余的在 vLLM 0.32.0 上运行过：`create_engine_config`（tests/differential）。
 """
 
 

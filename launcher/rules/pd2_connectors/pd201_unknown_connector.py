@@ -35,23 +35,23 @@ ZH = """
 
 ## 作用
 
-检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册:改名的、删除的、尚未出现的、
-只支持 CUDA 的和拼错的都会报告,并给出正确的名称。引擎跑在别人的镜像里、而名称与任何已知的都不相近时,只是 warning:
-镜像可能自带这个连接器。vLLM 本身没有 pd-launch 的连接器:装上 pd-launch 后,由它的 vLLM 插件注册。`--host` 会查看插件
-是否已安装;`VLLM_PLUGINS` 可能没有列出它。
+检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册：改名的、删除的、尚未出现的、
+只支持 CUDA 的和拼错的都会报告，并给出正确的名称。引擎跑在别人的镜像里、而名称与任何已知的都不相近时，只是 warning：
+镜像可能自带这个连接器。vLLM 本身没有 pd-launch 的连接器：装上 pd-launch 后，由它的 vLLM 插件注册。`--host` 会查看插件
+是否已安装；`VLLM_PLUGINS` 可能没有列出它。
 
 ## 为什么重要
 
-未注册的名称会让引擎在启动时退出;而名称相同但只支持 CUDA 的上游连接器在 NPU 上会在更晚的地方失败。
+未注册的名称会让引擎在启动时退出；而名称相同但只支持 CUDA 的上游连接器在 NPU 上会在更晚的地方失败。
 
 ## 适用版本
 
-所有版本;每个名称从哪个版本到哪个版本有效,见表。
+所有版本；每个名称从哪个版本到哪个版本有效，见表。
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/__init__.py(0.18.0 至 0.26.0rc1 的发行包,以及 PR 16510 之后);vLLM 的
-kv_connector/factory.py(0.23.0、0.27.1、0.32.0)。
+vllm_ascend/distributed/kv_transfer/__init__.py（0.18.0 至 0.26.0rc1 的发行包，以及 PR 16510 之后）；vLLM 的
+kv_connector/factory.py（0.23.0、0.27.1、0.32.0）。
 """
 
 
@@ -163,8 +163,8 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         Msg(
             f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
             "name alone is enough where pd-launch is installed beside vLLM (--host checks this)",
-            f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}",使用 pd-launch 自带的连接器;如果 pd-launch '
-            "与 vLLM 装在同一环境里,只写名称即可(--host 会查看是否已安装)",
+            f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}"，使用 pd-launch 附带的连接器；如果 pd-launch '
+            "与 vLLM 装在同一环境里，只写名称即可（--host 会查看是否已安装）",
         ),
         severity="warning" if own else None,
     )
@@ -202,19 +202,19 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if (row is not None and target.is_ascend and row.exists(target)) or (theirs is not None and theirs.exists(target)):
         return Msg("", "")  # its release has it, and the build whose files were read does not
     if row is not None and not target.is_ascend:
-        return Msg(": the name is vllm-ascend's own", ":这个名称属于 vllm-ascend")
+        return Msg(": the name is vllm-ascend's own", "：这个名称属于 vllm-ascend")
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
     if row is not None and row.since is not None:
-        return Msg(f": it was added in {row.since}", f":它从 {row.since} 才出现")
+        return Msg(f": it was added in {row.since}", f"：它从 {row.since} 才出现")
     if theirs is not None and theirs.until is not None:
         return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
-        return Msg(f": it was added in vLLM {theirs.since}", f":它从 vLLM {theirs.since} 才出现")
+        return Msg(f": it was added in vLLM {theirs.since}", f"：它从 vLLM {theirs.since} 才出现")
     if (right := registered_as(name, target)) is not None:
-        return Msg(f": that is the class of {right}", f":这是 {right} 的类名")
+        return Msg(f": that is the class of {right}", f"：这是 {right} 的类名")
     if name in REMOVED_NAMES:
-        return Msg(": older releases had it", ":更早的版本里才有")
+        return Msg(": older releases had it", "：更早的版本里才有")
     return Msg("", "")
 
 

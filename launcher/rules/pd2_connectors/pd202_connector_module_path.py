@@ -24,11 +24,11 @@ kv_connector_module_path 不对
 
 ## 作用
 
-检查 `kv_connector_module_path`:为空、指向已经移走的模块,或者那个模块里的类名与 `kv_connector` 不同。
+检查 `kv_connector_module_path`：为空、指向已经移走的模块，或者那个模块里的类名与 `kv_connector` 不同。
 
 ## 为什么重要
 
-写了模块路径之后注册表不再起作用,引擎会导入那个模块并取名为 `kv_connector` 的类,取不到就在启动时退出。
+写了模块路径之后注册表不再起作用，引擎会导入那个模块并取名为 `kv_connector` 的类，取不到就在启动时退出。
 
 ## 适用版本
 
@@ -36,7 +36,7 @@ kv_connector_module_path 不对
 
 ## 来源
 
-vLLM 的 kv_connector/factory.py,运行验证过;模块位置来自 vllm-ascend 0.18.0 至 0.26.0rc1 的发行包。
+vLLM 的 kv_connector/factory.py，运行验证过；模块位置来自 vllm-ascend 0.18.0 至 0.26.0rc1 的发行包。
 """
 
 
@@ -93,7 +93,7 @@ def connector_module_path(node: NodeLaunch, deployment: Deployment) -> Iterator[
             continue
         elif module in MOVED_MODULES or (module.startswith("vllm_ascend.") and _gone(module, deployment)):
             new = MOVED_MODULES.get(module) or ""
-            now, now_zh = (f"; it is now {new}", f",现在是 {new}") if new else ("", "")
+            now, now_zh = (f"; it is now {new}", f"，现在是 {new}") if new else ("", "")
             what = Msg(f"{target} has no module {module}{now}", f"{target} 没有模块 {module}{now_zh}")
         else:
             own = class_of_module(module, target) or _class_in_vllm(module, name, deployment)

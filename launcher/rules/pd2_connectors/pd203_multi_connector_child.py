@@ -16,13 +16,13 @@ MultiConnector 的子连接器写错了
 
 ## 作用
 
-检查 MultiConnector 的 `kv_connector_extra_config.connectors`:没有这个列表、列表为空、子项缺少 `kv_connector` 或
-`kv_role`,或者子项里写了 `engine_id`。
+检查 MultiConnector 的 `kv_connector_extra_config.connectors`：没有这个列表、列表为空、子项缺少 `kv_connector` 或
+`kv_role`，或者子项里写了 `engine_id`。
 
 ## 为什么重要
 
-这些错误都会让引擎在启动时以断言或难懂的异常退出,空列表则让混合 KV cache 管理器失效。子项的 `engine_id` 会与从父项继承的
-那一个冲突。
+这些错误都会让引擎在启动时以断言或难懂的异常退出，空列表则让混合 KV 缓存 管理器失效。
+子项的 `engine_id` 会与从父项继承的那一个冲突。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ MultiConnector 的子连接器写错了
 
 ## 来源
 
-vLLM 的 kv_connector/v1/multi_connector.py;在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+vLLM 的 kv_connector/v1/multi_connector.py；在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
 """
 
 

@@ -22,7 +22,7 @@ kv_load_failure_policy 写在了子连接器里
 
 ## 为什么重要
 
-只有顶层的 `kv_load_failure_policy` 会被调度器读取,子项里的没有任何人读,加载失败时仍按默认的 `fail` 结束请求。
+只有顶层的 `kv_load_failure_policy` 会被调度器读取，子项里的没有代码读取，加载失败时仍按默认的 `fail` 结束请求。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ kv_load_failure_policy 写在了子连接器里
 
 ## 来源
 
-vLLM 的 v1/core/sched/scheduler.py(0.27.1,第 147 行);在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+vLLM 的 v1/core/sched/scheduler.py（0.27.1，第 147 行）；在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
 """
 
 

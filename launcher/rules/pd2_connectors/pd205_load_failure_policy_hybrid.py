@@ -16,11 +16,11 @@ ZH = """
 
 ## 作用
 
-当顶层的 `kv_load_failure_policy` 为 `recompute`,而模型含有 Mamba 或线性注意力层时报告。
+当顶层的 `kv_load_failure_policy` 为 `recompute`，而模型含有 Mamba 或线性注意力层时报告。
 
 ## 为什么重要
 
-vllm-ascend 会在启动时用断言拒绝这个组合,因为混合模型的状态不能从中间重新计算。
+vllm-ascend 会在启动时用断言拒绝这个组合，因为混合模型的状态不能从中间重新计算。
 
 ## 适用版本
 
@@ -28,7 +28,7 @@ vllm-ascend <since hybrid-refuses-load-recompute> 起。
 
 ## 来源
 
-vllm_ascend/platform.py(0.21.0rc1 第 831 行,0.27.1rc1 第 928–934 行)。
+vllm_ascend/platform.py（0.21.0rc1 第 831 行，0.27.1rc1 第 928–934 行）。
 """
 
 

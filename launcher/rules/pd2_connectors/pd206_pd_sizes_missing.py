@@ -21,15 +21,15 @@ P/D 连接器缺少两侧的并行大小
 
 ## 为什么重要
 
-缺少任何一个,worker 都会在启动时以一个不带说明的断言退出。
+缺少任何一个，worker 都会在启动时以一个不带说明的断言退出。
 
 ## 适用版本
 
-vllm-ascend 的所有版本;MooncakeHybridConnector 从 <since vllm-ascend-registers-MooncakeHybridConnector> 起。
+vllm-ascend 的所有版本；MooncakeHybridConnector 从 <since vllm-ascend-registers-MooncakeHybridConnector> 起。
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py(0.26.0rc1 第 2157–2172 行)。
+vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py（0.26.0rc1 第 2157–2172 行）。
 """
 
 

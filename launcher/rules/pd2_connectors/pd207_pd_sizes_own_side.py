@@ -22,13 +22,13 @@ ZH = """
 
 ## 作用
 
-把 P/D 连接器里为本节点角色声明的 `dp_size`、`tp_size`、`pp_size` 与本节点自己的并行参数比较:producer 看 `prefill`,
-consumer 看 `decode`,`kv_both` 两个都看。MultiConnector 的子项也会检查。
+把 P/D 连接器里为本节点角色声明的 `dp_size`、`tp_size`、`pp_size` 与本节点自己的并行参数比较：producer 看 `prefill`，
+consumer 看 `decode`，`kv_both` 两个都看。MultiConnector 的子项也会检查。
 
 ## 为什么重要
 
-连接器用这些数字计算从哪个 rank 取哪些 KV 头,不一致会取错或连不上。顶层的不一致会让 vllm-ascend 拒绝启动,
-子项里的没有任何人检查。
+连接器用这些数字计算从哪个 rank 取哪些 KV 头，不一致会取错或连不上。顶层的不一致会让 vllm-ascend 拒绝启动，
+子项里的则不会检查。
 
 ## 适用版本
 
@@ -36,7 +36,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/utils.py 的 check_kv_extra_config(0.27.1rc1,第 1217–1246 行),0.18.0 起都有。
+vllm_ascend/utils.py 的 check_kv_extra_config（0.27.1rc1，第 1217–1246 行），0.18.0 起都有。
 """
 
 

@@ -20,8 +20,8 @@ ZH = """
 
 ## 作用
 
-检查 vllm-ascend 的 P/D 连接器里 `prefill.tp_size` 与 `decode.tp_size` 的关系:预填充不能小于解码;非 MLA 模型和
-含 Mamba 层的模型必须整除;MooncakeHybridConnector 加 Mamba 层的模型必须相等。
+检查 vllm-ascend 的 P/D 连接器里 `prefill.tp_size` 与 `decode.tp_size` 的关系：预填充不能小于解码；非 MLA 模型和
+含 Mamba 层的模型必须整除；MooncakeHybridConnector 加 Mamba 层的模型必须相等。
 
 ## 为什么重要
 
@@ -47,13 +47,13 @@ vllm serve /models/deepseek-v3.1-w8a8 --tensor-parallel-size 8 --kv-transfer-con
 
 ## 适用版本
 
-vllm-ascend 的所有版本;MooncakeConnectorV1 对 Mamba 层的要求从 <since mamba-tp-divides> 起。
+vllm-ascend 的所有版本；MooncakeConnectorV1 对 Mamba 层的要求从 <since mamba-tp-divides> 起。
 vLLM 的 NixlConnector 不受限制。
 
 ## 来源
 
-vllm_ascend 的 mooncake_connector.py、mooncake_hybrid_connector.py、mooncake_layerwise_connector.py(第 1691 行)与
-ascend_config.py(0.26.0rc1)。
+vllm_ascend 的 mooncake_connector.py、mooncake_hybrid_connector.py、mooncake_layerwise_connector.py（第 1691 行）与
+ascend_config.py（0.26.0rc1）。
 """
 
 

@@ -20,22 +20,22 @@ ZH = """
 
 ## 作用
 
-对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查:`decode.pp_size` 不是 1,解码节点自己开了流水线并行,
-`prefill.pp_layer_partition` 的段数与 `pp_size` 不同;对 MooncakeConnectorV1 还检查流水线并行与预填充上下文并行
-同时大于 1。对 NixlConnector 检查:消费者开了流水线并行,以及带 Mamba 层的混合模型开了流水线并行。
+对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查：`decode.pp_size` 不是 1，解码节点自己开了流水线并行，
+`prefill.pp_layer_partition` 的段数与 `pp_size` 不同；对 MooncakeConnectorV1 还检查流水线并行与预填充上下文并行
+同时大于 1。对 NixlConnector 检查：消费者开了流水线并行，以及带 Mamba 层的混合模型开了流水线并行。
 
 ## 为什么重要
 
-解码侧只能有一个流水线阶段,否则 worker 会在启动时退出。
+解码侧只能有一个流水线阶段，否则 worker 会在启动时退出。
 
 ## 适用版本
 
-vllm-ascend 的所有版本;vLLM 的 NixlConnector 从 <since nixl-decode-one-stage> 起。
+vllm-ascend 的所有版本；vLLM 的 NixlConnector 从 <since nixl-decode-one-stage> 起。
 
 ## 来源
 
-vLLM 的 nixl/base_worker.py,0.26.0 到 0.33.0;
-vllm_ascend 的 mooncake_connector.py(0.18.0 第 1119、1180 行;0.26.0rc1 第 2081、2172 行)和
+vLLM 的 nixl/base_worker.py，0.26.0 到 0.33.0；
+vllm_ascend 的 mooncake_connector.py（0.18.0 第 1119、1180 行；0.26.0rc1 第 2081、2172 行）和
 mooncake_hybrid_connector.py。
 """
 

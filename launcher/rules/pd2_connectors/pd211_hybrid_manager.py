@@ -16,25 +16,25 @@ from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, supports_hm
 FLAG = "disable-hybrid-kv-cache-manager"
 
 ZH = """
-混合 KV cache 管理器与连接器或模型不配
+混合 KV 缓存 管理器与连接器或模型不配
 
 ## 作用
 
-三种情况会报告:用 `--no-disable-hybrid-kv-cache-manager` 强制打开,而某个连接器不支持;用
-`--disable-hybrid-kv-cache-manager` 关闭,而模型含 Mamba 或线性注意力层;什么都没写,但因为某个连接器不支持,
-vLLM 会自己关闭它,而模型需要它。
+三种情况会报告：用 `--no-disable-hybrid-kv-cache-manager` 强制打开，而某个连接器不支持；用
+`--disable-hybrid-kv-cache-manager` 关闭，而模型含 Mamba 或线性注意力层；什么都没写，但因为某个连接器不支持，
+vLLM 会自己关闭它，而模型需要它。
 
 ## 为什么重要
 
-强制打开时引擎拒绝启动;关闭时含 Mamba 或线性注意力层的模型在分配 KV cache 时失败。
+强制打开时引擎拒绝启动；关闭时含 Mamba 或线性注意力层的模型在分配 KV 缓存 时失败。
 
 ## 适用版本
 
-所有版本;哪个连接器从哪个版本起支持,见表。
+所有版本；哪个连接器从哪个版本起支持，见表。
 
 ## 来源
 
-vLLM 的 config/vllm.py(0.27.1 第 1639–1662 行)与 kv_connector/factory.py(0.23.0);各版本连接器的类声明。
+vLLM 的 config/vllm.py（0.27.1 第 1639–1662 行）与 kv_connector/factory.py（0.23.0）；各版本连接器的类声明。
 """
 
 

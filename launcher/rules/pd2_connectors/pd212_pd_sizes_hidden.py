@@ -21,11 +21,11 @@ ZH = """
 
 ## 作用
 
-当 MultiConnector 的子连接器写了 `prefill`/`decode` 大小,而顶层的 `kv_connector_extra_config` 里没有时报告。
+当 MultiConnector 的子连接器写了 `prefill`/`decode` 大小，而顶层的 `kv_connector_extra_config` 里没有时报告。
 
 ## 为什么重要
 
-vllm-ascend 自己的检查和 KV 头比例的推导只看顶层,子项里的大小对它们不存在:写错了没有人发现,GQA 模型在两侧 TP 不同时
+vllm-ascend 自己的检查和 KV 头比例的推导只看顶层，子项里的大小对它们不存在：写错了也无从发现，GQA 模型在两侧 TP 不同时
 比例会被当成 1。
 
 ## 示例
@@ -55,7 +55,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/utils.py 的 check_kv_extra_config 与 ascend_config.py(0.18.0 至 0.27.1rc1);对 GQA 的影响由代码推断。
+vllm_ascend/utils.py 的 check_kv_extra_config 与 ascend_config.py（0.18.0 至 0.27.1rc1）；对 GQA 的影响由代码推断。
 """
 
 

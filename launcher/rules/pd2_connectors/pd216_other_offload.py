@@ -23,12 +23,12 @@ ZH = """
 
 ## 作用
 
-当节点用了别的 CPU 卸载(OffloadingConnector、SimpleCPUOffloadConnector、`--kv-offloading-size`、`--cpu-offload-gb`)
+当节点用了别的 CPU 卸载（OffloadingConnector、SimpleCPUOffloadConnector、`--kv-offloading-size`、`--cpu-offload-gb`）
 而没有抢占卸载连接器时提示。预填充节点除外。
 
 ## 为什么重要
 
-名称相近的选项并不保存被抢占请求的 KV:前缀卸载保存的是可复用的前缀,`--cpu-offload-gb` 卸载的是权重。
+名称相近的选项并不保存被抢占请求的 KV：前缀卸载保存的是可复用的前缀，`--cpu-offload-gb` 卸载的是权重。
 
 ## 适用版本
 
@@ -36,7 +36,7 @@ ZH = """
 
 ## 来源
 
-vLLM 的 config/vllm.py 与 v1/kv_offload(0.27.1、0.32.0);vllm-ascend 的卸载指南的常见问题。
+vLLM 的 config/vllm.py 与 v1/kv_offload（0.27.1、0.32.0）；vllm-ascend 的卸载指南的常见问题。
 """
 
 

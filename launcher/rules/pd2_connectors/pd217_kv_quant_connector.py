@@ -14,15 +14,15 @@ from pd_launch.schemas.releases.transfers import MOONCAKE_C8
 REFUSED = frozenset({"MooncakeConnector", "MooncakeConnectorV1"})
 
 ZH = """
-连接器不支持量化的 KV cache
+连接器不支持量化的 KV 缓存
 
 ## 作用
 
-当 GQA 模型的 KV cache 是 C8(int8)量化,而连接器(包括 MultiConnector 的子项)是 MooncakeConnectorV1 时报告。
+当 GQA 模型的 KV 缓存 是 C8（int8）量化，而连接器（包括 MultiConnector 的子项）是 MooncakeConnectorV1 时报告。
 
 ## 为什么重要
 
-预填充侧的 KV 是 bf16,解码侧分配的是 int8,直接搬运会把字节读错,因此 vllm-ascend 在启动时拒绝。
+预填充侧的 KV 是 bf16，解码侧分配的是 int8，直接搬运会把字节读错，因此 vllm-ascend 在启动时拒绝。
 
 ## 示例
 
@@ -39,7 +39,7 @@ vllm-ascend <since mooncake-c8-gqa> 起。MLA 模型不受影响。
 
 ## 来源
 
-vllm_ascend/ascend_config.py 的 _check_mooncake_c8_kv_cache_quant(0.23.0 第 368 行,0.26.0rc1 第 384 行)。
+vllm_ascend/ascend_config.py 的 _check_mooncake_c8_kv_cache_quant（0.23.0 第 368 行，0.26.0rc1 第 384 行）。
 """
 
 

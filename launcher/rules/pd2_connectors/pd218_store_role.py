@@ -17,12 +17,12 @@ KV 池连接器的角色或设置有问题
 
 ## 作用
 
-检查 vllm-ascend 的 KV 池连接器:`kv_consumer` 既不加载也不写入;同一台机器上的两个实例使用同一个 `lookup_rpc_port`;
-UCMConnector 没有 `UCM_CONFIG_FILE`,SfaRemoteD2HConnector 没有 `transfer_backend`。
+检查 vllm-ascend 的 KV 池连接器：`kv_consumer` 既不加载也不写入；同一台机器上的两个实例使用同一个 `lookup_rpc_port`；
+UCMConnector 没有 `UCM_CONFIG_FILE`，SfaRemoteD2HConnector 没有 `transfer_backend`。
 
 ## 为什么重要
 
-没有开关的 consumer 占着池却什么也不做;共用查询端口的两个实例使用同一个套接字路径,后启动的会出错;
+没有开关的 consumer 占着池却什么也不做；共用查询端口的两个实例使用同一个套接字路径，后启动的会出错；
 缺少后端设置则无法启动。
 
 ## 适用版本
@@ -31,8 +31,8 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend 的 ascend_store/pool_scheduler.py(0.26.0rc1 第 538、966、1194–1209 行)与 pool_worker.py;
-sfa_pd_rd2h/worker.py(0.26.0rc1)。
+vllm_ascend 的 ascend_store/pool_scheduler.py（0.26.0rc1 第 538、966、1194–1209 行）与 pool_worker.py；
+sfa_pd_rd2h/worker.py（0.26.0rc1）。
 """
 
 SETTINGS = {

@@ -30,21 +30,21 @@ kv-transfer-config 的字段没有作用
 
 ## 作用
 
-在 vllm-ascend 上,当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有人读取或会被重置的字段时提示:`kv_rank`、
+在 vllm-ascend 上，当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有代码读取或会被重置的字段时提示：`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
-在 vLLM 上,对 vLLM 自带的连接器提示前三个。
+在 vLLM 上，对 vLLM 自带的连接器提示前三个。
 
 ## 为什么重要
 
-这些字段来自旧版本的示例,看起来像是在设置什么,其实什么也没有改变,其中几个在新版本里还会让启动失败。
+这些字段来自旧版本的示例，看起来像是在设置什么，其实什么也没有改变，其中几个在新版本里还会让启动失败。
 
 ## 适用版本
 
-vllm-ascend 的所有版本,以及 vLLM;vLLM <until kv-field-kv_rank> 不再接受其中四个字段(PD006)。
+vllm-ascend 的所有版本，以及 vLLM；vLLM <until kv-field-kv_rank> 不再接受其中四个字段（PD006）。
 
 ## 来源
 
-vllm_ascend/platform.py(0.27.1rc1 第 595–613 行)与对各标签代码的检索。
+vllm_ascend/platform.py（0.27.1rc1 第 595–613 行）与对各标签代码的检索。
 """
 
 

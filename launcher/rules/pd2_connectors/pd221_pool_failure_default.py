@@ -16,12 +16,12 @@ KV 池加载失败会让请求失败
 
 ## 作用
 
-当节点会从 KV 池(AscendStoreConnector、MooncakeConnectorStoreV1)加载,而顶层的 `kv_load_failure_policy` 没有写或是
-`fail` 时提示。混合模型除外,它们不支持 `recompute`。
+当节点会从 KV 池（AscendStoreConnector、MooncakeConnectorStoreV1）加载，而顶层的 `kv_load_failure_policy` 没有写或是
+`fail` 时提示。混合模型除外，它们不支持 `recompute`。
 
 ## 为什么重要
 
-池里的块可能在查到之后、加载之前被淘汰,默认策略下这样的请求会直接失败,而不是重新计算。
+池里的块可能在查到之后、加载之前被淘汰，默认策略下这样的请求会直接失败，而不是重新计算。
 
 ## 适用版本
 
@@ -29,7 +29,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vLLM 的 config/kv_transfer.py(默认 fail,在 0.23.0、0.27.1 和 0.32.0 上运行验证过);vllm-ascend 的 KV 池指南。
+vLLM 的 config/kv_transfer.py（默认 fail，在 0.23.0、0.27.1 和 0.32.0 上运行验证过）；vllm-ascend 的 KV 池指南。
 """
 
 

@@ -14,11 +14,11 @@ ZH = """
 
 ## 作用
 
-在 vllm-ascend 上,当一个解码节点(`kv_consumer`)的唯一连接器是卸载连接器时报告。离线的 Python 脚本除外。
+在 vllm-ascend 上，当一个解码节点（`kv_consumer`）的唯一连接器是卸载连接器时报告。离线的 Python 脚本除外。
 
 ## 为什么重要
 
-没有 P/D 连接器,节点收不到预填充节点的 KV,每个请求的预填充都要自己算。
+没有 P/D 连接器，节点收不到预填充节点的 KV，每个请求的预填充都要自己算。
 
 ## 应当这样写
 
@@ -39,7 +39,7 @@ vllm serve /models/m --additional-config '{"recompute_scheduler_enable": true}' 
 
 ## 来源
 
-vllm-ascend 的卸载指南:单独使用只用于验证。
+vllm-ascend 的卸载指南：单独使用只用于验证。
 """
 
 

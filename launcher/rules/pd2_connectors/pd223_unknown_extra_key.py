@@ -28,21 +28,21 @@ ZH = """
 
 ## 作用
 
-检查连接器 `kv_connector_extra_config` 里的键:目标版本的连接器不读取的键(包括拼写错误、
-只有其他版本或其他连接器才读的键),以及本该写在上一层的字段。由另外的软件包读取选项的连接器(LMCache、FlexKV、UCM)只报告明显的拼写错误,其余的键会说明一次没有检查。
+检查连接器 `kv_connector_extra_config` 里的键：目标版本的连接器不读取的键（包括拼写错误、
+只有其他版本或其他连接器才读的键），以及本该写在上一层的字段。由另外的软件包读取选项的连接器（LMCache、FlexKV、UCM）只报告明显的拼写错误，其余的键会说明一次没有检查。
 
 ## 为什么重要
 
-没有人读的键会被悄悄忽略,设置就不生效:例如 `cpu_bytes_per_rank` 的结果是整个引擎默认的 8 GiB。自带的连接器会在启动时
-拒绝未知的键。
+没有代码读取的键会被悄悄忽略，设置也就不生效：例如 `cpu_bytes_per_rank` 的结果是整个引擎默认的 8 GiB。
+附带的连接器会在启动时拒绝未知的键。
 
 ## 适用版本
 
-所有版本;`offload_host_memory_ratio` 从 <since offload-ratio> 起由内置连接器读取。
+所有版本；`offload_host_memory_ratio` 从 <since offload-ratio> 起由内置的连接器读取。
 
 ## 来源
 
-各版本的连接器对 kv_connector_extra_config 的读取,由 scripts/read_release.py 静态读出。
+各版本的连接器对 kv_connector_extra_config 的读取，由 scripts/read_release.py 静态读出。
 """
 
 
@@ -110,7 +110,7 @@ def _offload(node: NodeLaunch, deployment: Deployment, connector: Connector, ext
         near = _near(key, known) or (PER_RANK if "byte" in key and "rank" in key else TOTAL if "byte" in key else None)
         refuses = connector.bundled_in(target)
         en = "the bundled connector refuses it at start" if refuses else f"{target} does not read it{_left(extra)}"
-        zh = "自带的连接器会在启动时拒绝" if refuses else f"{target} 不读取它{_left_zh(extra)}"
+        zh = "附带的连接器会在启动时拒绝" if refuses else f"{target} 不读取它{_left_zh(extra)}"
         yield _hit(value, key, near, known, (en, zh), "error" if refuses else "warning")
 
 
@@ -119,7 +119,7 @@ def _left(extra: Node) -> str:
 
 
 def _left_zh(extra: Node) -> str:
-    return "" if any(extra.get(key) for key in (PER_RANK, TOTAL)) else ",于是使用默认预算"
+    return "" if any(extra.get(key) for key in (PER_RANK, TOTAL)) else "，于是使用默认预算"
 
 
 def _ratio(value: Node, target: Target) -> Hit:

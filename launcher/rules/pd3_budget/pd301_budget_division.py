@@ -18,21 +18,21 @@ cpu_bytes_to_use 会除以一个引擎的 rank 数
 
 ## 作用
 
-当卸载连接器的预算写成 `cpu_bytes_to_use` 时报告:列出除以 TP×PP×PCP 的算式,每张卡、每个引擎和每个节点实际得到多少,
+当卸载连接器的预算写成 `cpu_bytes_to_use` 时报告：列出除以 TP×PP×PCP 的算式，每张卡、每个引擎和每个节点实际得到多少，
 以及应当改写成的 `cpu_bytes_to_use_per_rank`。
 
 ## 为什么重要
 
-每张卡得到的只是总量除以 TP×PP×PCP,数据并行从不参与除法,因此往往比预想的小得多。官方指南说除以 DP,代码并不是这样:
-DP2×TP8 写 16 GiB 时,每张卡得到 2 GiB,而不是 8 GiB。
+每张卡得到的只是总量除以 TP×PP×PCP，数据并行从不参与除法，因此往往比预想的小得多。上游指南说除以 DP，代码并不是这样：
+DP2×TP8 写 16 GiB 时，每张卡得到 2 GiB，而不是 8 GiB。
 
 ## 适用版本
 
-所有带卸载连接器的版本(vllm-ascend <since offload-builtin> 起),以及自带的连接器。
+所有带卸载连接器的版本（vllm-ascend <since offload-builtin> 起），以及附带的连接器。
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload_connector.py(0.23.0rc1 至 0.27.1rc1);vLLM 的 ParallelConfig.world_size,
+vllm-ascend 的 recompute_cpu_offload_connector.py（0.23.0rc1 至 0.27.1rc1）；vLLM 的 ParallelConfig.world_size，
 在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
 """
 
@@ -125,5 +125,5 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
     if engines is not None:
         node_bytes = human_size(budget.per_node_bytes(engines, node.local_world) or 0)
         en += f", and each node with its {counted(engines, 'engine')} {node_bytes}"
-        zh += f",每个节点（{engines} 个引擎）共 {node_bytes}"
+        zh += f"，每个节点（{engines} 个引擎）共 {node_bytes}"
     return Msg(en, zh)

@@ -17,21 +17,21 @@ ZH = """
 
 ## 作用
 
-当卸载连接器没有写任何预算时报告:目标版本的默认值是多少,每张卡得到多少。
+当卸载连接器没有写任何预算时报告：目标版本的默认值是多少，每张卡得到多少。
 
 ## 为什么重要
 
-默认预算因版本而异,而且往往不合适:旧名称下一个引擎一共只有 8 GiB,新名称下则与设备上的 KV cache 一样大。
+默认预算因版本而异，而且往往不合适：旧名称下一个引擎一共只有 8 GiB，新名称下则与设备上的 KV 缓存 一样大。
 
 ## 适用版本
 
-vllm-ascend <all offload-default-bytes> 以及旧名称:每个引擎 8 GiB。新名称(<since offload-ratio> 起):
-与设备上的 KV cache 相同。
+vllm-ascend <all offload-default-bytes> 以及旧名称：每个引擎 8 GiB。新名称（<since offload-ratio> 起）：
+与设备上的 KV 缓存 相同。
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload_connector.py(0.23.0rc1 至 0.27.1rc1)和
-preempt_offload_connector.py(PR 16510 之后)。
+vllm-ascend 的 recompute_cpu_offload_connector.py（0.23.0rc1 至 0.27.1rc1）和
+preempt_offload_connector.py（PR 16510 之后）。
 """
 
 

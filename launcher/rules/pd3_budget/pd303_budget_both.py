@@ -14,15 +14,15 @@ from pd_launch.schemas.engine.budget import PER_RANK, TOTAL, BudgetError, parse_
 from pd_launch.schemas.engine.offload import budget_of, budget_options, served
 
 ZH = """
-两种预算都写了,而且不一致
+两种预算都写了，而且不一致
 
 ## 作用
 
-当 `cpu_bytes_to_use_per_rank` 与 `cpu_bytes_to_use` 除以 rank 数的结果不相等时报告,并说明哪一个生效。
+当 `cpu_bytes_to_use_per_rank` 与 `cpu_bytes_to_use` 除以 rank 数的结果不相等时报告，并说明哪一个生效。
 
 ## 为什么重要
 
-按 rank 的预算总是生效,另一个会被悄悄忽略,于是主机内存的用量与写下的总量不符。
+按 rank 的预算总是生效，另一个会被悄悄忽略，于是主机内存的用量与写下的总量不符。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload_connector.py,第 39–101 行(0.27.1rc1)。
+vllm-ascend 的 recompute_cpu_offload_connector.py，第 39–101 行（0.27.1rc1）。
 """
 
 

@@ -23,12 +23,12 @@ ZH = """
 
 ## 作用
 
-根据模型的 KV 尺寸计算每张卡的预算能放下多少块:一块可用的都没有时报错误,连一个最长的请求都放不下
-(`ceil(max_model_len / block_size) + 1` 块)时报警告。
+根据模型的 KV 尺寸计算每张卡的预算能放下多少块：一块可用的都没有时报错误，连一个最长的请求都放不下
+（`ceil(max_model_len / block_size) + 1` 块）时报警告。
 
 ## 为什么重要
 
-放不下的请求不会被保存:它会像没有卸载一样被交还给代理或重新计算,而内存已经白白占用。内置连接器还有一块是空块,
+放不下的请求不会被保存：它会像没有卸载一样被交还给代理或重新计算，而内存已经白白占用。内置的连接器还有一块是空块，
 因此一块的预算等于零。
 
 ## 适用版本
@@ -37,7 +37,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload/manager.py(`_derive_cpu_config`,0.27.1rc1)与 vLLM 的 v1/core/block_pool.py;
+vllm-ascend 的 recompute_cpu_offload/manager.py（`_derive_cpu_config`，0.27.1rc1）与 vLLM 的 v1/core/block_pool.py；
 模型尺寸来自其 config.json。
 """
 
@@ -149,7 +149,7 @@ def _no_block(have: int, geometry: Geometry, null: int, on: Noun) -> tuple[Msg, 
     block, least = human_size(geometry.block_bytes), geometry.block_bytes * (1 + null)
     about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
     lost = ", and one block is lost to the null block" if null else ""
-    lost_zh = ",而且有一块是空块" if null else ""
+    lost_zh = "，而且有一块是空块" if null else ""
     return (
         Msg(
             (

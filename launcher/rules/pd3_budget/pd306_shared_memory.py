@@ -21,22 +21,22 @@ ZH = """
 
 ## 作用
 
-计算一个节点上的引擎在 /dev/shm 里需要多少(每个引擎的消息环,以及放在那里的 CPU 层),与写下的或测得的大小比较。
-不够时报错误;容器形式里没有写大小时报警告(Docker 默认 64 MB);在 vllm-ascend 上,大小不足以再放下卸载预算时也报警告:
-官方指南这样要求,但目前不知道有哪个版本真的需要。
+计算一个节点上的引擎在 /dev/shm 里需要多少（每个引擎的消息环，以及放在那里的 CPU 层），与写下的或测得的大小比较。
+不够时报错误；容器形式里没有写大小时报警告（Docker 默认 64 MB）；在 vllm-ascend 上，大小不足以再放下卸载预算时也报警告：
+上游指南这样要求，但目前不知道有哪个版本真的需要。
 
 ## 为什么重要
 
-/dev/shm 不够的引擎会在启动时报错,或者稍后在发送消息时崩溃;0.27.1 之前的 vLLM 根本不检查。
+/dev/shm 不够的引擎会在启动时报错，或者稍后在发送消息时崩溃；0.27.1 之前的 vLLM 根本不检查。
 
 ## 适用版本
 
-所有版本;CPU 层文件从 vLLM <since cpu-tier-is-a-file> 起。
+所有版本；CPU 层文件从 vLLM <since cpu-tier-is-a-file> 起。
 
 ## 来源
 
-vLLM 的 v1/executor/multiproc_executor.py 与 distributed/device_communicators/shm_broadcast.py(环的大小运行验证过),
-v1/kv_offload/cpu/shared_offload_region.py(0.27.1、0.32.0);vllm-ascend 的卸载指南(--shm-size)。
+vLLM 的 v1/executor/multiproc_executor.py 与 distributed/device_communicators/shm_broadcast.py（环的大小运行验证过），
+v1/kv_offload/cpu/shared_offload_region.py（0.27.1、0.32.0）；vllm-ascend 的卸载指南（--shm-size）。
 """
 
 

@@ -15,16 +15,16 @@ from pd_launch.schemas.engine.pools import is_pool
 from pd_launch.schemas.engine.segments import segment_bytes
 
 ZH = """
-memlock 限制低于要固定的内存
+memlock 限制低于要锁定的内存
 
 ## 作用
 
-把每个 worker 进程要固定或注册的主机内存(内置卸载连接器的预算、自带连接器打开 `pin_host_memory` 时的预算、KV 池的段)与
-主机的 RLIMIT_MEMLOCK 比较。
+把每个 worker 进程要锁定或注册的主机内存（内置卸载连接器的预算、附带的连接器打开 `pin_host_memory` 时的预算、
+KV 池的段）与主机的 RLIMIT_MEMLOCK 比较。
 
 ## 为什么重要
 
-固定内存超过 memlock 限制时分配会失败;NPU 驱动是否把自己的分配算在内,尚不清楚。
+锁页内存超过 memlock 限制时分配会失败；NPU 驱动是否把自己的分配算在内，尚不清楚。
 
 ## 适用版本
 
@@ -32,7 +32,7 @@ memlock 限制低于要固定的内存
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload/worker.py(pin_memory=True);getrlimit(2)。在 NPU 上的影响未核实。
+vllm-ascend 的 recompute_cpu_offload/worker.py（pin_memory=True）；getrlimit(2)。在 NPU 上的影响未核实。
 """
 
 

@@ -16,24 +16,24 @@ from pd_launch.schemas.releases.stock import FILE_TIER
 MUCH = 1.25
 
 ZH = """
-固定内存会向上取整到 2 的幂
+锁页内存会向上取整到 2 的幂
 
 ## 作用
 
-在 0.27 之前的 vLLM(CUDA)上,当上游 CPU 层每个 rank 的大小取整到 2 的幂之后比写下的多出四分之一以上时报告。
+在 0.27 之前的 vLLM（CUDA）上，当上游 CPU 层每个 rank 的大小取整到 2 的幂之后比写下的多出四分之一以上时报告。
 
 ## 为什么重要
 
-PyTorch 的固定内存分配器把每次分配向上取整到 2 的幂,于是主机内存的用量可能接近写下的两倍。
+PyTorch 的锁页内存分配器把每次分配向上取整到 2 的幂，于是主机内存的用量可能接近写下的两倍。
 
 ## 适用版本
 
 <since cpu-tier-is-a-file> 之前的 vLLM。从 <since cpu-tier-is-a-file> 起 CPU 层是 /dev/shm 里的一个文件。
-NPU 上的分配器未核实,因此不报告。
+NPU 上的分配器未核实，因此不报告。
 
 ## 来源
 
-PyTorch 固定内存分配器的公开报告;vLLM 的 v1/kv_offload/cpu(0.27.1)。
+PyTorch 锁页内存分配器的公开报告；vLLM 的 v1/kv_offload/cpu（0.27.1）。
 """
 
 

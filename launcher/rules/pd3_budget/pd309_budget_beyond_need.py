@@ -18,16 +18,16 @@ from pd_launch.schemas.models.known import model_of
 FACTOR = 1.1
 
 ZH = """
-预算比设备上的 KV cache 还大
+预算比设备上的 KV 缓存 还大
 
 ## 作用
 
-当每张卡的卸载预算超过该卡 KV cache 的 1.1 倍时提示。KV cache 的大小取自 `--kv-cache-memory-bytes`、
-`--num-gpu-blocks-override` 与模型的 KV 尺寸,或者以设备内存乘以 `--gpu-memory-utilization` 为上限。
+当每张卡的卸载预算超过该卡 KV 缓存 的 1.1 倍时提示。KV 缓存 的大小取自 `--kv-cache-memory-bytes`、
+`--num-gpu-blocks-override` 与模型的 KV 尺寸，或者以设备内存乘以 `--gpu-memory-utilization` 为上限。
 
 ## 为什么重要
 
-被抢占的请求不可能比设备上的 KV cache 更大,多出的主机内存永远用不到。
+被抢占的请求不可能比设备上的 KV 缓存 更大，多出的主机内存永远用不到。
 
 ## 适用版本
 
@@ -35,7 +35,7 @@ ZH = """
 
 ## 来源
 
-只有在设备上有过的块才会被保存:vllm-ascend 的 recompute_cpu_offload/manager.py(0.27.1rc1)。
+只有在设备上有过的块才会被保存：vllm-ascend 的 recompute_cpu_offload/manager.py（0.27.1rc1）。
 """
 
 

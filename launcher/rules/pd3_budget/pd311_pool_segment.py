@@ -14,16 +14,16 @@ from pd_launch.schemas.engine.pools import is_pool
 from pd_launch.schemas.engine.segments import segment_bytes
 
 ZH = """
-KV 池的段按 rank 计算,超过主机内存
+KV 池的段按 rank 计算，超过主机内存
 
 ## 作用
 
-把 `MOONCAKE_GLOBAL_SEGMENT_SIZE` 乘以本节点的 rank 数,与机器内存、cgroup 或容器上限比较:超过时报错误;不知道主机内存时,
-合计超过 1 TiB 就报警告。
+把 `MOONCAKE_GLOBAL_SEGMENT_SIZE` 乘以本节点的 rank 数，与机器内存、cgroup 或容器上限比较：超过时报错误；
+不知道主机内存时，合计超过 1 TiB 就报警告。
 
 ## 为什么重要
 
-这个大小是每个 rank 的,不是整个节点的:引擎启动时每个 rank 都会注册这么多,合计超过内存就会失败。
+这个大小是每个 rank 的，不是整个节点的：引擎启动时每个 rank 都会注册这么多，合计超过内存就会失败。
 
 ## 适用版本
 
@@ -31,8 +31,8 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend 的 ascend_store/backend/mooncake_backend.py(0.26.0rc1 第 125–146、297–303 行)与
-KV 池指南(每张卡注册的大小)。
+vllm_ascend 的 ascend_store/backend/mooncake_backend.py（0.26.0rc1 第 125–146、297–303 行）与
+KV 池指南（每张卡注册的大小）。
 """
 
 

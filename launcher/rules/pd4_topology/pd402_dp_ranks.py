@@ -21,22 +21,22 @@ from pd_launch.schemas.engine.sides import (
 )
 
 ZH = """
-数据并行的 rank 越界、重复或缺失,或同组各节点的设置不同
+数据并行的 rank 越界、重复或缺失，或同组各节点的设置不同
 
 ## 作用
 
-检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP;再把同一组(同侧、同 master 地址与 rpc 端口)
-的各节点放在一起,
+检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP；再把同一组（同侧、同 master 地址与 rpc 端口）
+的各节点放在一起，
 检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。
-launch_online_dp.py 按各次调用启动的 rank 计数,`--dp-address` 是同一个没有赋值的变量时也一样。
-同一组的节点(地址写成 LeaderWorkerSet 的
-`$(LWS_LEADER_ADDRESS)` 也算)还必须写相同的模型、DP/TP/PP 大小、rpc 端口、dtype、KV 缓存 dtype、连接器与推测解码;
+launch_online_dp.py 按各次调用启动的 rank 计数，`--dp-address` 是同一个没有赋值的变量时也一样。
+同一组的节点（地址写成 LeaderWorkerSet 的
+`$(LWS_LEADER_ADDRESS)` 也算）还必须写相同的模型、DP/TP/PP 大小、rpc 端口、dtype、KV 缓存 dtype、连接器与推测解码；
 `--max-model-len` 与 PYTHONHASHSEED 不同是 warning。
 
 ## 为什么重要
 
-组内每个 rank 必须恰好出现一次:越界的会退出,重复或缺失时所有节点都会在建组时一直等待。
-并行设置不同的节点会在握手时被拒绝,或让集合通信一直等待。
+组内每个 rank 必须恰好出现一次：越界的会退出，重复或缺失时所有节点都会在建组时一直等待。
+并行设置不同的节点会在握手时被拒绝，或让集合通信一直等待。
 
 ## 适用版本
 
@@ -44,7 +44,7 @@ launch_online_dp.py 按各次调用启动的 rank 计数,`--dp-address` 是同�
 
 ## 来源
 
-vllm/config/parallel.py 与 vllm/v1/engine/utils.py,0.23.0、0.27.1、0.32.0。
+vllm/config/parallel.py 与 vllm/v1/engine/utils.py，0.23.0、0.27.1、0.32.0。
 """
 
 

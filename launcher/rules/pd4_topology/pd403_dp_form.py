@@ -18,15 +18,14 @@ ZH = """
 
 ## 作用
 
-查找不能放在一起的选项:第一个节点(rank 0)写了 --headless;起始 rank 大于 0 却既没有 --headless 也不是混合负载均衡;
---headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同用;--data-parallel-hybrid-lb 缺
-少 --data-parallel-size-local;
-外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同用;外部负载均衡没有 rank。
-从 vLLM 0.28 起,第一个节点写了起始 rank 0 而组内有 headless 节点也报告:那时它同样会切换为混合负载均衡。
+查找不能放在一起的选项：第一个节点（rank 0）写了 --headless；起始 rank 大于 0 却既没有 --headless 也不是混合负载均衡；
+--headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同用；--data-parallel-hybrid-lb 缺少
+--data-parallel-size-local；外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同用；外部负载均衡没有 rank。
+从 vLLM 0.28 起，第一个节点写了起始 rank 0 而组内有 headless 节点也报告：那时它同样会切换为混合负载均衡。
 
 ## 为什么重要
 
-vLLM 从这些选项推断由谁提供 HTTP、由谁建组:混用时启动失败,或者节点悄悄换成另一种形式,整组等不齐。
+vLLM 从这些选项推断由谁提供 HTTP、由谁建组：混用时启动失败，或者节点悄悄换成另一种形式，整组等不齐。
 
 ## 示例
 
@@ -42,7 +41,7 @@ vllm serve /models/deepseek-v3.1-w8a8 --headless --api-server-count 2 --data-par
 
 ## 来源
 
-vllm/engine/arg_utils.py(create_engine_config)与 vllm/entrypoints/cli/serve.py,0.23.0、0.27.1、0.32.0。
+vllm/engine/arg_utils.py（create_engine_config）与 vllm/entrypoints/cli/serve.py，0.23.0、0.27.1、0.32.0。
 """
 
 HYBRID = "data-parallel-hybrid-lb"

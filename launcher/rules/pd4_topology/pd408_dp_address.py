@@ -15,13 +15,13 @@ ZH = """
 
 ## 作用
 
-在确实跨多台机器的数据并行布局里,检查 --data-parallel-address 与 HCCL_IF_IP 是否为本机回环地址(127.0.0.1、localhost)
-或 0.0.0.0;
-没有写 --data-parallel-address 时默认就是 127.0.0.1。引擎由 --nnodes 分布到多台机器时,检查 --master-addr,默认值相同。
+在确实跨多台机器的数据并行布局里，检查 --data-parallel-address 与 HCCL_IF_IP 是否为本机回环地址（127.0.0.1、localhost）
+或 0.0.0.0；
+没有写 --data-parallel-address 时默认就是 127.0.0.1。引擎由 --nnodes 分布到多台机器时，检查 --master-addr，默认值相同。
 
 ## 为什么重要
 
-其他节点会去连它们自己的回环地址:建组一直等不到人,最后超时退出。
+其他节点会去连它们自己的回环地址：建组一直等不到其他节点，最后超时退出。
 
 ## 适用版本
 
@@ -29,7 +29,7 @@ ZH = """
 
 ## 来源
 
-vllm/config/parallel.py(data_parallel_master_ip 默认 127.0.0.1),0.23.0、0.27.1、0.32.0。
+vllm/config/parallel.py（data_parallel_master_ip 默认 127.0.0.1），0.23.0、0.27.1、0.32.0。
 """
 
 

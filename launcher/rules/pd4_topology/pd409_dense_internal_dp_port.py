@@ -13,23 +13,23 @@ from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.models.known import model_of
 
 ZH = """
-稠密模型的内部数据并行:所有 rank 算出同一个 kv 端口
+稠密模型的内部数据并行：所有 rank 算出同一个 kv 端口
 
 ## 作用
 
-当稠密模型在一条命令里启动多个 DP rank,而本侧的连接器要监听 kv_port 时报告。
+当稠密模型在一条命令里启动多个 DP rank，而本侧的连接器要监听 kv_port 时报告。
 
 ## 为什么重要
 
-对稠密模型,vLLM 在每个引擎进程里把 DP rank 归零,于是各 rank 绑定同样的 kv 端口,除第一个外都可能失败。
+对稠密模型，vLLM 在每个引擎进程里把 DP rank 归零，于是各 rank 绑定同样的 kv 端口，除第一个外都可能失败。
 
 ## 适用版本
 
-vllm-ascend 的所有版本;由代码推断,未在硬件上运行。
+vllm-ascend 的所有版本；由代码推断，未在硬件上运行。
 
 ## 来源
 
-vllm/v1/engine/core.py(稠密模型的 data_parallel_rank 归零),0.23.0 与 0.27.1;
+vllm/v1/engine/core.py（稠密模型的 data_parallel_rank 归零），0.23.0 与 0.27.1；
 vllm_ascend 各连接器使用 data_parallel_rank。
 """
 

@@ -19,13 +19,13 @@ DP master 地址写成了别处
 
 ## 作用
 
-三种情况:rank 不从 0 开始的节点把自己的地址写成 DP master(而 rank 0 不在这台机器上);
-这一组写的 master 地址属于另一侧的节点,而不属于本组的任何节点;
-地址正确,但 --data-parallel-rpc-port 与 rank 0 所在节点的不同。节点自己的地址取自 HCCL_IF_IP、VLLM_HOST_IP 或配置文件。
+三种情况：rank 不从 0 开始的节点把自己的地址写成 DP master（而 rank 0 不在这台机器上）；
+这一组写的 master 地址属于另一侧的节点，而不属于本组的任何节点；
+地址正确，但 --data-parallel-rpc-port 与 rank 0 所在节点的不同。节点自己的地址取自 HCCL_IF_IP、VLLM_HOST_IP 或配置文件。
 
 ## 为什么重要
 
-master 由 rank 0 所在的节点担任:写成别处时,节点等待一个不存在的 master,或者加入了错误的组,直到超时。
+master 由 rank 0 所在的节点担任：写成别处时，节点等待一个不存在的 master，或者加入了错误的组，直到超时。
 
 ## 适用版本
 
@@ -33,7 +33,7 @@ master 由 rank 0 所在的节点担任:写成别处时,节点等待一个不存
 
 ## 来源
 
-vllm/v1/engine/utils.py(rank 0 所在节点监听),0.23.0、0.27.1、0.32.0。
+vllm/v1/engine/utils.py（rank 0 所在节点监听），0.23.0、0.27.1、0.32.0。
 """
 
 

@@ -18,11 +18,11 @@ ZH = """
 
 ## 作用
 
-比较一个 DP 组(同侧、同 master 地址与 rpc 端口)内各次启动的 kv_port,不同时说明。
+比较一个 DP 组（同侧、同 master 地址与 rpc 端口）内各次启动的 kv_port，不同时说明。
 
 ## 为什么重要
 
-连接器已经按全局 DP rank 给每个 rank 错开端口,另一侧从一个 kv_port 推算全组的端口:各节点应当写同一个值。
+连接器已经按全局 DP rank 给每个 rank 错开端口，另一侧从一个 kv_port 推算全组的端口：各节点应当写同一个值。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/kv_p2p 中各连接器的端口公式,0.18.0 到 0.27.1rc1。
+vllm_ascend/distributed/kv_transfer/kv_p2p 中各连接器的端口公式，0.18.0 到 0.27.1rc1。
 """
 
 

@@ -17,12 +17,12 @@ ZH = """
 
 ## 作用
 
-把一次启动需要的设备(每个 rank 一个,或 ASCEND_RT_VISIBLE_DEVICES 列出的)与本机的 /dev/davinci* 比较(主机信息文件
-只有 NPU 数时,与该数比较),并检查 davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入,需要主机信息。
+把一次启动需要的设备（每个 rank 一个，或 ASCEND_RT_VISIBLE_DEVICES 列出的）与本机的 /dev/davinci* 比较（主机信息文件
+只有 NPU 数时，与该数比较），并检查 davinci_manager、devmm_svm 和 hisi_hdc 是否存在。只针对昇腾输入，需要主机信息。
 
 ## 为什么重要
 
-容器里少了一个设备,引擎要到初始化时才失败,报的是驱动的错误码。
+容器里少了一个设备，引擎要到初始化时才失败，报的是驱动的错误码。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的安装文档:容器需要的设备(/dev/davinci*、davinci_manager、devmm_svm、hisi_hdc)。
+vllm-ascend 的安装文档：容器需要的设备（/dev/davinci*、davinci_manager、devmm_svm、hisi_hdc）。
 """
 
 

@@ -17,12 +17,12 @@ ZH = """
 
 ## 作用
 
-比较 --max-num-batched-tokens 与 --max-num-seqs:小于它是 error(任何节点);在解码节点上小于 max_num_seqs × (
-1 + 推测 token 数)是 warning。
+比较 --max-num-batched-tokens 与 --max-num-seqs：小于它是 error（任何节点）；在解码节点上小于 max_num_seqs ×
+（1 + 推测 token 数）是 warning。
 
 ## 为什么重要
 
-小于 max_num_seqs 时引擎拒绝启动;小于 max_num_seqs × (1 + 推测 token 数)时,满载的一步排不下全部序列和草稿,
+小于 max_num_seqs 时引擎拒绝启动；小于 max_num_seqs ×（1 + 推测 token 数）时，满载的一步排不下全部序列和草稿，
 部分请求每步都要等待。
 
 ## 适用版本
@@ -31,7 +31,7 @@ ZH = """
 
 ## 来源
 
-vllm/config/scheduler.py(verify_max_model_len),0.23.0、0.27.1、0.32.0;指南中解码节点 max_num_batched_tokens 的写法。
+vllm/config/scheduler.py（verify_max_model_len），0.23.0、0.27.1、0.32.0；指南中解码节点 max_num_batched_tokens 的写法。
 """
 
 

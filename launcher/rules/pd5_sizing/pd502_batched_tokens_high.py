@@ -16,11 +16,11 @@ ZH = """
 
 ## 作用
 
-当解码节点的 --max-num-batched-tokens 不小于 2048,且不小于 max_num_seqs × (1 + 推测 token 数)的 16 倍时说明。
+当解码节点的 --max-num-batched-tokens 不小于 2048，且不小于 max_num_seqs ×（1 + 推测 token 数）的 16 倍时说明。
 
 ## 为什么重要
 
-引擎按 max_num_batched_tokens 预留激活和通信缓冲区:解码每步用不到的部分会占掉本可放 KV 的设备内存,使抢占更早发生。
+引擎按 max_num_batched_tokens 预留激活和通信缓冲区：解码每步用不到的部分会占掉本可放 KV 的设备内存，使抢占更早发生。
 
 ## 适用版本
 
@@ -28,7 +28,7 @@ ZH = """
 
 ## 来源
 
-指南:解码节点的 max_num_batched_tokens 约为 max_num_seqs × (1 + num_speculative_tokens)。
+指南：解码节点的 max_num_batched_tokens 约为 max_num_seqs ×（1 + num_speculative_tokens）。
 """
 
 LEAST = 2048

@@ -16,19 +16,19 @@ from pd_launch.schemas.engine.speculation import speculative_tokens, step_tokens
 _DEFAULT_CEILING = 512
 
 ZH = """
-图捕获大小不覆盖解码批次,或互相矛盾
+图捕获大小不覆盖解码批次，或互相矛盾
 
 ## 作用
 
-检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size:两处都写了却不一致、
+检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size：两处都写了却不一致、
 同一项既在 --compilation-config 又在自己的选项里、
-列表为空、或者所有大小都小于 1 + 推测 token 数,引擎会拒绝(error);最大的大小没有覆盖满载的解码一步是 warning
-(预填充节点除外)。在 Ascend 的解码节点上,FULL 模式而两项都没写时,也看默认的大小是否到得了满载的一步。
-关闭图模式(--enforce-eager、cudagraph_mode NONE)时不检查。
+列表为空、或者所有大小都小于 1 + 推测 token 数，引擎会拒绝（error）；最大的大小没有覆盖满载的解码一步是 warning
+（预填充节点除外）。在 Ascend 的解码节点上，FULL 模式而两项都没写时，也看默认的大小是否到得了满载的一步。
+关闭图模式（--enforce-eager、cudagraph_mode NONE）时不检查。
 
 ## 为什么重要
 
-比最大捕获大小更大的批次不走图执行:恰恰在满载时,解码每一步都变慢。
+比最大捕获大小更大的批次不走图执行：恰恰在满载时，解码每一步都变慢。
 
 ## 适用版本
 
@@ -36,8 +36,8 @@ ZH = """
 
 ## 来源
 
-vllm/config/vllm.py(_set_cudagraph_sizes)与 vllm/config/compilation.py,0.27.1 与 0.32.0;
-vllm_ascend/utils.py 的同类警告;vllm-ascend PR 16623。
+vllm/config/vllm.py（_set_cudagraph_sizes）与 vllm/config/compilation.py，0.27.1 与 0.32.0；
+vllm_ascend/utils.py 的同类警告；vllm-ascend PR 16623。
 """
 
 

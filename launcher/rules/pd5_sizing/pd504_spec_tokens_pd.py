@@ -22,14 +22,15 @@ ZH = """
 
 ## 作用
 
-比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型(Qwen3-Next、Qwen3.5 等)两侧必须相等(error);
-其他模型不相等时,预填充应为 1、解码不小于 1(warning)。KV 缓存里没有层的方法(ngram、suffix 等)不算。
-两侧用 NixlConnector 时比较的是方法(MTP、EAGLE 等):只有一侧有,或两侧不同,是 error,token 数可以不同。任一侧未知时不报告。
+比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型（Qwen3-Next、Qwen3.5 等）两侧必须相等（error）；
+其他模型不相等时，预填充应为 1、解码不小于 1（warning）。KV 缓存里没有层的方法（ngram、suffix 等）不算。
+两侧用 NixlConnector 时比较的是方法（MTP、EAGLE 等）：只有一侧有，或两侧不同，是 error，token 数可以不同。
+任一侧未知时不报告。
 
 ## 为什么重要
 
-推测解码会改变 KV 缓存的布局:混合模型每个请求占 1 + 推测 token 数个状态块,两侧不同就读错位置;其他模型缺了草稿层的 KV,
-草稿会变差,或者传输对不上层数。
+推测解码会改变 KV 缓存的布局：混合模型每个请求占 1 + 推测 token 数个状态块，两侧不同就读错位置；
+其他模型缺了草稿层的 KV，草稿会变差，或者传输对不上层数。
 
 ## 示例
 
@@ -61,12 +62,12 @@ vllm serve /models/deepseek-v3.1-w8a8 --speculative-config '{"num_speculative_to
 
 ## 适用版本
 
-所有版本;NixlConnector 从 vLLM <since nixl-hashes-drafts> 起比较方法。
+所有版本；NixlConnector 从 vLLM <since nixl-hashes-drafts> 起比较方法。
 
 ## 来源
 
-vLLM 的 nixl/metadata.py 中的兼容性哈希,0.28.0 到 0.33.0(0.32.0 上运行过);
-vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md(num_speculative_tokens 一节),0.27.1rc1;代码不检查。
+vLLM 的 nixl/metadata.py 中的兼容性哈希，0.28.0 到 0.33.0（0.32.0 上运行过）；
+vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md（num_speculative_tokens 一节），0.27.1rc1；代码不检查。
 """
 
 

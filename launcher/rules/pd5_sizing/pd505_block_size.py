@@ -16,31 +16,31 @@ from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, 
 from pd_launch.schemas.releases.stock import CPU_MLA_AMX
 
 ZH = """
-block size 会被改掉,或会被拒绝
+block size 会被改掉，或会被拒绝
 
 ## 作用
 
-在 vllm-ascend 上检查 --block-size:没有 Mamba 层的模型只要开着前缀缓存或分块预填充(默认开),就会被改成 128(
-DeepSeek-V4 允许
-32、64、128,其余改为 32),写了别的值是 warning;使用 DCP 或 PCP 并有 --kv-transfer-config 时,block size 必须等于
---cp-kv-cache-interleave-size,否则引擎拒绝(error)。
-在 CPU 上检查 vLLM 不接受的值:必须是 32 的倍数(0.28.0 及以前是 16 的倍数),否则引擎拒绝(error)。
-MLA 模型由处理器决定:没有 AMX 时写什么都是 16,有 AMX 时必须是 32 的倍数;所以 16 是 info,
+在 vllm-ascend 上检查 --block-size：没有 Mamba 层的模型只要开着前缀缓存或分块预填充（默认开），就会被改成 128
+（DeepSeek-V4 允许 32、64、128，其余改为 32），写了别的值是 warning；使用 DCP 或 PCP 并有 --kv-transfer-config 时，
+block size 必须等于
+--cp-kv-cache-interleave-size，否则引擎拒绝（error）。
+在 CPU 上检查 vLLM 不接受的值：必须是 32 的倍数（0.28.0 及以前是 16 的倍数），否则引擎拒绝（error）。
+MLA 模型由处理器决定：没有 AMX 时写什么都是 16，有 AMX 时必须是 32 的倍数；所以 16 是 info，
 两种处理器上都不对的值是 warning。模型未知时不报告。
 
 ## 为什么重要
 
-写下的 block size 不是真正生效的那个:按它算出的块数、预算和两侧的对应关系都会错。
+写下的 block size 不是真正生效的那个：按它算出的块数、预算和两侧的对应关系都会错。
 
 ## 适用版本
 
-vllm-ascend 的所有版本;DeepSeek-V4 的规则自 <since deepseek-v4-blocks> 起。CPU 上的 vLLM 所有版本;
+vllm-ascend 的所有版本；DeepSeek-V4 的规则自 <since deepseek-v4-blocks> 起。CPU 上的 vLLM 所有版本；
 MLA 自 <since cpu-mla-amx> 起。
 
 ## 来源
 
-vllm_ascend/utils.py(refresh_block_size)与 vllm_ascend/platform.py(_validate_sfa_dcp_kv_sp),0.18.0 到 0.27.1rc1。
-CPU:vllm/platforms/cpu.py(check_and_update_config)及其注意力后端,0.27.1 和 0.32.0,两种处理器都在引擎上试过。
+vllm_ascend/utils.py（refresh_block_size）与 vllm_ascend/platform.py（_validate_sfa_dcp_kv_sp），0.18.0 到 0.27.1rc1。
+CPU：vllm/platforms/cpu.py（check_and_update_config）及其注意力后端，0.27.1 和 0.32.0，两种处理器都在引擎上试过。
 """
 
 
@@ -143,7 +143,7 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
             f"on a CPU with AMX vLLM refuses --block-size {written} for MLA: it must be a multiple of {step}"
             + ("" if written == MLA_BLOCK else f"; without AMX it is changed to {MLA_BLOCK}"),
             f"在有 AMX 的 CPU 上，vLLM 对 MLA 拒绝 --block-size {written}：必须是 {step} 的倍数"
-            + ("" if written == MLA_BLOCK else f";没有 AMX 时会被改成 {MLA_BLOCK}"),
+            + ("" if written == MLA_BLOCK else f"；没有 AMX 时会被改成 {MLA_BLOCK}"),
         ),
         Msg(
             f"write {fitting}, which starts on both; without AMX a block has {MLA_BLOCK} tokens whatever is written",

@@ -17,13 +17,13 @@ HCCL_BUFFSIZE 小于专家并行的需要
 
 ## 作用
 
-在每一项都已知时(专家数、top-k、共享专家、隐藏维、专家并行规模、每步 token 数、硬件),
+在每一项都已知时（专家数、top-k、共享专家、隐藏维、专家并行规模、每步 token 数、硬件），
 按 CANN 的公式计算专家并行分发与合并
-需要的缓冲区,与 HCCL_BUFFSIZE(未设为 200)比较。硬件未知时只在两种公式都不满足时报告。
+需要的缓冲区，与 HCCL_BUFFSIZE（未设为 200）比较。硬件未知时只在两种公式都不满足时报告。
 
 ## 为什么重要
 
-缓冲区太小,MC2 算子会在第一批大的请求上报错,整组引擎随之退出。
+缓冲区太小，MC2 算子会在第一批大的请求上报错，整组引擎随之退出。
 
 ## 示例
 
@@ -51,7 +51,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-CANN 算子文档 MoeDistributeDispatch / MoeDistributeCombine 的缓冲区公式;
+CANN 算子文档 MoeDistributeDispatch / MoeDistributeCombine 的缓冲区公式；
 vllm_ascend/ascend_forward_context.py 的 MC2 上限。
 """
 

@@ -18,22 +18,22 @@ max_model_len 或批次上限无法配合
 
 ## 作用
 
-检查:max_model_len 大于模型 config.json 的上限(没有 RoPE 扩展设置时);关闭分块预填充时 max_num_batched_tokens 小
-于 max_model_len;
-max_num_batched_tokens 大于 max_num_seqs × max_model_len;long_prefill_token_threshold 大于 max_model_len;
-草稿占位用光了每步的 token(vLLM 0.27 及以前)。
+检查：max_model_len 大于模型 config.json 的上限（没有 RoPE 扩展设置时）；关闭分块预填充时 max_num_batched_tokens 小于
+max_model_len；max_num_batched_tokens 大于 max_num_seqs × max_model_len；
+long_prefill_token_threshold 大于 max_model_len；草稿占位用光了每步的 token（vLLM 0.27 及以前）。
 
 ## 为什么重要
 
-这些组合要么让引擎拒绝启动,要么留出永远用不到的批次空间,或者拒绝较长的请求。
+这些组合要么让引擎拒绝启动，要么留出永远用不到的批次空间，或者拒绝较长的请求。
 
 ## 适用版本
 
-所有版本;草稿占位一项到 vLLM <before drafts-take-no-tokens> 为止。
+所有版本；草稿占位一项到 vLLM <before drafts-take-no-tokens> 为止。
 
 ## 来源
 
-vllm/config/scheduler.py(verify_max_model_len)与 vllm/config/vllm.py(_set_max_num_scheduled_tokens),0.27.1 与 0.32.0。
+vllm/config/scheduler.py（verify_max_model_len）与 vllm/config/vllm.py（_set_max_num_scheduled_tokens），
+0.27.1 与 0.32.0。
 """
 
 _LONGER = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")

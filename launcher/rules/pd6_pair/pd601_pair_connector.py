@@ -17,12 +17,12 @@ ZH = """
 
 ## 作用
 
-比较两侧负责传输 KV 的连接器,MultiConnector 看它的子连接器;卸载连接器和只在本机起作用的连接器不算。
+比较两侧负责传输 KV 的连接器，MultiConnector 看它的子连接器；卸载连接器和只在本机起作用的连接器不算。
 两侧没有共同的一个时报告。
 
 ## 为什么重要
 
-不同的连接器说不同的协议:解码节点取不到 KV,每个请求都失败或超时。
+不同的连接器使用不同的协议：解码节点取不到 KV，每个请求都失败或超时。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ ZH = """
 
 ## 来源
 
-vllm/distributed/kv_transfer 与 vllm_ascend/distributed/kv_transfer 中各连接器的握手,各自不同。
+vllm/distributed/kv_transfer 与 vllm_ascend/distributed/kv_transfer 中各连接器的握手，各自不同。
 """
 
 

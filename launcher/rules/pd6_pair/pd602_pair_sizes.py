@@ -20,12 +20,12 @@ ZH = """
 
 ## 作用
 
-预填充的连接器里写着 `decode` 的 dp_size、tp_size、pp_size,解码的里写着 `prefill` 的:与对侧引擎自己的并行选项比较。
-对侧有几个规模不同的实例时,只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时按 1 比较。
+预填充的连接器里写着 `decode` 的 dp_size、tp_size、pp_size，解码的里写着 `prefill` 的：与对侧引擎自己的并行选项比较。
+对侧有几个规模不同的实例时，只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时按 1 比较。
 
 ## 为什么重要
 
-连接器用这些数字推算该从对侧哪个 rank 取哪些 KV:写错就取错,或者连到没有人监听的端口。
+连接器用这些数字推算该从对侧哪个 rank 取哪些 KV：写错就取错，或者连到没有程序监听的端口。
 
 ## 适用版本
 
@@ -33,7 +33,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/kv_p2p 中各连接器的 rank 映射,0.18.0 到 0.27.1rc1。
+vllm_ascend/distributed/kv_transfer/kv_p2p 中各连接器的 rank 映射，0.18.0 到 0.27.1rc1。
 """
 
 FLAGS = {

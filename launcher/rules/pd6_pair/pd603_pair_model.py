@@ -20,14 +20,14 @@ ZH = """
 
 ## 作用
 
-比较两侧的模型名(路径的最后一段)、--dtype、--quantization 与 --kv-cache-dtype。只写在一侧、而另一侧由引擎自己决定的,
-不报告;
-但一侧写了量化的 KV 缓存(如 fp8)、另一侧没有写时会报告。两侧用 NixlConnector(没有关闭 `enforce_handshake_compat`)时,
-模型与 --kv-cache-dtype 的写法也要相同:它把文本本身算进握手的哈希。
+比较两侧的模型名（路径的最后一段）、--dtype、--quantization 与 --kv-cache-dtype。只写在一侧、而另一侧由引擎自己决定的，
+不报告；
+但一侧写了量化的 KV 缓存（如 fp8）、另一侧没有写时会报告。两侧用 NixlConnector（没有关闭
+`enforce_handshake_compat`）时，模型与 --kv-cache-dtype 的写法也要相同：它把文本本身算进握手的哈希。
 
 ## 为什么重要
 
-KV 缓存是按模型和数据类型逐字节传过去的:两侧不同时,轻则报错,重则静默地给出错误的答案。
+KV 缓存是按模型和数据类型逐字节传过去的：两侧不同时，轻则报错，重则悄悄给出错误的回答。
 
 ## 适用版本
 
@@ -35,7 +35,7 @@ KV 缓存是按模型和数据类型逐字节传过去的:两侧不同时,轻则
 
 ## 来源
 
-vllm/distributed/kv_transfer 中 NixlConnector 的兼容性哈希,0.18.0 到 0.33.0(0.32.0 上运行过);
+vllm/distributed/kv_transfer 中 NixlConnector 的兼容性哈希，0.18.0 到 0.33.0（0.32.0 上运行过）；
 vllm-ascend 的连接器逐字节传输。
 """
 

@@ -23,34 +23,34 @@ ZH = """
 
 ## 作用
 
-比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行(DCP)、KV 缓存布局(VLLM_KV_CACHE_LAYOUT,以及
-NixlConnector 的 `enable_cross_layers_blocks`)、MoRIIOConnector 的 `read_mode`,还有共用 KV 池时的前缀哈希算法。
-没有写 block size 而目标版本的默认值已知时(如昇腾上的 DeepSeek-V4),按默认值比较。
-连接器支持的差别(例如一方的 block size 整除另一方)是 warning,不支持的是 error。NixlConnector 看方向:
-由读取(push 时为写入)的一侧决定,它的 block size 必须是另一侧的倍数。
-MooncakeLayerwiseConnector 由预填充一侧写入:解码的 block size 必须是它的倍数,并且两侧都没有上下文并行。
-MooncakeConnectorV1 的 DCP 不同时,预填充的 DCP × PCP 必须是解码的倍数;
-从 <since context-either-way> 起,DCP 只要一侧是另一侧的倍数即可,但只有解码一侧带 DCP 时,block size 必须相同。
-解码带 DCP 时,预填充的块不能大于解码的块。
+比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行（DCP）、KV 缓存布局（VLLM_KV_CACHE_LAYOUT，以及
+NixlConnector 的 `enable_cross_layers_blocks`）、MoRIIOConnector 的 `read_mode`，还有共用 KV 池时的前缀哈希算法。
+没有写 block size 而目标版本的默认值已知时（如昇腾上的 DeepSeek-V4），按默认值比较。
+连接器支持的差别（例如一方的 block size 整除另一方）是 warning，不支持的是 error。NixlConnector 看方向：
+由读取（push 时为写入）的一侧决定，它的 block size 必须是另一侧的倍数。
+MooncakeLayerwiseConnector 由预填充一侧写入：解码的 block size 必须是它的倍数，并且两侧都没有上下文并行。
+MooncakeConnectorV1 的 DCP 不同时，预填充的 DCP × PCP 必须是解码的倍数；
+从 <since context-either-way> 起，DCP 只要一侧是另一侧的倍数即可，但只有解码一侧带 DCP 时，block size 必须相同。
+解码带 DCP 时，预填充的块不能大于解码的块。
 vLLM 的 NixlConnector 与 MooncakeConnector 还要求一侧的张量并行大小是另一侧的倍数。
 一侧未知时不报告。
 
 ## 为什么重要
 
-解码按自己的布局去读预填充写下的块:布局不同会读错位置,或在握手时被拒绝。
+解码按自己的布局去读预填充写下的块：布局不同会读错位置，或在握手时被拒绝。
 
 ## 适用版本
 
-所有版本;MooncakeConnectorV1 自 vllm-ascend <since blocks-divide> 起允许互相整除的 block size。
+所有版本；MooncakeConnectorV1 自 vllm-ascend <since blocks-divide> 起允许互相整除的 block size。
 
 ## 来源
 
-vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py,0.23.0 到 0.30.0rc2,
-以及 mooncake_layerwise_connector.py 的 _align_remote_block_ids,0.18.0 到 0.30.0rc2;
-vLLM NixlConnector 的兼容性哈希(0.32.0),
+vllm_ascend/distributed/kv_transfer/kv_p2p/mooncake_connector.py，0.23.0 到 0.30.0rc2，
+以及 mooncake_layerwise_connector.py 的 _align_remote_block_ids，0.18.0 到 0.30.0rc2；
+vLLM NixlConnector 的兼容性哈希（0.32.0），
 kv_connector/utils.py 的 block_size_ratio 与 tp_ratio、mooncake_connector.py 的 _get_tp_ratio
-(0.18.0 到 0.33.0,0.32.0 上运行过);moriio_common.py(0.32.0);
-vllm_ascend/utils.py 的 refresh_block_size(0.21.0rc1 到 0.30.0rc2)与 vllm-ascend issue 14545。
+（0.18.0 到 0.33.0，0.32.0 上运行过）；moriio_common.py（0.32.0）；
+vllm_ascend/utils.py 的 refresh_block_size（0.21.0rc1 到 0.30.0rc2）与 vllm-ascend issue 14545。
 """
 
 COMPARED = (block_sizes, tensor_sizes, hybrid_manager, context, kv_layout, cross_layers, moriio_mode, hash_algorithm)

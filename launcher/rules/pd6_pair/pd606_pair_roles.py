@@ -15,14 +15,14 @@ ZH = """
 
 ## 作用
 
-当输入把引擎分成预填充与解码两侧(按小节、分组、标签或文件名),而所有引擎的 kv_role 都是 kv_producer 或
+当输入把引擎分成预填充与解码两侧（按小节、分组、标签或文件名），而所有引擎的 kv_role 都是 kv_producer 或
 都是 kv_consumer 时报告。
-一侧有几个引擎,或者只给出一侧,都没有问题;但只给出的一侧名为 decode 却是生产者,或名为 prefill 却是消费者时,给出警告。
-Dynamo 的预填充工作进程旁边,没有 `--disaggregation-mode` 的工作进程也给出警告。
+一侧有几个引擎，或者只给出一侧，都没有问题；但只给出的一侧名为 decode 却是生产者，或名为 prefill 却是消费者时，
+给出警告。Dynamo 的预填充工作进程旁边，没有 `--disaggregation-mode` 的工作进程也给出警告。
 
 ## 为什么重要
 
-两个生产者谁也不取 KV,两个消费者谁也不产生 KV:请求一直等到超时。
+两个生产者谁也不取 KV，两个消费者谁也不产生 KV：请求一直等到超时。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ Dynamo 的预填充工作进程旁边,没有 `--disaggregation-mode` 的工作�
 
 ## 来源
 
-vllm/config/kv_transfer.py(is_kv_producer、is_kv_consumer),0.23.0、0.27.1、0.32.0。
+vllm/config/kv_transfer.py（is_kv_producer、is_kv_consumer），0.23.0、0.27.1、0.32.0。
 """
 
 _MODES = ("disaggregation-mode", "is-decode-worker", "is-prefill-worker", "multimodal-worker", "route-to-encoder")

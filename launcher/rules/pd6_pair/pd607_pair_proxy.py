@@ -32,21 +32,21 @@ ZH = """
 
 ## 作用
 
-检查输入里启动的代理:先走预填充的代理(load_balance_proxy_server_example.py)
-配 MooncakeConnectorV1 / MooncakeHybridConnector,先走
-解码的(load_balance_proxy_layerwise_server_example.py)配 MooncakeLayerwiseConnector;每一侧的主机列表与端口列表一样长;
-每个提供
-HTTP 的引擎(外部 DP 的每个 rank)都在列表里,vllm-router 的 URL 也算;脚本里的代理向本机请求的端口,必须有脚本里的引擎监听;
-在自己的容器(有自己的网络)里的代理,不能用 localhost 访问另一个容器或服务里的引擎;
-脚本向本机请求补全(`curl localhost:8001/v1/completions`)的端口,在没有别的服务可能监听时,必须是引擎的端口;
-编码引擎(`ec_role` 为 `ec_producer`)与其后的引擎的列表同样检查。
+检查输入里启动的代理：先走预填充的代理（load_balance_proxy_server_example.py）
+配 MooncakeConnectorV1 / MooncakeHybridConnector，先走
+解码的（load_balance_proxy_layerwise_server_example.py）配 MooncakeLayerwiseConnector；
+每一侧的主机列表与端口列表一样长；每个提供
+HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；脚本里的代理向本机请求的端口，
+必须有脚本里的引擎监听；在自己的容器（有自己的网络）里的代理，不能用 localhost 访问另一个容器或服务里的引擎；
+脚本向本机请求补全（`curl localhost:8001/v1/completions`）的端口，在没有别的服务可能监听时，必须是引擎的端口；
+编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查。
 还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
-vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理,Mooncake 的代理还必须知道
+vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
 生产者 bootstrap 服务的端口。
 
 ## 为什么重要
 
-种类不符时,请求按错误的顺序发出而取不到 KV;列表里缺少的引擎收不到请求,数据并行的其他 rank 还要陪它空转。
+种类不符时，请求按错误的顺序发出而取不到 KV；列表里缺少的引擎收不到请求，数据并行的其他 rank 还要陪它空转。
 
 ## 适用版本
 
@@ -54,9 +54,9 @@ vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己�
 
 ## 来源
 
-vllm-ascend 的 examples/disaggregated_prefill_v1,0.18.0 到 0.27.1rc1;
-vLLM 的 moriio_connector.py(0.32.0)与 p2p_nccl_engine.py(0.23.0);mooncake_connector.py 与 p2p_nccl_connector.py
-(0.18.0 到 0.33.0),以及 vLLM examples/disaggregated 里的 mooncake_connector_proxy.py。
+vllm-ascend 的 examples/disaggregated_prefill_v1，0.18.0 到 0.27.1rc1；
+vLLM 的 moriio_connector.py（0.32.0）与 p2p_nccl_engine.py（0.23.0）；mooncake_connector.py 与 p2p_nccl_connector.py
+（0.18.0 到 0.33.0），以及 vLLM examples/disaggregated 里的 mooncake_connector_proxy.py。
 """
 
 

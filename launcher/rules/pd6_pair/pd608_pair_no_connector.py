@@ -16,17 +16,17 @@ ZH = """
 
 ## 作用
 
-当输入把引擎分成预填充与解码(小节、分组、标签或文件名),或者启动了带两侧列表的代理,而引擎没有 --kv-transfer-config 时
+当输入把引擎分成预填充与解码（小节、分组、标签或文件名），或者启动了带两侧列表的代理，而引擎没有 --kv-transfer-config 时
 报告。
 引擎还有未知的参数时不报告。
 
-Dynamo 的预填充工作进程(`--disaggregation-mode prefill`)没有 --kv-transfer-config 时也报告:
-镜像标签表明是 Dynamo 1.0 或更新的版本时是 error,看不出版本时是 warning。预填充工作进程有而解码工作进程没有时同样报告。
+Dynamo 的预填充工作进程（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
+镜像标签表明是 Dynamo 1.0 或更新的版本时是 error，看不出版本时是 warning。预填充工作进程有而解码工作进程没有时同样报告。
 
 ## 为什么重要
 
-没有连接器就没有 KV 传过去:解码节点会把每个提示从头再算一遍,预填充节点白白工作,而且没有任何报错。
-Dynamo 从 1.0 起不再默认使用 NIXL,这样的预填充工作进程启动时以 ValueError 退出。
+没有连接器就没有 KV 传过去：解码节点会把每个提示从头再算一遍，预填充节点白白工作，而且没有任何报错。
+Dynamo 从 1.0 起不再默认使用 NIXL，这样的预填充工作进程启动时以 ValueError 退出。
 
 ## 适用版本
 
@@ -34,7 +34,7 @@ Dynamo 从 1.0 起不再默认使用 NIXL,这样的预填充工作进程启动�
 
 ## 来源
 
-vllm/config/vllm.py:没有 kv_transfer_config 时不创建连接器。
+vllm/config/vllm.py：没有 kv_transfer_config 时不创建连接器。
 ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
 """
 

@@ -36,13 +36,13 @@ ZH = """
 
 ## 作用
 
-报告没有任何程序读取、但与某个已知变量只差一点的变量名,以及常被误用的名字:`ASCEND_VISIBLE_DEVICES` 只对
-`docker run -e`(配合 Ascend 容器运行时)有意义,作为 shell 变量,或在逐个传入设备的容器里,并不能为引擎选择设备。
+报告没有任何程序读取、但与某个已知变量只差一点的变量名，以及常被误用的名字：`ASCEND_VISIBLE_DEVICES` 只对
+`docker run -e`（配合 Ascend 容器运行时）有意义，作为 shell 变量，或在逐个传入设备的容器里，并不能为引擎选择设备。
 不认识、也不相近的名字不报告。
 
 ## 为什么重要
 
-写错名字的变量会被悄悄忽略,所要的设置根本不生效。
+写错名字的变量会被悄悄忽略，所要的设置根本不生效。
 
 ## 适用版本
 
@@ -50,7 +50,7 @@ ZH = """
 
 ## 来源
 
-各版本的 vllm/envs.py 与 vllm_ascend/envs.py;CANN、torch_npu、Mooncake、LMCache、NCCL 的手册;vllm-ascend PR 7271、
+各版本的 vllm/envs.py 与 vllm_ascend/envs.py；CANN、torch_npu、Mooncake、LMCache、NCCL 的手册；vllm-ascend PR 7271、
 7934、5581。
 """
 

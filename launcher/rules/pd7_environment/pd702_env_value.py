@@ -30,22 +30,22 @@ ZH = """
 
 ## 作用
 
-报告读取者无法解析、或会解析成别的意思的值:按整数解析的开关写了 `true`,端口超出 1–65535,超出允许范围的模式,
-不是 JSON 的 JSON,写成 `0-7` 的设备列表,该写网卡名的地方写了地址(或相反),其他引擎会连到自己身上的
-`VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`,清单里没有引号的数字或布尔值等。只检查目标版本确实读取的变量。
+报告读取者无法解析、或会解析成别的意思的值：按整数解析的开关写了 `true`，端口超出 1–65535，超出允许范围的模式，
+不是 JSON 的 JSON，写成 `0-7` 的设备列表，该写网卡名的地方写了地址（或相反），其他引擎会连到自己身上的
+`VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`，清单里没有引号的数字或布尔值等。只检查目标版本确实读取的变量。
 
 ## 为什么重要
 
-读取者要么在启动时报错退出,要么悄悄按另一个值运行。
+读取者要么在启动时报错退出，要么悄悄按另一个值运行。
 
 ## 适用版本
 
-随版本不同:例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 <since fused-mc2-two-values> 起被拒绝。
+随版本不同：例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 <since fused-mc2-two-values> 起被拒绝。
 
 ## 来源
 
-vllm/envs.py(0.18.0、0.23.0、0.27.1、0.32.0);vllm_ascend/envs.py 与 ascend_config.py(0.18.0 至 0.26.0rc1);CANN 环境变量
-手册;Mooncake issue 3749。
+vllm/envs.py（0.18.0、0.23.0、0.27.1、0.32.0）；vllm_ascend/envs.py 与 ascend_config.py（0.18.0 至 0.26.0rc1）；
+CANN 环境变量手册；Mooncake issue 3749。
 """
 
 

@@ -24,14 +24,15 @@ ZH = """
 
 ## 作用
 
-报告:数据并行或单个引擎(`--nnodes`)跨机器,却没有 `GLOO_SOCKET_IFNAME`,或 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有;
-NixlConnector 跨机器,或它的生产者(也包括名为预填充的 `kv_both` 引擎)在自己的 Pod 里,却没有
-`VLLM_NIXL_SIDE_CHANNEL_HOST`(使用 Ray 的引擎和 Dynamo 的 worker 除外);KV 池后端没有自己的配置变量;
-`LD_LIBRARY_PATH` 被整个替换,不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件,则不报告。
+报告：数据并行或单个引擎（`--nnodes`）跨机器，却没有 `GLOO_SOCKET_IFNAME`，
+或 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有；
+NixlConnector 跨机器，或它的生产者（也包括名为预填充的 `kv_both` 引擎）在自己的 Pod 里，却没有
+`VLLM_NIXL_SIDE_CHANNEL_HOST`（使用 Ray 的引擎和 Dynamo 的 worker 除外）；KV 池后端没有自己的配置变量；
+`LD_LIBRARY_PATH` 被整个替换，不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件，则不报告。
 
 ## 为什么重要
 
-缺少它们时,引擎会选错网卡、只在本机监听,或者在启动时找不到后端的配置和动态库。
+缺少它们时，引擎会选错网卡、只在本机监听，或者在启动时找不到后端的配置和动态库。
 
 ## 适用版本
 
@@ -39,7 +40,8 @@ NixlConnector 跨机器,或它的生产者(也包括名为预填充的 `kv_both`
 
 ## 来源
 
-vllm/envs.py;vllm_ascend 的 ascend_store/backend(mooncake、memcache、yuanrong);vLLM issue 27083,vllm-ascend issue 6949。
+vllm/envs.py；vllm_ascend 的 ascend_store/backend（mooncake、memcache、yuanrong）；vLLM issue 27083，
+vllm-ascend issue 6949。
 """
 
 

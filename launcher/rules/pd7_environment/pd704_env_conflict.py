@@ -20,24 +20,24 @@ ZH = """
 
 ## 作用
 
-报告:KV 连接器与 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用;图模式与 `ASCEND_LAUNCH_BLOCKING=1`
-同时使用;睡眠模式与 `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` 同时使用。另以提示级别说明:
-`HCCL_INTRA_PCIE_ENABLE=1` 加 `HCCL_INTRA_ROCE_ENABLE=0` 会打开分层 MC2,从而关掉重计算调度器带来的一项优化。
+报告：KV 连接器与 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用；图模式与 `ASCEND_LAUNCH_BLOCKING=1`
+同时使用；睡眠模式与 `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` 同时使用。另以提示级别说明：
+`HCCL_INTRA_PCIE_ENABLE=1` 加 `HCCL_INTRA_ROCE_ENABLE=0` 会打开分层 MC2，从而关掉重计算调度器带来的一项优化。
 
 ## 为什么重要
 
-引擎会在启动时拒绝这种组合,或者悄悄改变另一项设置。
+引擎会在启动时拒绝这种组合，或者悄悄改变另一项设置。
 
 ## 适用版本
 
-可扩展段从 vLLM <since expandable-segments-refused> 起被拒绝(启用 cumem 分配器或睡眠模式除外);
+可扩展段从 vLLM <since expandable-segments-refused> 起被拒绝（启用 cumem 分配器或睡眠模式除外）；
 其余适用于表中所有 vllm-ascend 版本。
-没有任何版本还读取 `VLLM_USE_V1`(见 PD705)。
+没有任何版本还读取 `VLLM_USE_V1`（见 PD705）。
 
 ## 来源
 
-vllm/config/vllm.py(0.23.0、0.27.1、0.32.0);vllm_ascend/platform.py、device_allocator/camem.py、utils.py
-(0.18.0 至 0.26.0rc1)。
+vllm/config/vllm.py（0.23.0、0.27.1、0.32.0）；vllm_ascend/platform.py、device_allocator/camem.py、utils.py
+（0.18.0 至 0.26.0rc1）。
 """
 
 

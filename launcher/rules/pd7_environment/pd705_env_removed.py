@@ -17,21 +17,21 @@ ZH = """
 
 ## 作用
 
-报告目标版本已经删除、或改成配置项的变量,并给出替代写法。
+报告目标版本已经删除、或改成配置项的变量，并给出替代写法。
 
 ## 为什么重要
 
-设置它没有任何效果,原来想要的功能可能因此没有打开。
+设置它没有任何效果，原来想要的功能可能因此没有打开。
 
 ## 适用版本
 
-见各变量:例如 `VLLM_USE_V1` 在表中任何版本都不再读取;MoRIIOConnector 从 vLLM <since moriio-ignores-variables> 起
-忽略 `VLLM_MORIIO_CONNECTOR_READ_MODE` 等变量(改变传输方式的那个是 warning)。
+见各变量：例如 `VLLM_USE_V1` 在表中任何版本都不再读取；MoRIIOConnector 从 vLLM <since moriio-ignores-variables> 起
+忽略 `VLLM_MORIIO_CONNECTOR_READ_MODE` 等变量（改变传输方式的那个是 warning）。
 
 ## 来源
 
-vllm/envs.py(0.18.0、0.23.0、0.27.1、0.32.0);vllm_ascend/envs.py(0.18.0 至 0.26.0rc1);vllm-ascend PR 12117、13838、
-13855、14831、14832,issue 10381。
+vllm/envs.py（0.18.0、0.23.0、0.27.1、0.32.0）；vllm_ascend/envs.py（0.18.0 至 0.26.0rc1）；vllm-ascend PR 12117、
+13838、13855、14831、14832，issue 10381。
 """
 
 

@@ -23,14 +23,14 @@ KV 池需要固定的 PYTHONHASHSEED
 
 ## 作用
 
-报告:使用 KV 池(AscendStoreConnector 等,以及 OffloadingConnector 的 p2p 层)的节点没有设置 `PYTHONHASHSEED`,设成
-`random`,或各节点的值不同。LMCache 在多个 rank 之间,以及几个引擎或几个数据并行 rank
-通过 LMCache 或 MooncakeStoreConnector 共用一个存储时,同样需要它,以警告级别报告;
-LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读入别的环境文件,则不报告。
+报告：使用 KV 池（AscendStoreConnector 等，以及 OffloadingConnector 的 p2p 层）的节点没有设置 `PYTHONHASHSEED`，设成
+`random`，或各节点的值不同。LMCache 在多个 rank 之间，以及几个引擎或几个数据并行 rank
+通过 LMCache 或 MooncakeStoreConnector 共用一个存储时，同样需要它，以警告级别报告；
+LMCacheMPConnector 由服务器自己计算哈希，不需要。若脚本还会读入别的环境文件，则不报告。
 
 ## 为什么重要
 
-没有固定的种子,每个进程算出的块哈希都不同,池里的 KV 永远不会命中。
+没有固定的种子，每个进程算出的块哈希都不同，池里的 KV 永远不会命中。
 
 ## 适用版本
 
@@ -38,8 +38,8 @@ LMCacheMPConnector 由服务器自己计算哈希,不需要。若脚本还会读
 
 ## 来源
 
-vllm/v1/core/kv_cache_utils.py(NONE_HASH);vllm/v1/kv_offload/tiering/p2p/manager.py(0.27.1);
-vllm-ascend 的 kv_pool 指南与 PR 5398;LMCache issue 1739。
+vllm/v1/core/kv_cache_utils.py（NONE_HASH）；vllm/v1/kv_offload/tiering/p2p/manager.py（0.27.1）；
+vllm-ascend 的 kv_pool 指南与 PR 5398；LMCache issue 1739。
 """
 
 

@@ -22,12 +22,12 @@ ZH = """
 
 ## 作用
 
-报告预填充节点上小于默认值(480 秒)的 `VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT`,或小于解码侧一次传输的等待时间
-(`ASCEND_TRANSFER_TIMEOUT`,毫秒)的值。
+报告预填充节点上小于默认值（480 秒）的 `VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT`，或小于解码侧一次传输的等待时间
+（`ASCEND_TRANSFER_TIMEOUT`，毫秒）的值。
 
 ## 为什么重要
 
-解码节点排队或发生抢占时,请求可能等得比这更久;那时它的 KV 已被释放,请求会失败或重新预填充。
+解码节点排队或发生抢占时，请求可能等得比这更久；那时它的 KV 已被释放，请求会失败或重新预填充。
 
 ## 适用版本
 
@@ -35,7 +35,7 @@ ZH = """
 
 ## 来源
 
-vllm/envs.py;vllm_ascend 的 mooncake_connector.py 与 mooncake_hybrid_connector.py(0.23.0、0.26.0rc1)。
+vllm/envs.py；vllm_ascend 的 mooncake_connector.py 与 mooncake_hybrid_connector.py（0.23.0、0.26.0rc1）。
 """
 
 

@@ -13,16 +13,16 @@ INHERITED = frozenset({"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "H
 """What is in the environment of nearly every shell: setting it changes what the engine is given."""
 
 ZH = r"""
-变量没有导出,引擎读不到
+变量没有导出，引擎读不到
 
 ## 作用
 
-脚本给引擎会读取的变量(`VLLM_*`、`HCCL_*`、`LMCACHE_*`、`PYTHONHASHSEED` 等)赋了值,却没有 `export`,
-也没有写在命令前面,而且脚本自己也不读取它时报告。
+脚本给引擎会读取的变量（`VLLM_*`、`HCCL_*`、`LMCACHE_*`、`PYTHONHASHSEED` 等）赋了值，却没有 `export`，
+也没有写在命令前面，而且脚本自己也不读取它时报告。
 
 ## 为什么重要
 
-没有导出的变量只在 shell 内部有效。引擎按默认值运行,例如没有 LMCache 的配置文件,或者没有固定的哈希种子。
+没有导出的变量只在 shell 内部有效。引擎按默认值运行，例如没有 LMCache 的配置文件，或者没有固定的哈希种子。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ ZH = r"""
 
 ## 来源
 
-bash 手册的 Environment 一节;各版本读取的变量见变量表。
+bash 手册的 Environment 一节；各版本读取的变量见变量表。
 """
 
 

@@ -28,9 +28,10 @@ ZH = """
 
 ## 作用
 
-报告 `docker run` 与 compose 中:传入的 davinci 设备少于容器内的 rank 数;缺少 `/dev/davinci_manager`、`/dev/devmm_svm`、
-`/dev/hisi_hdc`;没有挂载驱动的 `lib64`。使用 `--privileged`、`--runtime=ascend`、`ASCEND_VISIBLE_DEVICES` 或设备插件时不
-报告,它们会自行带入设备。
+报告 `docker run` 与 compose 中：传入的 davinci 设备少于容器内的 rank 数；缺少 `/dev/davinci_manager`、
+`/dev/devmm_svm`、
+`/dev/hisi_hdc`；没有挂载驱动的 `lib64`。使用 `--privileged`、`--runtime=ascend`、
+`ASCEND_VISIBLE_DEVICES` 或设备插件时不报告，它们会自行带入设备。
 
 ## 为什么重要
 
@@ -42,7 +43,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的安装文档;Ascend Docker Runtime 的默认挂载内容。
+vllm-ascend 的安装文档；Ascend Docker Runtime 的默认挂载内容。
 """
 
 

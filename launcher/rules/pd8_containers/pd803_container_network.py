@@ -27,13 +27,13 @@ ZH = """
 
 ## 作用
 
-报告 `docker run` 与 compose:节点属于多机的 P/D 布局,容器却既没有 `--net=host`,也没有发布它要监听的端口。
-Pod 有自己的地址,只在数据并行跨多台机器的 Ascend 引擎没有 `hostNetwork` 时报告。
-同一个 compose 文件里的两侧共用网络,不报告。
+报告 `docker run` 与 compose：节点属于多机的 P/D 布局，容器却既没有 `--net=host`，也没有发布它要监听的端口。
+Pod 有自己的地址，只在数据并行跨多台机器的 Ascend 引擎没有 `hostNetwork` 时报告。
+同一个 compose 文件里的两侧共用网络，不报告。
 
 ## 为什么重要
 
-其他节点连不到容器内的端口,KV 传输和数据并行的握手都会失败。
+其他节点连不到容器内的端口，KV 传输和数据并行的握手都会失败。
 
 ## 适用版本
 
@@ -41,7 +41,7 @@ Pod 有自己的地址,只在数据并行跨多台机器的 Ascend 引擎没有 
 
 ## 来源
 
-vllm-ascend 的多机 P/D 教程;Docker 的网络模式。
+vllm-ascend 的多机 P/D 教程；Docker 的网络模式。
 """
 
 

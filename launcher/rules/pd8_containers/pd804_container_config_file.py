@@ -21,13 +21,13 @@ ZH = """
 
 ## 作用
 
-报告:使用 Mooncake 系列连接器的 Ascend 容器没有挂载 `/etc/hccn.conf`;或者后端的配置文件(`MOONCAKE_CONFIG_PATH`、
-`MMC_LOCAL_CONFIG_PATH`、`LMCACHE_CONFIG_FILE`、`UCM_CONFIG_FILE`)不在任何挂载之内。由同一脚本在容器内写出的文件不报告;
+报告：使用 Mooncake 系列连接器的 Ascend 容器没有挂载 `/etc/hccn.conf`；或者后端的配置文件（`MOONCAKE_CONFIG_PATH`、
+`MMC_LOCAL_CONFIG_PATH`、`LMCACHE_CONFIG_FILE`、`UCM_CONFIG_FILE`）不在任何挂载之内。由同一脚本在容器内写出的文件不报告；
 使用 Ascend 容器运行时的容器不检查 `/etc/hccn.conf`。
 
 ## 为什么重要
 
-没有 `hccn.conf`,传输层找不到设备的网络地址,服务看似启动成功,KV 却是错的或传不过去。
+没有 `hccn.conf`，传输层找不到设备的网络地址，服务看似启动成功，KV 却是错的或传不过去。
 
 ## 适用版本
 
@@ -35,7 +35,7 @@ ZH = """
 
 ## 来源
 
-Mooncake PR 502;vllm-ascend issue 7711 与安装文档。
+Mooncake PR 502；vllm-ascend issue 7711 与安装文档。
 """
 
 

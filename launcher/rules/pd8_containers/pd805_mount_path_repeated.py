@@ -11,16 +11,16 @@ from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.machines import by_container
 
 ZH = """
-同一个容器里,一个路径被挂载了两次
+同一个容器里，一个路径被挂载了两次
 
 ## 作用
 
-报告:pod 的一个容器在 `volumeMounts` 里把同一个 `mountPath` 写了两次,或者 `docker run` 用两个不同的 `-v` 挂载到同一个
-路径。文字完全相同的两个 `-v`,docker 只当作一个,不报告;compose 会合并,也不报告。
+报告：pod 的一个容器在 `volumeMounts` 里把同一个 `mountPath` 写了两次，或者 `docker run` 用两个不同的 `-v` 挂载到同一个
+路径。文字完全相同的两个 `-v`，docker 只当作一个，不报告；compose 会合并，也不报告。
 
 ## 为什么重要
 
-Kubernetes 会拒绝整个对象(`mountPath` "must be unique"),docker 以 "Duplicate mount point" 退出:引擎根本不会启动。
+Kubernetes 会拒绝整个对象（`mountPath` "must be unique"），docker 以 "Duplicate mount point" 退出：引擎根本不会启动。
 
 ## 适用版本
 
@@ -28,7 +28,7 @@ Kubernetes 会拒绝整个对象(`mountPath` "must be unique"),docker 以 "Dupli
 
 ## 来源
 
-Kubernetes 的 pkg/apis/core/validation/validation.go(ValidateVolumeMounts);
+Kubernetes 的 pkg/apis/core/validation/validation.go（ValidateVolumeMounts）；
 moby 的 daemon/volumes_unix.go 与 volume/mounts。
 """
 

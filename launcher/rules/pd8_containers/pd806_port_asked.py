@@ -20,12 +20,13 @@ ZH = """
 
 ## 作用
 
-报告 Pod 的探针(startup、liveness、readiness)访问的端口:容器里的引擎都监听别的端口,Pod 里其他地方也没有提到这个端口。
-对 `docker run` 与 compose,报告所发布的容器端口:引擎没有监听它,而引擎的 HTTP 端口又没有发布。
+报告 Pod 的探针（startup、liveness、readiness）访问的端口：容器里的引擎都监听别的端口，
+Pod 里其他地方也没有提到这个端口。
+对 `docker run` 与 compose，报告所发布的容器端口：引擎没有监听它，而引擎的 HTTP 端口又没有发布。
 
 ## 为什么重要
 
-探针得不到回答:kubelet 会反复重启引擎,或者永远不把流量转给它。发布错了端口,主机上的请求到不了引擎。
+探针得不到回答：kubelet 会反复重启引擎，或者永远不把流量转给它。发布错了端口，主机上的请求到不了引擎。
 
 ## 适用版本
 
@@ -33,7 +34,7 @@ ZH = """
 
 ## 来源
 
-Kubernetes 与 Docker 的文档;引擎的端口见 PD405。
+Kubernetes 与 Docker 的文档；引擎的端口见 PD405。
 """
 
 

@@ -17,12 +17,12 @@ ZH = """
 
 ## 作用
 
-用主机事实中的 `vllm` 与 `vllm_ascend`(安装的版本)核对:每个 vllm-ascend 版本只为一个 vLLM 版本构建。
+用主机事实中的 `vllm` 与 `vllm_ascend`（安装的版本）核对：每个 vllm-ascend 版本只为一个 vLLM 版本构建。
 `cann`、`torch_npu`、`mooncake` 与发布时的版本不同则是警告。
 
 ## 为什么重要
 
-vllm-ascend 会替换 vLLM 的内部代码,版本不配套时会在导入时或运行中出错。
+vllm-ascend 会替换 vLLM 的内部代码，版本不配套时会在导入时或运行中出错。
 
 ## 适用版本
 
@@ -30,7 +30,7 @@ vllm-ascend 会替换 vLLM 的内部代码,版本不配套时会在导入时或�
 
 ## 来源
 
-vllm-ascend 各版本的 Dockerfile(ARG VLLM_TAG)与 .github/vllm-release-tag.commit;版本策略文档。
+vllm-ascend 各版本的 Dockerfile（ARG VLLM_TAG）与 .github/vllm-release-tag.commit；版本策略文档。
 """
 
 

@@ -14,12 +14,12 @@ ZH = """
 
 ## 作用
 
-由 `--target`、profile、文件中的注释、配置文件或镜像确定了版本,而主机上安装的 vLLM 或 vllm-ascend 是另一个版本时报告:
-真实启动时,以及给出 `--host` 或 `--host-facts` 时。在自己的容器里运行的引擎不受主机上安装的版本影响,不报告。
+由 `--target`、profile、文件中的注释、配置文件或镜像确定了版本，而主机上安装的 vLLM 或 vllm-ascend 是另一个版本时报告：
+真实启动时，以及给出 `--host` 或 `--host-facts` 时。在自己的容器里运行的引擎不受主机上安装的版本影响，不报告。
 
 ## 为什么重要
 
-检查和生成都按写明的版本进行,运行的却是另一个版本:参数和默认值可能不同。
+检查和生成都按写明的版本进行，运行的却是另一个版本：参数和默认值可能不同。
 
 ## 适用版本
 
@@ -27,7 +27,7 @@ ZH = """
 
 ## 来源
 
-主机事实 `vllm` 与 `vllm_ascend`:已安装软件包的元数据。
+主机事实 `vllm` 与 `vllm_ascend`：已安装软件包的元数据。
 """
 _SAID = ("--target", "path", "profile", "comment", "config", "image", "requirement")
 """Who decides with a word of the user's, and not because nothing else did."""
