@@ -9,7 +9,7 @@ from pd_launch.launcher.check.config import Config, ConfigError
 from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.rules.registry import all_rules, unknown_codes
 from pd_launch.launcher.sources.read import Inputs
-from pd_launch.schemas.core.target import TargetError, parse_target
+from pd_launch.schemas.core.target import Target, TargetError, parse_target
 
 
 class NoSuchRule(ConfigError):
@@ -31,10 +31,7 @@ def configured(
         ConfigError: its target is none.
     """
     _look_at(config)
-    try:
-        target = None if config.target is None else parse_target(config.target, "config")
-    except TargetError as error:
-        raise ConfigError(f"{config.path}: target: {error}") from None
+    target = named_target(config)
     selection = Selection(
         tuple(select) or config.select,
         tuple(ignore) or config.ignore,
@@ -42,6 +39,18 @@ def configured(
         tuple(config.per_file_ignores.items()),
     )
     return replace(inputs, config=target, require_target=require_target or config.require_target), selection
+
+
+def named_target(config: Config) -> Target | None:
+    """Return the target that a configuration names, or None.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        return None if config.target is None else parse_target(config.target, "config")
+    except TargetError as error:
+        raise ConfigError(f"{config.path}: target: {error}") from None
 
 
 def _look_at(config: Config) -> None:

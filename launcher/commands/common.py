@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.check.config import Config
 from pd_launch.launcher.inputs import STDIN, as_text, say_unread
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
 
 USAGE = 2
+NO_MATPLOTLIB = "--png needs matplotlib: pip install matplotlib"
 MAX_SIZE_OPTION = 1 << 30
 """More than ``--max-size`` takes, no machine's memory would hold with what is made of it."""
 
@@ -61,18 +61,6 @@ def looks_like_path(text: str) -> bool:
         return Path(text).exists()
     except (OSError, ValueError):
         return False
-
-
-def config_target(config: Config) -> Target | None:
-    """Return the target of the configuration file.
-
-    Raises:
-        click.ClickException: it is none.
-    """
-    try:
-        return None if config.target is None else parse_target(config.target, "config")
-    except TargetError as error:
-        raise click.ClickException(clean(f"{config.path}: target: {error}")) from None
 
 
 def say_passed_over(given: Target | None, used: Iterable[Choice]) -> None:

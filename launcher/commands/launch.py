@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from pd_launch.launcher.check.config import ConfigError, find_config
+from pd_launch.launcher.check.configured import named_target
 from pd_launch.launcher.check.run import worst
 from pd_launch.launcher.commands.common import (
     USAGE,
-    config_target,
     locale_language,
     parse_target_option,
     say_passed_over,
@@ -101,14 +101,14 @@ def _config_target(profile: str) -> Target | None:
         click.ClickException: it cannot be read or used.
     """
     try:
-        return config_target(find_config(Path(profile) if Path(profile).is_file() else Path()))
+        return named_target(find_config(Path(profile) if Path(profile).is_file() else Path()))
     except (ConfigError, ValueError, OSError) as error:
         raise click.ClickException(clean(str(error))) from None
 
 
 def _assumed(target: Target, lang: str) -> str:
     return Msg(
-        (f"pd-launch: no release is named, so this is for {target}, the newest final release; name one with --target"),
+        f"pd-launch: no release is named, so this is for {target}, the newest final release; name one with --target",
         f"pd-launch：没有写明版本，按最新的正式版本 {target} 生成；可用 --target 指定",
     ).text(lang)
 

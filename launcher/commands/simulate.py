@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, locale_language, parse_target_option, write
 from pd_launch.launcher.commands.options.simulate import SimulateOptions
 from pd_launch.launcher.inputs import read_profile, read_source
 from pd_launch.launcher.opening import open_input
@@ -324,7 +324,7 @@ def _draw(path: str, simulation: Any) -> None:
     try:
         from pd_launch.launcher.simulate.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
+        raise click.ClickException(NO_MATPLOTLIB) from None
     try:
         draw(Path(path), simulation)
     except OSError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, locale_language, parse_target_option, write
 from pd_launch.launcher.commands.options.size import SizeOptions
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, in_options, numbers, table
@@ -139,7 +139,7 @@ def _draw(path: str, name: str, rows: list[Row]) -> None:
     try:
         from pd_launch.launcher.size.png import draw
     except ImportError:
-        raise click.ClickException("--png needs matplotlib: pip install matplotlib") from None
+        raise click.ClickException(NO_MATPLOTLIB) from None
     try:
         draw(Path(path), name, [(choice, sizing) for choice, sizing in rows if not isinstance(sizing, Msg)])
     except (OSError, ValueError) as error:

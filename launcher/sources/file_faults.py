@@ -26,7 +26,7 @@ def carriage_returns(whole: Text) -> Fault:
         LINE_ENDS,
         whole.origin(first, first + 1),
         Msg(
-            ("the lines end with CR LF, as on Windows: the shell treats each carriage return as part of the last word"),
+            "the lines end with CR LF, as on Windows: the shell treats each carriage return as part of the last word",
             "各行以 CRLF（Windows 换行）结尾：shell 会把回车符当成每行最后一个词的一部分",
         ),
         fix=whole.to_line_feeds(),

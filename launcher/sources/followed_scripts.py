@@ -21,13 +21,7 @@ from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_ma
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
-from pd_launch.launcher.sources.engine.unfollowed import (
-    COMPLETION,
-    benchmarks,
-    held_back,
-    not_started,
-    started_otherwise,
-)
+from pd_launch.launcher.sources.engine.unfollowed import COMPLETION, held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
@@ -139,7 +133,7 @@ class ReadingScripts(ReadingProfiles):
                 continue
             if read_given(command, found, self.known_form):
                 continue
-            found.add_faults([*started_otherwise(command), *benchmarks(command)])
+            found.add_faults(list(started_otherwise(command)))
             if depth == 0 and command.words and command.words[0].value == "curl":
                 found.requests += [word.node() for word in command.words[1:] if COMPLETION.match(word.value)]
             for inner, given in self.inner(command, around, found, run):

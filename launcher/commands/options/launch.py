@@ -51,7 +51,7 @@ class SideOptions:
         "--health",
         type=click.FloatRange(0),
         metavar="SECONDS",
-        help="How often to recheck engines that were ready; 0: never.   [default: 10, in a pod 0]",
+        help="How often to recheck engines that were ready; 0: never.  [default: 10, in a pod 0]",
     )
     restart: int | None = option(
         "--restart", type=click.IntRange(0), metavar="N", help="Restart all engines after a failure, up to N times."

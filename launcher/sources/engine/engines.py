@@ -15,7 +15,7 @@ from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.fillers import with_input
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, parameters_of, scripts_inside
-from pd_launch.launcher.sources.engine.unfollowed import benchmarks, started_otherwise
+from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
 from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.scope import Environment, Journal
@@ -299,7 +299,7 @@ def nest_scripts(
         found.run.add(place_of(run.script))
         found.nested.append(Nested(run.script, finish, around.env, around, run.positional))
     found.nested += [Nested(script, finish, around.env, around) for script in scripts_inside(command)]
-    found.add_faults([*started_otherwise(command), *benchmarks(command)])
+    found.add_faults(list(started_otherwise(command)))
 
 
 def own_worker(node: NodeLaunch) -> None:

@@ -55,7 +55,7 @@ _KEEPS = frozenset(
 
 
 def started_otherwise(command: Command) -> Iterator[Fault]:
-    """Iterate over what is said of the engines that a command starts by a pipe, an interpreter or a table of jobs."""
+    """Iterate over faults of engines that a pipe, an interpreter, a table of jobs or a benchmark starts."""
     words, _ = unwrap(command.words)
     name = program_of(words)
     if command.unread is not None and (reads_scripts(words) or runs_lines(words) or name == "crontab"):
@@ -70,9 +70,10 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
             start = STARTS.search(text.value)
             if start and _CALLS.search(text.value, 0, start.start()):
                 yield _fault(text.part(*start.span()))
+    yield from _benchmarks(command)
 
 
-def benchmarks(command: Command) -> Iterator[Fault]:
+def _benchmarks(command: Command) -> Iterator[Fault]:
     """Iterate over what is said of an engine that a benchmark makes inside itself: it serves nobody."""
     words, _ = unwrap(command.words)
     values = [word.value for word in words[:3]]

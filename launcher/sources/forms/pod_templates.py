@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
-from pd_launch.launcher.sources.forms.pod_parts import (
-    steps_of,
-)
+from pd_launch.launcher.sources.forms.pod_parts import steps_of
 from pd_launch.launcher.sources.forms.pod_variables import LWS_INDEX
 from pd_launch.schemas.core.values import Node
 
