@@ -193,10 +193,10 @@ class Keeper:
             self._say(f"KILL did not end the processes {', '.join(map(str, pids))}: they hang in a driver")
 
     def _ended(self, ended: dict[int, int]) -> None:
-        for pid, status in ended.items():
-            rank = self._running.pop(pid, None)
-            if rank is None:
-                continue  # an orphan that we had adopted
+        # All of them leave first: what follows may signal those that run, and a number that was reaped is nobody's.
+        # Orphans that we had adopted are not among them.
+        over = [(self._running.pop(pid), status) for pid, status in ended.items() if pid in self._running]
+        for rank, status in over:
             if status or not self._stopping:
                 self._say(f"{rank.name} ended: {describe(status)}")
             self._status = self._status or status

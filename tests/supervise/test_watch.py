@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from pd_launch.launcher.supervise.output import WAITING, RotatedFile, Sink
-from tests.supervise.harness import PATIENCE, Bench, wait_for
+from tests.supervise.harness import PATIENCE, Bench, wait_for, zombie
 
 BOTH = ("--no-host", "--grace", "2")
 
@@ -58,6 +58,20 @@ def test_a_group_that_fails_again_and_again_is_given_up(bench: Bench, external: 
     process = launch(bench, external, "--restart", "1", STUB="later:3", STUB_RANK="1")
     assert process.wait(PATIENCE) == 3
     assert bench.err.count("starting all engines again") == 1
+    bench.assert_nothing_left()
+
+
+def test_engines_that_end_in_the_same_moment_are_one_failure(bench: Bench, external: str) -> None:
+    process = launch(bench, external, "--restart", "0", STUB="later:3")
+    engines = [bench.given(rank) for rank in range(2)]
+    keeper = engines[0]["ppid"]
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        wait_for(lambda: all(zombie(engine["pid"]) for engine in engines), "both have ended, and nobody looked")
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    assert process.wait(PATIENCE) == 3, bench.err
+    assert "supervisor failed" not in bench.err
     bench.assert_nothing_left()
 
 
