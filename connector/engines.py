@@ -41,7 +41,7 @@ class Sides(Generic[Side]):
 
 
 class RepeatedError(ValueError):
-    """This connector stands more than once in one engine's configuration."""
+    """This connector occurs more than once in one engine's configuration."""
 
 
 class Siblings:

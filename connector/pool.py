@@ -120,7 +120,7 @@ class HostPool:
             return False  # no memory: who writes there will be told
 
     def release(self, first: int) -> None:
-        """Give the pages of a block and all behind it back, whose content is lost; not pages that others are on too.
+        """Give the pages of a block and all after it back, whose content is lost; not pages that others are on too.
 
         To the end, because huge pages reach beyond the last block that was backed.
         """

@@ -29,7 +29,7 @@ class Pages(Protocol):
         """Back blocks with pages, as a write would, without changing a byte; False where the kernel cannot."""
 
     def release(self, first: int) -> None:
-        """Give the pages of a block and all behind it back; their content is lost."""
+        """Give the pages of a block and all after it back; their content is lost."""
 
 
 class Peak:

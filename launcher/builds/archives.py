@@ -23,7 +23,7 @@ _MOST_UNPACKED = 1024**3
 
 _MOST_MEMBERS = 200_000
 _ZIP_END = 64 * 1024 + 22 + 20
-"""Bytes in which a zip's end must stand: with the longest comment, and the locator of a large one."""
+"""Bytes in which a zip's end must be: with the longest comment, and the locator of a large one."""
 
 _MOST_AT_ONCE = 16 * 1024 * 1024
 DAMAGED = (EOFError, OSError, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError)

@@ -39,7 +39,7 @@ class Field:
 
 @dataclass
 class Class:
-    """A class with the module it stands in."""
+    """A class with the module it is in."""
 
     node: ast.ClassDef
     module: Module

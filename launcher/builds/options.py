@@ -29,7 +29,7 @@ _ASKED = frozenset({"get", "pop", "setdefault"})
 _CASTS = {"int": "int", "float": "float", "bool": "truth", "str": "str"}
 
 EVERY = "*"
-"""Stands for every connector, and behind a connector's name for keys that it reads whatever they are called."""
+"""Stands for every connector, and after a connector's name for keys that it reads whatever they are called."""
 
 
 def read_options(package: Package, connectors: dict[str, list[str]]) -> dict[str, str]:

@@ -106,7 +106,7 @@ class ParserReader:
 
     @property
     def bare_text(self) -> bool:
-        """Whether ``bool | str | None`` makes a flag that may stand without a value."""
+        """Whether ``bool | str | None`` makes a flag that may have no value."""
         return "bool, str, type(None)" in _source(self.package)
 
     def _integer(self, name: str) -> str:

@@ -286,7 +286,7 @@ def _entries(node: ast.Dict, module: Module, name: str, depth: int) -> Iterator[
 
 
 def _added(statement: ast.stmt, module: Module, name: str) -> Table:
-    """Return what a statement behind the dict puts into it."""
+    """Return what a statement after the dict puts into it."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         if isinstance(target, ast.Subscript) and ast.unparse(target.value) == name:

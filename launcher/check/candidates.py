@@ -151,7 +151,7 @@ class _Asked:
     """The engines on which a rule that looks at each by itself found something: other releases need ask no others."""
 
     def run(self, target: Target) -> Iterator[Hit]:
-        """Run the rule for a release; a hit is there as soon as it is found, whatever ends the rule behind it."""
+        """Run the rule for a release; a hit is there as soon as it is found, whatever ends the rule after it."""
         budget.look()
         view = self.deployment if target == self.deployment.target else self.deployment.under(target)
         if view is not self.deployment:  # what is rendered for another release knows nothing of the call

@@ -178,7 +178,7 @@ class _Trial:
         self.within: Collection[str] | None = None
 
     def fix_all(self, selection: Selection, unsafe: bool) -> None:
-        """Make every fix that passes; what is refused at the end stands in ``refused``."""
+        """Make every fix that passes; what is refused at the end is in ``refused``."""
         for _ in range(MAX_ROUNDS):
             findings = run_checks(self.state.deployments, selection, self.lang).findings
             wanted = [f for f in findings if f.fix and (f.fix.safe or unsafe) and self._writable(f)]

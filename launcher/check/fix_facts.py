@@ -139,7 +139,7 @@ class _Reader:
         return (*above, (origin.file, start, end))
 
     def text(self, text: Text) -> tuple[tuple[str, int, int], ...]:
-        """Return the places of a text's characters, those that stand beside each other as one."""
+        """Return the places of a text's characters, those that are next to each other as one."""
         found: list[list[int]] = []
         for index in range(len(text.value)):
             start, end = text.spots[index], text.end_of(index)

@@ -1,7 +1,7 @@
 """Ignore comments: ``# pd-launch: ignore[PD406] reason`` on a finding's line, or alone on the line above.
 
 A comment above a statement that goes on over several lines (a shell command, a JSON value, a block of YAML) covers all
-of them, since no comment can stand inside.
+of them, since no comment can be inside.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Ignore:
     last: int
     used: set[str] = field(default_factory=set)
     beyond: bool = False
-    """Whether it stands where no more comments are read: it suppresses nothing."""
+    """Whether it is where no more comments are read: it suppresses nothing."""
 
     def covers(self, finding: Finding) -> bool:
-        """Whether ``finding`` stands on the comment's lines and has one of its codes."""
+        """Whether ``finding`` is on the comment's lines and has one of its codes."""
         return finding.code in self.codes and self.spans(finding.file, finding.line)
 
     def spans(self, file: str, line: int) -> bool:

@@ -25,9 +25,9 @@ OF_PLACEHOLDERS = ("PD001", "PD003", "PD707")
 OF_GRAMMAR = ("PD001", "PD002", "PD003", "PD004", "PD005", "PD702")
 """The rules that speak of how a command is written."""
 LIMITS = "PD014"
-"""The rule about what was not followed: it is run behind those that may be cut short."""
+"""The rule about what was not followed: it is run after those that may be cut short."""
 IGNORES = "PD013"
-"""The rule about ignore comments: it is run behind all others, on what they suppressed."""
+"""The rule about ignore comments: it is run after all others, on what they suppressed."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 
 def described_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the model's JSON Schema; a field without a description has the text that stands below it in the source."""
+    """Return the model's JSON Schema; a field without a description has the text that is below it in the source."""
     schema = model.model_json_schema(by_alias=True)
     module = sys.modules[model.__module__]
     texts = _field_texts(inspect.getsource(module))

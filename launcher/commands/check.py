@@ -129,7 +129,7 @@ def _files_read(given: Given) -> Iterator[str]:
 
 
 def _outcomes(given: Given, options: CheckOptions, lang: str) -> list[Outcome]:
-    """Check each batch; that there is no engine is said of the call as a whole, behind them."""
+    """Check each batch; that there is no engine is said of the call as a whole, after them."""
     if len(given.batches) == 1 and not given.folders:
         return [_outcome(given.batches[0], given.batches[0].inputs, options, lang)]
     outcomes = []

@@ -23,7 +23,7 @@ MAX_SIZE_OPTION = 1 << 30
 
 
 def split_command(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split what click leaves over into files and the command behind ``--``, which only the real argv still shows."""
+    """Split what click leaves over into files and the command after ``--``, which only the real argv still shows."""
     argv = sys.argv[1:]
     if "--" not in argv:
         return list(words), []

@@ -114,7 +114,7 @@ def _assumed(target: Target, lang: str) -> str:
 
 
 def _check_words(extra: Sequence[str], settings: Sequence[str]) -> None:
-    """Refuse what would be passed on by mistake: words that do not stand behind --, and bytes that are no text."""
+    """Refuse what would be passed on by mistake: words that do not come after --, and bytes that are no text."""
     behind = split_command(extra)[1]
     if len(behind) < len(extra):
         raise click.UsageError(f"unexpected argument {clean(extra[0])}: put arguments for vLLM after --")

@@ -73,7 +73,7 @@ def _tokens(pattern: str) -> list[_Token] | None:
 
 
 def _class(pattern: str, at: int) -> tuple[_One, int] | None:
-    """Read ``[…]`` from behind its bracket; return its test and where it ends, or None if it does not end."""
+    """Read ``[…]`` from after its bracket; return its test and where it ends, or None if it does not end."""
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated
     tests: list[_One] = []
@@ -99,13 +99,13 @@ def _class(pattern: str, at: int) -> tuple[_One, int] | None:
 
 
 def _character(pattern: str, at: int) -> tuple[str, int]:
-    """Return the character at a place of a class, and where the next one stands."""
+    """Return the character at a place of a class, and where the next one is."""
     at += pattern[at : at + 1] == "\\"
     return pattern[at : at + 1], at + 1
 
 
 def _fits(tokens: list[_Token], name: str) -> bool:
-    """Whether a name fits: behind a star the rest is tried from each place on, and only for the last star met."""
+    """Whether a name fits: after a star the rest is tried from each place on, and only for the last star met."""
     at = token = 0
     star = back = -1
     while at < len(name):

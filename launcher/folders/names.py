@@ -17,7 +17,7 @@ TABLED = ("tf", "tfvars", "hcl", "nomad", "ipynb", "conf", "ini", "env")
 """Endings of files that count only where the table of forms knows their text."""
 ENDINGS = frozenset((*SCRIPTS, *TREES, *OTHERS, *TABLED))
 TEMPLATES = ("j2", "jinja", "jinja2", "tpl", "tmpl", "template")
-"""Endings behind the one that counts: ``decode.sh.j2``."""
+"""Endings after the one that counts: ``decode.sh.j2``."""
 _BY_NAME = ("dockerfile", "containerfile", "makefile", "gnumakefile", "justfile", "procfile")
 MAY_BE_LARGE = (".sh", ".bash", ".yaml", ".yml")
 """Files that are said to be too large, where they name an engine; a large one of another kind is data."""

@@ -237,7 +237,7 @@ def _means(variable: EnvVar) -> Ask:
 
 
 def pieces(launch: NodeLaunch, changes: Changes) -> list[Piece]:
-    """Return the words behind ``vllm``, with some arguments' values replaced or left out."""
+    """Return the words after ``vllm``, with some arguments' values replaced or left out."""
     words = command_words(launch)
     found = [_piece(word) for word in words[1 : len(words) - len(argument_words(launch.args))]]
     rest = words[len(found) + 1 :]

@@ -120,7 +120,7 @@ def _profile_word(launch: Launch) -> str:
 
 
 def with_target(text: str, target: Target) -> str:
-    """Return a rendered form with the comment by which a check of it knows its release, behind ``#!`` where it has one.
+    """Return a rendered form with the comment by which a check of it knows its release, after ``#!`` where it has one.
 
     Without it, what was rendered for one release would be judged as the newest one's.
     """

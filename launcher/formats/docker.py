@@ -26,7 +26,7 @@ RUNTIME = "ascend"
 def docker_script(boxes: Sequence[Box]) -> str:
     """Return a script that starts one node's containers.
 
-    What is secret, or known only on the node, is taken from the environment of who runs it, by name, so that it stands
+    What is secret, or known only on the node, is taken from the environment of who runs it, by name, so that it is
     in no command line.
     """
     parts = ["#!/bin/sh", "set -eu"]
@@ -66,7 +66,7 @@ def _options(box: Box) -> list[str]:
 def program(box: Box) -> str:
     """Return what the container runs.
 
-    On Ascend it stands behind the image's own entrypoint, which sources CANN; on others in its place.
+    On Ascend it comes after the image's own entrypoint, which sources CANN; on others in its place.
     """
     return "bash" if needs_shell(box) else "vllm"
 

@@ -1,7 +1,7 @@
 """Values for llm-d's chart llm-d-modelservice (read at v0.4.12): both sides, and the sidecar in front of decode.
 
 The chart makes a Deployment of a side, or a LeaderWorkerSet with one template for all nodes; the gateway and its
-InferencePool come from charts of their own, and find the pods by the labels that stand here.
+InferencePool come from charts of their own, and find the pods by the labels given here.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def script_command(box: Box, text: str) -> dict[str, Any]:
 
 
 def _behind(box: Box, program: str, words: Sequence[str]) -> dict[str, Any]:
-    """Return what the container runs: on Ascend behind the image's own entrypoint, which sources CANN."""
+    """Return what the container runs: on Ascend after the image's own entrypoint, which sources CANN."""
     escaped = [_escaped(word) for word in words]
     return {"args": [program, *escaped]} if box.ascend else {"command": [program], "args": escaped}
 

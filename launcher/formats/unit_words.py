@@ -12,7 +12,7 @@ UnitWord = str | Sequence[Part]
 
 
 class Given:
-    """The words of ``--set`` and behind ``--``. ``asked`` are the variables of the launches' own secrets."""
+    """The words of ``--set`` and after ``--``. ``asked`` are the variables of the launches' own secrets."""
 
     def __init__(self, launches: Sequence[NodeLaunch]) -> None:
         self._held = Held.of(launches)
@@ -30,7 +30,7 @@ class Given:
         return (Part(f"{key}="), Part(value, variable_name(name)))
 
     def extra(self, words: Sequence[str]) -> Iterator[UnitWord]:
-        """Iterate over the words behind ``--``."""
+        """Iterate over the words after ``--``."""
         flag, count = "", 0
         for word in words:
             name, sign, value = word.partition("=")

@@ -43,7 +43,7 @@ def cgroup_memory(root: Path = ROOT) -> int | None:
 
 
 def _controllers(root: Path) -> list[tuple[Path, str, str]]:
-    """Return where memory limits may stand: base, this process's path below it, and the file's name."""
+    """Return where memory limits may be: base, this process's path below it, and the file's name."""
     found = []
     for line in text(root / "proc/self/cgroup").splitlines():
         hierarchy, controllers, path = [*line.split(":", 2), "", ""][:3]

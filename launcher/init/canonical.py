@@ -1,7 +1,7 @@
 """When two launches are the same: their canonical forms are equal.
 
 The order of arguments, how a number is spelt, and what is said although it is the default make no difference. Copies of
-the sizes of both sides that stand beside a MultiConnector's children say what the child says.
+the sizes of both sides that are next to a MultiConnector's children say what the child says.
 """
 
 from __future__ import annotations

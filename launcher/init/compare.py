@@ -124,7 +124,7 @@ def _why(key: str, wanted: Any, rendered: Any) -> Msg:
 
 
 def _apart(wanted: Any, rendered: Any, where: str = "") -> tuple[str, Any, Any]:
-    """Return where two values begin to differ, inside mappings and lists, and what stands there."""
+    """Return where two values begin to differ, inside mappings and lists, and what is there."""
     if isinstance(wanted, dict) and isinstance(rendered, dict):
         keys = [key for key in {**wanted, **rendered} if wanted.get(key, _MISSING) != rendered.get(key, _MISSING)]
         if len(keys) == 1 and not is_secret(str(keys[0])):

@@ -259,7 +259,7 @@ class _Conversion:
         return profile
 
     def without_secrets(self, value: Any) -> Any:
-        """Return plain data without the entries that are secret, by their names or by what stands in them."""
+        """Return plain data without the entries that are secret, by their names or by what is in them."""
         if isinstance(value, dict) and value and (set(value) <= _TOLERATION or set(value) <= _VOLUME):
             return value  # the name of a Secret is none itself, nor is the key of a taint
         if isinstance(value, dict):
@@ -294,7 +294,7 @@ class _Conversion:
 
 
 def side_of(node: NodeLaunch) -> str:
-    """Return the profile's side for an engine; one that does both stands as decode."""
+    """Return the profile's side for an engine; one that does both counts as decode."""
     if node.side in SIDES:
         return str(node.side)
     return "prefill" if node.role == "kv_producer" else "decode"

@@ -26,7 +26,7 @@ _SIZES = (
 
 @dataclass
 class Layout:
-    """A side's ``parallel`` section, its nodes, and where each of the given engines stands in it."""
+    """A side's ``parallel`` section, its nodes, and where each of the given engines is in it."""
 
     parallel: dict[str, Any] = field(default_factory=dict)
     addresses: list[str] = field(default_factory=list)

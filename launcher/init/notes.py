@@ -81,7 +81,7 @@ def _own_addresses(engine: NodeLaunch, place: str) -> Iterator[Msg]:
 
 
 def _is_template(engine: NodeLaunch) -> bool:
-    """Whether it stands in the template of launch_online_dp.py, and nothing says what that is given."""
+    """Whether it is in the template of launch_online_dp.py, and nothing says what that is given."""
     return engine.origin.file.rpartition("/")[2] == TEMPLATE and engine.data is None
 
 

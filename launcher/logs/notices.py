@@ -17,7 +17,7 @@ Weight = Literal["error", "warning", "benign"]
 class Notice:
     """One kind of message. ``fatal`` ones keep the engine from starting, or end it.
 
-    ``also`` must stand in the line too; ``raised`` ones count only behind the name of an exception.
+    ``also`` must be in the line too; ``raised`` ones count only after the name of an exception.
     """
 
     needle: str

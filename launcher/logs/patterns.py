@@ -1,4 +1,4 @@
-"""The log lines that say something about preemption offload, as data: what stands in them.
+"""The log lines that say something about preemption offload, as data: what is in them.
 
 A pattern has a literal that is searched bytewise in the whole log, so that gigabytes go by quickly, and a regular
 expression that is applied where the literal was found. Which releases write it: schemas/releases/log_lines.py.
@@ -27,7 +27,7 @@ _ID = r"for request (?P<id>[^\s:,\"\\]+?)[.:,]?(?=[\s\"\\]|$)"
 class Pattern:
     """One kind of line.
 
-    ``needle`` is the literal; ``regex`` is applied from where it begins. ``free`` lines may stand anywhere in a line;
+    ``needle`` is the literal; ``regex`` is applied from where it begins. ``free`` lines may be anywhere in a line;
     others only where a log message begins, so that a prompt that quotes them is not taken for one.
     """
 

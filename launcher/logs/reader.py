@@ -44,7 +44,7 @@ _TAGGED = re.compile(r"\[[A-Za-z]\w{0,100}\] ")
 
 
 class Unread(Exception):
-    """A compressed log goes on behind the limit."""
+    """A compressed log goes on after the limit."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Line:
     level: str = ""
 
     def begins(self, at: int) -> bool:
-        """Whether the log message begins at ``at``, perhaps behind a ``[Tag]``; True where no prefix is known."""
+        """Whether the log message begins at ``at``, perhaps after a ``[Tag]``; True where no prefix is known."""
         if self.start is None:
             return True
         return at >= self.start and bool(_TAG.fullmatch(self.text[self.start : at]))
@@ -152,7 +152,7 @@ _HEAD = 6
 
 
 class _Tables(NamedTuple):
-    """The literals of PATTERNS and NOTICES by where they may stand, each with its place in the tables."""
+    """The literals of PATTERNS and NOTICES by where they may be, each with its place in the tables."""
 
     heads: dict[str, list[tuple[int, Pattern | Notice]]]
     """Those that begin a message, by their first characters."""
@@ -218,7 +218,7 @@ def _is_exception(line: Line, at: int) -> bool:
 
 
 def _message(line: Line, end: int) -> str:
-    """The message up to ``end``, without what stands in front of it."""
+    """The message up to ``end``, without what is in front of it."""
     return _MARKS.sub("", line.text[:end]) if line.start is None else line.text[line.start : end]
 
 
@@ -254,7 +254,7 @@ def _unpacked(file: IO[bytes], head: bytes, told: Callable[[int], None] | None) 
     """Unpack by hand: a pipe cannot seek, and a file that is still written has no end yet.
 
     Raises:
-        Unread: it goes on behind the limit.
+        Unread: it goes on after the limit.
     """
     piece, done, given = head, len(head), 0
     while piece:

@@ -8,7 +8,7 @@ from pd_launch.launcher.lsp.model import Shown
 
 
 class Board:
-    """The findings of each check by the file that they stand in."""
+    """The findings of each check by the file that they are in."""
 
     def __init__(self) -> None:
         self._by_check: dict[str, dict[str, list[Shown]]] = {}

@@ -30,7 +30,7 @@ class Worker:
         self._is_fresh = True
 
     async def ask(self, job: Job) -> Answer:
-        """Return the answer to a job, behind those before it.
+        """Return the answer to a job, after those before it.
 
         Raises:
             WorkerFailed: there is none.

@@ -80,7 +80,7 @@ class Desk:
         self._touched(path)
 
     def save(self, path: str) -> None:
-        """Take what stands in a file as meant."""
+        """Take what is in a file as meant."""
         opened = self._open.get(path)
         if opened is not None:
             opened.as_it_is = True

@@ -1,7 +1,7 @@
 """What is shown while a text is being typed.
 
-A quote that was just opened, or a bracket, changes what all text behind it means, as far as the next one: what is found
-there is not about what stands there. So as long as an edit leaves a text that cannot be read as it stands, and could be
+A quote that was just opened, or a bracket, changes what all text after it means, as far as the next one: what is found
+there is not about what is there. So as long as an edit leaves a text that cannot be read as it stands, and could be
 before, only what is found on the edited lines is new; of all other lines the findings of the last whole text stay, at
 the places where those lines are now. When the text is whole again, or saved, it is taken as it is.
 """

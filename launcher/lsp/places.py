@@ -19,7 +19,7 @@ class Places:
         self._starts = [0, *(match.end() for match in _END.finditer(text))]
 
     def spot(self, offset: int) -> Spot:
-        """Return the place of an offset; one behind the end is the end."""
+        """Return the place of an offset; one after the end is the end."""
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1
         return Spot(line, units(self.text[self._starts[line] : offset], self.encoding))
@@ -29,7 +29,7 @@ class Places:
         return Span(self.spot(start), self.spot(max(start, end)))
 
     def offset(self, spot: Spot) -> int:
-        """Return the offset of a place; a column behind the line's end is its end, as the protocol says."""
+        """Return the offset of a place; a column after the line's end is its end, as the protocol says."""
         if spot.line >= len(self._starts):
             return len(self.text)
         start = self._starts[spot.line]

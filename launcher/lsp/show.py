@@ -66,12 +66,12 @@ def _page(code: str, lang: str) -> str:
 
 
 def covers(span: Span, spot: Spot) -> bool:
-    """Whether a place lies in a part of a text, its end included: a cursor stands behind a word too."""
+    """Whether a place lies in a part of a text, its end included: a cursor may be right after a word."""
     return span.start <= spot <= span.end
 
 
 def meets(span: Span, other: Span) -> bool:
-    """Whether two parts of a text have a line in common: the cursor need not stand on the word."""
+    """Whether two parts of a text have a line in common: the cursor need not be on the word."""
     return span.start.line <= other.end.line and other.start.line <= span.end.line
 
 

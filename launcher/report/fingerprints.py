@@ -1,4 +1,4 @@
-"""What a finding is known by when lines above it come and go: its file, its code and the text that it stands on."""
+"""What a finding is known by when lines above it come and go: its file, its code and the text that it refers to."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def below(file: str, root: Path) -> str:
 
 
 def _text(finding: Finding, sources: Mapping[str, SourceFile], secrets: Secrets) -> str:
-    """Return what stands at a finding's place, with secrets masked."""
+    """Return what is at a finding's place, with secrets masked."""
     source = sources.get(finding.file)
     last = max(finding.end_line, finding.line)
     if source is None or last > len(source.starts) or not source.text:

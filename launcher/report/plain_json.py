@@ -8,5 +8,5 @@ _ACTED_ON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 
 
 def plain_json(text: str) -> str:
-    """Return JSON text with control and direction characters escaped; they only stand inside its strings."""
+    """Return JSON text with control and direction characters escaped; they occur only inside its strings."""
     return _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -114,7 +114,7 @@ class TextReport:
         return "\n".join(lines) + "\n"
 
     def labelled(self, name: str, style: str, text: str) -> str:
-        """Return a text behind its label."""
+        """Return a text after its label."""
         label = f"  {self.labels[name]}{self.labels['colon']}"
         return self.paint(label, style) + self.broken(clean(text), width(label))
 

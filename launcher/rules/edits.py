@@ -109,7 +109,7 @@ def joined(*parts: Edits | None) -> Edits | None:
     splices = [splice for part in parts for splice in part or ()]
     for new in [splice for splice in splices if _span(splice)[0] == _span(splice)[1]]:
         for gone in [splice for splice in splices if not splice.text]:
-            if _span(gone)[0] < _span(new)[0] < _span(gone)[1]:  # a line goes, and others come behind it
+            if _span(gone)[0] < _span(new)[0] < _span(gone)[1]:  # a line goes, and others come after it
                 lines = re.sub(r"\A(\r?\n)(.*)\Z", r"\2\1", new.text, flags=re.DOTALL)
                 splices[splices.index(gone)] = Splice(gone.origin, lines)
                 splices.remove(new)
@@ -132,7 +132,7 @@ def remove_entry(node: Node) -> Edits | None:
 
 
 def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
-    """Return what adds entries behind the others of a mapping; where those have lines of their own, on new ones."""
+    """Return what adds entries after the others of a mapping; where those have lines of their own, on new ones."""
     site = mapping.site
     if site is None or not isinstance(mapping.value, dict):
         return None
@@ -157,7 +157,7 @@ def insert_entries(mapping: Node, new: Mapping[str, object]) -> Edits | None:
 
 
 def _line_end(code: Text, entry: Site) -> int | None:
-    """Return where the line ends on which an entry of a block ends; None where more stands there than a comment."""
+    """Return where the line ends on which an entry of a block ends; None where more is there than a comment."""
     end = entry.start + len(code.value[entry.start : entry.end].rstrip())
     line = code.value[end:].partition("\n")[0].rstrip("\r")
     return end + len(line) if not line.strip() or line.lstrip().startswith("#") else None
@@ -248,7 +248,7 @@ def _spells_text(node: Node, new: str) -> bool:
 
 
 def _remove_flow(site: Site, start: int) -> Edits | None:
-    """Remove an entry between brackets, with the comma behind it or else the one before it."""
+    """Remove an entry between brackets, with the comma after it or else the one before it."""
     code, end = site.code, site.end
     after = len(code.value) - len(code.value[end:].lstrip())
     behind = code.value[after : after + 1] == ","
@@ -292,7 +292,7 @@ def _own_lines(code: Text, start: int, end: int) -> Edits | None:
 
 
 def _has_siblings(source: SourceFile, start: int, end: int) -> bool:
-    """Whether the entry at ``[start, end)`` of a block mapping stands between others of the same indentation."""
+    """Whether the entry at ``[start, end)`` of a block mapping is between others of the same indentation."""
     line, column = source.place(start)
     last = source.place(end)[0]
     above = (source.line(number) for number in range(line - 1, 0, -1))
@@ -310,7 +310,7 @@ def _meets(lines: Iterable[str], indent: int) -> bool:
 
 
 def _indent(code: Text, at: int) -> str | None:
-    """Return the blanks before the character ``at`` if it is the first of a line behind the first one, else None."""
+    """Return the blanks before the character ``at`` if it is the first of a line after the first one, else None."""
     begin = code.value.rfind("\n", 0, at) + 1
     before = code.value[begin:at]
     return before if begin and not before.strip() else None

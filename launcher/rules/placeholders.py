@@ -12,7 +12,7 @@ _NOT_LOOKED_AT = frozenset({"chat-template", "served-model-name", "override-gene
 
 
 def placeholders(node: NodeLaunch) -> Iterator[tuple[str, Node]]:
-    """Iterate over the placeholders of a launch: what each is the value of, and where it stands."""
+    """Iterate over the placeholders of a launch: what each is the value of, and where it is."""
     for what, value in _values(node):
         for leaf in value.walk():
             if isinstance(leaf.value, str) and is_placeholder(leaf.value):
@@ -20,7 +20,7 @@ def placeholders(node: NodeLaunch) -> Iterator[tuple[str, Node]]:
 
 
 def places(deployment: Deployment) -> frozenset[Origin]:
-    """Return where placeholders stand."""
+    """Return where placeholders are."""
     return frozenset(leaf.origin for node in deployment.nodes for _, leaf in placeholders(node))
 
 

@@ -8,7 +8,7 @@ from pd_launch.schemas.core.values import Origin
 
 
 def at(node: NodeLaunch, *flags: str) -> Origin:
-    """Return where the value (or the flag itself) of the first of ``flags`` that is given stands, else the launch."""
+    """Return the place of the first of ``flags`` that is given (of its value, or the flag itself), else the launch."""
     for flag in flags:
         arg = node.arg(flag)
         if arg is not None:

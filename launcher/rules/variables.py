@@ -1,4 +1,4 @@
-"""What the rules on environment variables share: where a name stands, whether it is set, near names."""
+"""What the rules on environment variables share: where a name is, whether it is set, near names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where any of many values stands in a text, in one pass: a file may hold thousands of secrets and of findings."""
+"""Where any of many values is in a text, in one pass: a file may hold thousands of secrets and of findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Copies:
         self._shorter = {head: _prefixes(group) for head, group in self._groups.items()}
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Iterate over where the values stand in ``text``, also where it shows one's beginning before an ellipsis."""
+        """Iterate over where the values are in ``text``, also where it shows one's beginning before an ellipsis."""
         for value in self._short:
             at = text.find(value)
             while at >= 0:
@@ -95,7 +95,7 @@ def _prefixes(group: list[str]) -> list[int]:
 
 
 class Quoted:
-    """Finds words that are quoted in a message: behind a quote or ``=``, before a quote, a blank or the end."""
+    """Finds words that are quoted in a message: after a quote or ``=``, before a quote, a blank or the end."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = frozenset(words)

@@ -18,7 +18,7 @@ _SHORTEST = 16
 def encoded_spans(text: str, inside: Callable[[str], list[Span]]) -> Iterator[Span]:
     """Iterate over runs of base64 that hold a secret, and in a file with a Secret over all that hold a text.
 
-    ``inside`` says where secrets stand in a decoded text.
+    ``inside`` says where secrets are in a decoded text.
     """
     secret = _OF_A_SECRET.search(text) is not None
     for run in _RUN.finditer(text):

@@ -1,4 +1,4 @@
-"""Secrets never appear in plans, reports or logs: where they stand in an input, and how texts are shown without them.
+"""Secrets never appear in plans, reports or logs: where they are in an input, and how texts are shown without them.
 
 A secret is masked at its own place, whatever it is. Elsewhere it is masked where its value cannot be anything else: a
 secret that equals an ordinary word must not take that word out of every message.
@@ -35,7 +35,7 @@ _LONGEST_WORD = 16
 class Secrets:
     """The secrets of an input.
 
-    ``values`` are those that are masked wherever they stand, the longest first; ``words`` are ordinary words, masked
+    ``values`` are those that are masked wherever they are, the longest first; ``words`` are ordinary words, masked
     at their own places only. ``places`` are the characters of each file that are secret.
     """
 
@@ -46,7 +46,7 @@ class Secrets:
     _last: tuple[SourceFile, int, MaskedLine] | None = field(default=None, repr=False, compare=False)
 
     def touch(self, finding: Finding) -> bool:
-        """Whether a finding speaks of lines on which a secret stands."""
+        """Whether a finding speaks of lines on which a secret is."""
         source = self.sources.get(finding.file)
         if source is None or finding.end_line > len(source.starts):
             return False
@@ -68,7 +68,7 @@ class Secrets:
         return self._last[2]
 
     def copies(self, text: str) -> Iterator[Span]:
-        """Iterate over where the values stand in any text, also where it shows one's beginning before an ellipsis."""
+        """Iterate over where the values are in any text, also where it shows one's beginning before an ellipsis."""
         return self._copies.spans(text)
 
     @cached_property
@@ -141,7 +141,7 @@ def secret_nodes(launches: Iterable[NodeLaunch]) -> Iterator[Node]:
             yield from _leaves(variable.value, tells(name, variable.value.value))
         secret = False
         for arg in launch.args:
-            secret = is_secret_flag(arg.name) if arg.name else secret  # of a misspelt flag, all words are behind it
+            secret = is_secret_flag(arg.name) if arg.name else secret  # of a misspelt flag, all words are after it
             for node in (arg.value, *arg.more) if arg.value is not None else ():
                 yield from _leaves(node, secret)
 
@@ -168,7 +168,7 @@ def is_held(value: object) -> bool:
 
 
 def _stretches(text: Text) -> Iterator[Span]:
-    """Iterate over the stretches of the file in which a text's characters stand, what escapes them included."""
+    """Iterate over the stretches of the file in which a text's characters are, what escapes them included."""
     spots = sorted(set(text.spots[: len(text.value) + 1]))
     start = before = spots[0]
     for spot in spots[1:]:

@@ -1,4 +1,4 @@
-"""Where a value ends that stands behind a name: a word of a shell, a text of JSON, YAML or Python, or a list of these.
+"""Where a value ends that comes after a name: a word of a shell, a text of JSON, YAML or Python, or a list of these.
 
 The text may be of any language, and broken. What is read is read once, so that it costs no more than it is long.
 """
@@ -30,7 +30,7 @@ _PLACEHOLDERS = ("{{", "<", "***")
 
 @dataclass
 class Value:
-    """What stands behind a name: its secret parts, where it ends, and from where to look on."""
+    """What comes after a name: its secret parts, where it ends, and from where to look on."""
 
     spans: list[Span] = field(default_factory=list)
     end: int = 0
@@ -154,7 +154,7 @@ class Values:
         return True
 
     def _close(self, begin: int, slashes: int, quote: str, shell: bool) -> re.Match[str] | None:
-        """Find the quote that ends a text, which ``slashes`` stand before: what is quoted inside has more of them."""
+        """Find the quote that ends a text, which ``slashes`` are before: what is quoted inside has more of them."""
         for match in _QUOTES[quote].finditer(self.text, begin):
             before = match.end() - match.start() - 1
             if slashes:

@@ -1,4 +1,4 @@
-"""Where secrets stand in a text, by the names before them: read or not, since a file that is broken is shown too.
+"""Where secrets are in a text, by the names before them: read or not, since a file that is broken is shown too.
 
 Every pattern begins at a word's first character and has bounds, so that a search costs no more than the text is long.
 """
@@ -35,7 +35,7 @@ _NEXT = re.compile(_BEHIND)
 _NO_VALUE = re.compile(r"""\\{0,15}["']?-|[#&|;\[\](){}<>]|\Z""")
 _READ = re.compile(r"(?<![\w-])(?:read|mapfile|readarray)[ \t](?P<names>[^\n;|&<]{0,200})<<<[ \t]{0,9}")
 _SET = re.compile(rf"(?<![\w.-])(?:printf[ \t]{{1,9}}-v|setenv|ENV|ARG)[ \t]{{1,9}}(?P<name>{_NAME})[ \t]{{1,9}}", re.I)
-"""Commands that give a variable the words behind its name."""
+"""Commands that give a variable the words after its name."""
 _ITEM = re.compile(r"[ \t]{0,40}(?:#[^\n]{0,200})?\n[ \t]{0,80}-[ \t]{1,9}(?![\w-]{1,80}:\s)")
 _WORD = r"""["']?(?P<name>[A-Za-z_][\w.-]{0,80})["']?"""
 _BETWEEN = r"[ \t]{0,40}(?:,\s{0,40}|(?:#[^\n]{0,200})?\n[ \t]{0,80})"
@@ -50,7 +50,7 @@ _LOGIN = re.compile(
     r"""(?<=://)(?:[^\s/:"'<>]{0,200}:(?P<bare>[^\s/"'<>]{1,500})"""
     r"""|(?P<single>(?=[^\s/@]{0,200}\d|[^\s/@]{0,200}[a-z][A-Z])[\w.~%+=-]{16,200}))@"""
 )
-"""A password behind the user's name in an address, or a token in place of both."""
+"""A password after the user's name in an address, or a token in place of both."""
 _BEARER = re.compile(
     r"(?<![\w-])(?:Bearer|Basic)[ \t]{1,9}(?P<bare>(?=[\w.~+/=-]{0,500}\d)[\w.~+/=-]{8,2000})", re.IGNORECASE
 )
@@ -66,7 +66,7 @@ _ROUNDS = 8
 
 
 def written_spans(text: str) -> list[Span]:
-    """Return where a secret's value stands in ``text``, in order; what only refers to one is none."""
+    """Return where a secret's value is in ``text``, in order; what only refers to one is none."""
     spans: list[Span] = []
     for start, end in sorted({*_plain_spans(text), *encoded_spans(text, _plain_spans)}):
         if spans and start < spans[-1][1]:
@@ -180,7 +180,7 @@ def _entries(values: Values) -> Iterator[Span]:
 
 
 def _given_on(values: Values) -> set[Span]:
-    """Return the values of variables that become a secret's, where they stand."""
+    """Return the values of variables that become a secret's, where they are."""
     found: set[Span] = set()
     done: set[str] = set()
     for _ in range(_ROUNDS):

@@ -166,7 +166,7 @@ def _take(found: LogSize, line: str) -> None:
 
 
 def _lines(stream: IO[bytes]) -> Iterable[bytes]:
-    """Give the lines, each at most so long; what is behind that is passed over."""
+    """Give the lines, each at most so long; what is after that is passed over."""
     while line := stream.readline(MAX_LINE):
         yield line
         while len(line) == MAX_LINE and not line.endswith(b"\n"):

@@ -14,7 +14,7 @@ from typing import Any
 from pd_launch.schemas.sim.work import Job
 
 MOONCAKE_CHUNK = 512
-"""Tokens behind each hash of a Mooncake trace."""
+"""Tokens after each hash of a Mooncake trace."""
 
 
 class WorkloadError(ValueError):

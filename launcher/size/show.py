@@ -32,7 +32,7 @@ _KINDS = {
     "state": Msg("states", "状态"),
 }
 Line = tuple[Msg, Msg]
-"""A label, and what stands beside it."""
+"""A label, and what is next to it."""
 
 
 def explained(found: Answer, lang: str) -> str:

@@ -28,7 +28,7 @@ class Inputs:
     command: list[str] = field(default_factory=list)
     target: Target | None = None
     config: Target | None = None
-    """The target of the configuration file, which counts behind what the input itself says."""
+    """The target of the configuration file, which counts after what the input itself says."""
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""
     host: dict[str, Any] | None = None

@@ -177,7 +177,7 @@ class ReadingScripts(ReadingProfiles):
         return len(found.nodes) > before
 
     def given_command(self, words: Sequence[str]) -> None:
-        """Read the command behind ``--``: each word is a text of its own in ``<command line>``."""
+        """Read the command after ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
         command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
         found = self.together.found

@@ -1,7 +1,7 @@
 """The forms of input: how each is recognised, who reads it, and what the pages and messages call it.
 
 A new form is a module with a recogniser and a reader, and its row here. Recognisers go by structure, and are asked only
-where one of the row's ``signs`` stands in the file, so that most calls import none of them.
+where one of the row's ``signs`` is in the file, so that most calls import none of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
 _OPENS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
-"""How a text of YAML or JSON begins, behind comments."""
+"""How a text of YAML or JSON begins, after comments."""
 _HERE = "pd_launch.launcher.sources.forms"
 
 
@@ -28,7 +28,7 @@ class FormRow:
     """One form of input."""
 
     name: str
-    """What stands in ``forms`` of a deployment."""
+    """What is in ``forms`` of a deployment."""
     input: Msg
     """What the pages call it."""
     by: Msg
@@ -36,7 +36,7 @@ class FormRow:
     module: str = ""
     """Where its recogniser and its reader are; empty: the reading itself tells it apart (``read.py``)."""
     signs: tuple[str, ...] = ()
-    """Words of which one stands in every file of the form."""
+    """Words of which one is in every file of the form."""
     tree: bool = True
     """Whether a document of YAML or JSON is looked at; else the file's text."""
     whole: bool = False

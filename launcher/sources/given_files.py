@@ -100,7 +100,7 @@ def _objects_of(words: Sequence[Text]) -> Iterator[Text]:
 
 
 def _program(words: Sequence[Text], found: Found) -> bool:
-    """Read the program behind ``python -c``."""
+    """Read the program after ``python -c``."""
     at = next((at for at, word in enumerate(words) if word.value in ("-c", "-uc", "-Sc", "-Bc")), len(words))
     program = next(iter(words[at + 1 : at + 2]), None)
     return program is not None and word_matters(program.value) and _python(program, found)

@@ -69,7 +69,7 @@ class Histogram:
 
 @dataclass
 class Numbers:
-    """What one rank, or several together, say: by the keys of the tables, a label's value behind a slash."""
+    """What one rank, or several together, say: by the keys of the tables, a label's value after a slash."""
 
     values: dict[str, float] = field(default_factory=dict)
     counters: set[str] = field(default_factory=set)

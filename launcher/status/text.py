@@ -241,7 +241,7 @@ class StatusText:
     def _stores(self, engine: EngineStatus) -> str:
         return ", ".join(store.name for store in engine.stores) or NOTHING
 
-    # Behind the table
+    # After the table
 
     def _ranks(self, engine: EngineStatus) -> list[str]:
         lines = []

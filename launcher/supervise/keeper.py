@@ -30,7 +30,7 @@ class Keeper:
     """Runs ``ranks`` until all have ended. ``life`` is a pipe that closes when the front ends.
 
     Stopping starts with a signal, with the first engine that fails, or with the end of the front. The engines get the
-    signal (TERM for the last two), and KILL when ``grace`` seconds are over or at an INT behind another signal.
+    signal (TERM for the last two), and KILL when ``grace`` seconds are over or at an INT after another signal.
     """
 
     def __init__(self, ranks: Sequence[Rank], grace: float, life: int, watch: Watch | None = None) -> None:

@@ -46,7 +46,7 @@ class Change:
 def differences(a: Target, b: Target, own: bool = False) -> list[Change]:
     """Return everything that the tables say otherwise of two releases of one family.
 
-    ``own`` leaves out what the vLLM behind a vllm-ascend brings.
+    ``own`` leaves out what the vLLM under a vllm-ascend brings.
     """
     found: list[Change] = []
     first, second = ascend_table(a), ascend_table(b)

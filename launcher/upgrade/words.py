@@ -1,6 +1,6 @@
 """Edits that take an argument or a variable out of a file, or put an argument in, whatever the file is.
 
-What stands around a word differs from form to form, so several edits are offered, the tidiest first; who makes them
+What is around a word differs from form to form, so several edits are offered, the tidiest first; who makes them
 reads the file again and keeps the first that changes nothing else.
 """
 
@@ -120,7 +120,7 @@ def _of_argument(arg: Arg) -> _Span | None:
 
 
 def _end_of(value: Node, source: SourceFile, end: int, gap: re.Pattern[str]) -> int | None:
-    """Return where a value ends that stands directly behind ``end``, its closing quote included."""
+    """Return where a value ends that comes directly after ``end``, its closing quote included."""
     place = _place(value, source)
     if place is None or place[0] < end:
         return None
@@ -174,7 +174,7 @@ def remove_variable(variable: EnvVar) -> list[Edits | None]:
 
 
 def add_argument(node: NodeLaunch, name: str, value: object = None) -> list[Edits | None]:
-    """Return edits that add an argument behind the last one that stands in the file; a value is written as JSON."""
+    """Return edits that add an argument after the last one that is in the file; a value is written as JSON."""
     shown = value if isinstance(value, str) or value is None else json.dumps(value)
     for arg in reversed(node.args):
         span = _of_argument(arg) if arg.name else None

@@ -256,7 +256,7 @@ def _beside(place: Origin, other: Origin) -> bool:
 
 
 class _Lines:
-    """Where the lines of changed texts stood before."""
+    """Where the lines of changed texts were before."""
 
     def __init__(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         self.before, self.after = before, after

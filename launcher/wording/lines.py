@@ -8,7 +8,7 @@ from pd_launch.launcher.wording.width import width
 
 _CLOSING = "，。；：！？、）”"
 _WORDS = re.compile(rf"[^\x00-\u1100][{_CLOSING}]*|[\x00-\u1100]+?(?:\s+|[{_CLOSING}]+|(?=[^\x00-\u1100])|$)")
-"""A wide character or a word, with the marks or blanks behind it, which never begin a line."""
+"""A wide character or a word, with the marks or blanks after it, which never begin a line."""
 
 
 def broken(text: str, columns: int, used: int, indent: int) -> str:

@@ -63,7 +63,7 @@ def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     Python's `json` keeps the last of equal keys; run on vLLM 0.23.0, 0.27.1 and 0.32.0.
     """
-    if node.form == "profile":  # a key that stands twice in YAML is PD011's
+    if node.form == "profile":  # a key that occurs twice in YAML is PD011's
         return
     for arg in node.args:
         if arg.name in JSON_ARGS and arg.value is not None:

@@ -149,7 +149,7 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _glued(arg: Arg) -> bool:
-    """Whether a value stands directly behind a short name of several letters, as in ``-tp8``: no flag to the engine."""
+    """Whether a value comes directly after a short name of several letters, as in ``-tp8``: no flag to the engine."""
     value = arg.value
     if value is None or not arg.written.startswith("-") or arg.written.startswith(("--", "-O")) or len(arg.written) < 3:
         return False
@@ -227,7 +227,7 @@ def _blank(arg: Arg) -> Hit:
 
 
 def _is_switch_value(arg: Arg, before: Arg | None) -> bool:
-    """Whether a left-over word such as ``true`` stands behind a flag that takes no value: PD007 speaks of it."""
+    """Whether a left-over word such as ``true`` comes after a flag that takes no value: PD007 speaks of it."""
     return before is not None and before.name in SWITCHES and arg.written.lower() in BOOLEAN_WORDS
 
 

@@ -122,7 +122,7 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _cut_short(place: Origin, node: NodeLaunch, deployment: Deployment) -> bool:
-    """Whether the command ends at that flag because the shell's quoting is broken right behind it."""
+    """Whether the command ends at that flag because the shell's quoting is broken right after it."""
     last = node.args[-1] if node.args else None
     if last is None or last.value is not None or last.origin != place:
         return False

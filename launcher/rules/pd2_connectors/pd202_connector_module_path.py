@@ -17,7 +17,7 @@ from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 KEY = "kv_connector_module_path"
 OLD_LAYOUT = re.compile(r"vllm_ascend\.distributed\.(kv_transfer\.)?[a-z0-9_]*connector[a-z0-9_]*")
-"""Since 0.18 connectors stand in packages of kv_transfer; what stands beside those packages is known."""
+"""Since 0.18 connectors are in packages of kv_transfer; what is next to those packages is known."""
 
 ZH = """
 kv_connector_module_path 不对

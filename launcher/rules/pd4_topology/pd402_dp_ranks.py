@@ -228,7 +228,7 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
 
 
 def _at_count(node: NodeLaunch) -> Origin:
-    """Return where it stands how many ranks, or which, a node starts."""
+    """Return the place that says how many ranks, or which, a node starts."""
     if node.dp_group is not None:
         return node.dp_group.origin
     return at(node, "data-parallel-size-local", "data-parallel-rank")

@@ -180,7 +180,7 @@ def _requests(deployment: Deployment) -> Iterator[Hit]:
 def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
     """Yield a port of this machine that a script's proxy asks, and at which none of the script's engines serves.
 
-    Silent unless every engine stands in that script with a port that is known, and the proxy asks one of them.
+    Silent unless every engine is in that script with a port that is known, and the proxy asks one of them.
     """
     served: set[int] = set()
     for node in deployment.nodes:

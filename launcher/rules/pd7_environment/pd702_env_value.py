@@ -151,7 +151,7 @@ def _is_part(text: Text) -> bool:
 
 
 def _in_quotes(text: Text) -> bool:
-    """Whether a scalar of YAML stands in quotes, or in a block."""
+    """Whether a scalar of YAML is in quotes, or in a block."""
     quoting = text.quoting(0)
     while quoting is not None and not quoting.kind.startswith("yaml"):
         quoting = quoting.outer

@@ -50,8 +50,8 @@ def port_asked(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Nothing answers the probe: the kubelet restarts the engine again and again, or never sends it a request. Behind a
-    wrongly published port no request from the host reaches the engine.
+    Nothing answers the probe: the kubelet restarts the engine again and again, or never sends it a request. With a
+    wrongly published port, no request from the host reaches the engine.
 
     ## Example
 

@@ -1,7 +1,7 @@
-"""What the engine's parser takes behind a flag, and its config classes inside a JSON argument: the table's answer.
+"""What the engine's parser takes after a flag, and its config classes inside a JSON argument: the table's answer.
 
 Every function returns a description of what is wanted where the value is certainly refused, and None where it is
-taken or where that is not known. The conversions are those of Python's ``int`` and ``float`` behind a flag, and of
+taken or where that is not known. The conversions are those of Python's ``int`` and ``float`` after a flag, and of
 pydantic's lenient mode inside JSON.
 """
 
@@ -36,7 +36,7 @@ PLAIN_JSON = Msg("JSON with whole numbers (suffixes came with vLLM 0.20)", "дЄНе
 
 
 def refused_word(text: str, spec: Spec) -> Msg | None:
-    """Return what is wanted instead of one word behind a flag; None where the word is taken."""
+    """Return what is wanted instead of one word after a flag; None where the word is taken."""
     if spec.optional and text in ("", "None"):
         return _choices(spec) if spec.choices and None not in spec.choices else None
     value: object = text

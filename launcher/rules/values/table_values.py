@@ -1,4 +1,4 @@
-"""Values that the target's own tables refuse: behind flags, and in the fields of JSON arguments."""
+"""Values that the target's own tables refuse: after flags, and in the fields of JSON arguments."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _widened(name: str, spec: Spec, deployment: Deployment) -> Spec:
 
 
 def _words(arg: Arg, spec: Spec, negated: bool, newer: bool) -> Iterator[Hit]:
-    """Check the words behind a flag; one of several words may be new in a build that is no release (``newer``)."""
+    """Check the words after a flag; one of several words may be new in a build that is no release (``newer``)."""
     shown = arg.written.partition(".")[0]
     values = [value for value in (arg.value, *arg.more) if value is not None]
     if not spec.takes_value or negated:

@@ -58,7 +58,7 @@ def flag_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 
 def _switch_values(node: NodeLaunch) -> Iterator[Hit]:
-    """A word such as ``true`` behind a flag that takes no value: it is left over."""
+    """A word such as ``true`` after a flag that takes no value: it is left over."""
     for arg, word in pairwise(node.args):
         if arg.name not in SWITCHES or arg.value is not None or word.name or word.written.lower() not in BOOLEAN_WORDS:
             continue

@@ -20,7 +20,7 @@ BUDGET = "cpu_bytes_to_use"
 
 
 def port_spans(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
-    """Yield each port behind which there are too few ports for the ranks of this node."""
+    """Yield each port after which there are too few ports for the ranks of this node."""
     for found in (one for one in all_ports(node) if one.use in RANKED and one.count > 1):
         last = found.first + found.count - 1
         if found.written and found.binds and 1 <= found.first <= LAST_PORT < last:

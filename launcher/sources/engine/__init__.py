@@ -1,1 +1,1 @@
-"""Which commands start an engine, and how its words become a launch: behind wrappers, in containers, from --config."""
+"""Which commands start an engine, and how its words become a launch: after wrappers, in containers, from --config."""

@@ -35,7 +35,7 @@ _OPTIMISATION = re.compile(r"-O\.?(\d?)")
 MAX_WORDS = 10_000
 MAX_DOTS = 50
 QUOTED = re.compile(r"(['\"])([^'\"\s{}\[\]]+)\1")
-"""A value that stands in quotes of its own: no value of the engine is meant to."""
+"""A value that is in quotes of its own: no value of the engine is meant to."""
 
 
 _COMMAND = re.compile(r"[A-Za-z_./][\w./-]*")
@@ -43,7 +43,7 @@ _NO_COMMANDS = frozenset({"true", "false", "none", "null", "auto"})
 
 
 def _is_swallowed(word: Text) -> bool:
-    """Whether a word that belongs to no flag begins a line behind one that ends with a backslash: a new command."""
+    """Whether a word that belongs to no flag begins a line after one that ends with a backslash: a new command."""
     text, at = word.source.text, word.spots[0]
     start = text.rfind("\n", 0, at) + 1
     if start < 2 or text[start:at].strip() or text[start - 2] != "\\":
@@ -64,7 +64,7 @@ def _swallowed(word: Text) -> Fault:
 
 
 def read_arguments(words: Words, node: NodeLaunch) -> list[Fault]:
-    """Fill ``node``'s model and arguments from the words behind ``vllm serve``; return faults met on the way.
+    """Fill ``node``'s model and arguments from the words after ``vllm serve``; return faults met on the way.
 
     Words know the syntax in which their form has expanded them: there is no other way to an engine.
     """
@@ -180,9 +180,9 @@ class _Words:
         return tree
 
     def merge_dotted(self) -> None:
-        """Make one argument of ``--kv-transfer-config.kv_role X`` and its like, behind all others, as the parser does.
+        """Make one argument of ``--kv-transfer-config.kv_role X`` and its like, after all others, as the parser does.
 
-        A whole ``--kv-transfer-config`` beside them is thereby replaced, wherever it stands: the last one wins.
+        A whole ``--kv-transfer-config`` beside them is thereby replaced, wherever it is: the last one wins.
         """
         for base, parts in self.dotted.items():
             first = parts[0][1]

@@ -46,14 +46,14 @@ def read_config_file(
 
 
 def add_flags(node: NodeLaunch, mapping: Node | None, faults: list[Fault]) -> None:
-    """Add the flags that stand as keys in a mapping, unless the node has them."""
+    """Add the flags that are keys in a mapping, unless the node has them."""
     entries = expand_node(mapping, CONFIG).items() if mapping is not None else ()
     found = (as_flag(node, key.replace("_", "-"), value, faults) for key, value in entries)
     node.add(*[arg for arg in found if arg is not None])
 
 
 def as_flag(node: NodeLaunch, name: str, value: Node, faults: list[Fault]) -> Arg | None:
-    """Return the flag that stands as a key; None where the node has it, or it is none."""
+    """Return the flag that a key gives; None where the node has it, or it is none."""
     if name == "model" and node.model is None:
         node.model = value
     if name == "model" or node.named(name) or node.named(f"no-{name}") or value.value is None:

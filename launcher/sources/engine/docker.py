@@ -17,7 +17,7 @@ _VERBS = ("run", "create", "exec")
 _MOST_UNKNOWN = 5
 """Options that are in no table of which both readings are tried: twice as many readings with each."""
 Judge = Callable[["DockerCommand"], int]
-"""Says how surely a reading starts an engine: 0 not at all, 1 behind something else, 2 as the container's command."""
+"""Says how surely a reading starts an engine: 0 not at all, 1 after something else, 2 as the container's command."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class DockerCommand:
 
     container: Container
     words: list[Text]
-    """The command inside the container, behind the image."""
+    """The command inside the container, after the image."""
     env: dict[str, tuple[Text, Text]] = field(default_factory=dict)
     """Name to value and name, both as they are written."""
     executes_in: str | None = None
@@ -64,7 +64,7 @@ def read_docker(words: list[Text], origin: Origin, judge: Judge = lambda _: 0) -
 
 
 def _verb(words: Sequence[Text]) -> tuple[int, str]:
-    """Return where the words behind ``docker [OPTIONS] [container] run`` begin, and the verb; 0 for another command."""
+    """Return where the words after ``docker [OPTIONS] [container] run`` begin, and the verb; 0 for another command."""
     if not words or words[0].value.rpartition("/")[2] not in _ENGINES:
         return 0, ""
     at = 1

@@ -74,7 +74,7 @@ def takes_value(option: str) -> bool | None:
 
 
 def short_takes_value(letter: str, verb: str) -> bool | None:
-    """Return whether a short option takes what stands behind it; None where it is in no table."""
+    """Return whether a short option takes what follows it; None where it is in no table."""
     if letter in _SHORT_SWITCHES or (verb == "exec" and letter == "l"):  # podman exec -l: the latest container
         return False
     return True if letter in _SHORT_VALUED else None

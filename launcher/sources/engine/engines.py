@@ -37,7 +37,7 @@ _SCRIPT = re.compile(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
 _FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
-"""What gives the command behind it variables of a file."""
+"""What gives the command after it variables of a file."""
 _HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
 
 
@@ -100,9 +100,9 @@ class Found:
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
     guessed: list[Origin] = field(default_factory=list)
-    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    """Where texts are that are only guessed to be scripts: nothing about their grammar is an error."""
     apart: list[Origin] = field(default_factory=list)
-    """Where texts stand, in a file that holds many, of which each starts its own engines only."""
+    """Where texts are, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
     requests: list[Node] = field(default_factory=list)
     """Addresses of this machine at which scripts ask for a completion."""
@@ -144,7 +144,7 @@ def keep(_: NodeLaunch) -> None:
 
 
 def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) -> Finish:
-    """Return what gives an engine variables that stand around it; what it sets itself goes first.
+    """Return what gives an engine variables that are around it; what it sets itself goes first.
 
     ``env_open`` is where it may get further ones that are not known.
     """
@@ -280,7 +280,7 @@ def drop_repeated(nodes: list[NodeLaunch]) -> None:
 
 
 def _given_more(command: Sequence[Text], rest: Sequence[Text]) -> bool:
-    """Whether what stands before ``rest`` gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
+    """Whether what is before ``rest`` gives it variables of a file: ``env $(cat decode.env) vllm serve``."""
     before = {word.value.rpartition("/")[2] for word in command[: len(command) - len(rest)]}
     unread = bool(rest) and rest[0].value.startswith(HOLE) and "=" not in rest[0].value
     return ("env" in before and unread) or not _FROM_FILES.isdisjoint(before)

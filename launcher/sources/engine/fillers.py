@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.values import HOLE, Text
 
 FILLS = ("xargs", "find", "parallel")
-"""Programs that write something for ``{}`` into the words behind them."""
+"""Programs that write something for ``{}`` into the words after them."""
 _GAP = re.compile(r"\{(?:\d{1,3}|[./#%]{1,2})?\}")
 _SIGN = re.compile(r"-I(?P<short>.{0,80})|--replace(?:=(?P<long>.{0,80}))?|-i(?P<old>.{0,80})")
 _IN_PARTS = re.compile(r"-[nL]\d{0,9}|--max-(?:args|lines)(?:=\d{1,9})?")
@@ -33,7 +33,7 @@ def unfilled(text: Text, sign: str = "{}") -> Text:
 
 
 def sign_of(words: Sequence[Text]) -> str:
-    """Return what stands for the input in the words behind ``xargs -I NAME``; ``{}`` if nothing else is named."""
+    """Return what stands for the input in the words after ``xargs -I NAME``; ``{}`` if nothing else is named."""
     for word, behind in zip(words, [*words[1:], None], strict=True):
         given = _SIGN.fullmatch(word.value)
         if given is not None and word is not words[0]:
@@ -59,7 +59,7 @@ def runs_lines(words: Sequence[Text]) -> bool:
 
 
 def _operands(words: Sequence[Text]) -> Iterator[Text]:
-    """Iterate over the command behind the options of a program that fills."""
+    """Iterate over the command after the options of a program that fills."""
     at = 1
     while at < len(words) and words[at].value.startswith("-") and words[at].value != "--":
         at += 2 if words[at].value in (*_VALUED, *_VALUED_LONG, "-I") else 1
@@ -67,7 +67,7 @@ def _operands(words: Sequence[Text]) -> Iterator[Text]:
 
 
 def with_input(words: Sequence[Text], given: Text | None) -> list[Text] | None:
-    """Return the words that ``xargs COMMAND`` runs where all of its input is known and goes behind them, else None."""
+    """Return the words that ``xargs COMMAND`` runs where all of its input is known and goes after them, else None."""
     if not words or words[0].value.rpartition("/")[2] != "xargs" or given is None or HOLE in given.value:
         return None
     operands = list(_operands(words))

@@ -172,7 +172,7 @@ def _unindented(text: Text, start: int, end: int, indent: str) -> Text:
 
 
 def _of_console(block: Text) -> Iterator[Text]:
-    """Iterate over the commands that a block shows behind prompts, each with the lines that it goes on in."""
+    """Iterate over the commands that a block shows after prompts, each with the lines that it goes on in."""
     for start, end in _logical_lines(block.value, 0, len(block.value)):
         prompt = _PROMPT.match(block.value, start, end)
         if prompt is not None and speaks_of_engines(block.value[prompt.end() : end]):
@@ -218,7 +218,7 @@ def _is_command(before: str) -> bool:
 
 
 def _has_arguments(behind: str) -> bool:
-    """Whether what stands behind the command can be its arguments: a model, then options or the end."""
+    """Whether what follows the command can be its arguments: a model, then options or the end."""
     if _NEXT.match(behind):
         return True
     model = _PLAIN.match(behind)

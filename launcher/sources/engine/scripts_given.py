@@ -78,7 +78,7 @@ def parameters_of(words: Sequence[Text]) -> dict[int, Text]:
 
 
 def shell_operands(words: Sequence[Text]) -> list[Text]:
-    """Return the script file that a shell runs, and its arguments; nothing behind ``-c``."""
+    """Return the script file that a shell runs, and its arguments; nothing after ``-c``."""
     at, runs = _behind_options(words)
     return [] if runs else list(words[at:])
 
@@ -99,7 +99,7 @@ def program_of(words: Sequence[Text]) -> str:
 
 
 def is_remote(values: Sequence[str]) -> bool:
-    """Whether a command runs what stands behind it on another machine."""
+    """Whether a command runs what follows it on another machine."""
     return values[:1] == ["ssh"] or values[:2] == ["kubectl", "exec"]
 
 
@@ -181,7 +181,7 @@ def _strings(words: Sequence[Text], name: str) -> list[Text]:
 
 
 def reads_scripts(words: Sequence[Text]) -> bool:
-    """Whether a command runs what it reads: a shell without a script of its own, here or behind another program."""
+    """Whether a command runs what it reads: a shell without a script of its own, here or after another program."""
     name = program_of(words)
     if not words or name in SHELLS or name in _READS:  # of wrappers alone, ``sudo -i``, a shell is left
         return True

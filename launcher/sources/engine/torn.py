@@ -1,7 +1,7 @@
 """Commands that a missing or broken line continuation tears apart are put together again.
 
 The shell runs something else then, and the finding says so; but what was meant is plain, and the other rules look at
-that: neither is a fault in the torn-off options missed, nor an option reported as missing that stands in the next line.
+that: neither is a fault in the torn-off options missed, nor an option reported as missing that is in the next line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _is_torn_off(command: Command, before: Command | None) -> bool:
 
 
 def _between(origin: Origin, start: Origin, end: Origin) -> bool:
-    """Whether a fault lies behind the beginning of one command, up to that of the next."""
+    """Whether a fault lies after the beginning of one command, up to that of the next."""
     return (start.line, start.column) <= (origin.line, origin.column) < (end.line, end.column)
 
 

@@ -1,4 +1,4 @@
-"""Which program a command really starts: behind wrappers, launchers and interpreters."""
+"""Which program a command really starts: after wrappers, launchers and interpreters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SERVER = re.compile(r"(?:^|/)vllm/entrypoints/openai/api_server\.py$")
 _NAMES_VLLM = re.compile(r"vllm", re.IGNORECASE)
 _PYTHON_VALUED = ("-X", "-W", "--check-hash-based-pycs")
 _MOST_OPTIONS = 16
-"""Words that are looked at for the engine behind an interpreter."""
+"""Words that are looked at for the engine after an interpreter."""
 _SERVE_MODULES = ("vllm", "vllm.entrypoints.cli.main")
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mksh", "ash", "fish")
 _WRAPPERS = {
@@ -38,7 +38,7 @@ _WRAPPERS = {
     "numactl": 0, "nice": 0, "env": 0, "srun": 0, "catchsegv": 0, "ionice": 0, "tini": 0, "dumb-init": 0, "chrt": 1,
     "builtin": 0,
 }  # fmt: skip
-"""Programs that run the command behind them, and how many operands of their own come first."""
+"""Programs that run the command after them, and how many operands of their own come first."""
 _VALUED_OPTIONS = {
     "numactl": (
         *("-N", "-m", "-C", "-i", "-p", "-P", "-w", "--cpunodebind", "--membind", "--physcpubind", "--interleave"),
@@ -77,7 +77,7 @@ TALKS = frozenset(
 
 
 def is_wrapper(name: str) -> bool:
-    """Whether a program runs the command behind it."""
+    """Whether a program runs the command after it."""
     return name in _WRAPPERS
 
 
@@ -119,7 +119,7 @@ def unwrap(words: Sequence[Text]) -> tuple[list[Text], dict[str, tuple[Text, Tex
 
 
 def _split_by_env(option: Text, behind: Sequence[Text]) -> list[Text] | None:
-    """Return the words that ``env -S 'A=1 vllm serve m'`` makes of its text and what stands behind; else None."""
+    """Return the words that ``env -S 'A=1 vllm serve m'`` makes of its text and what follows; else None."""
     match = _SPLIT.match(option.value)
     if match is None:
         return None
@@ -133,7 +133,7 @@ def _split_by_env(option: Text, behind: Sequence[Text]) -> list[Text] | None:
 
 
 def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """Return the program and the words behind it if ``words`` start a vLLM server, else None."""
+    """Return the program and the words after it if ``words`` start a vLLM server, else None."""
     if not words:
         return None
     values = [word.value for word in words[:_MOST_OPTIONS]]
@@ -154,7 +154,7 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
 
 
 def _module(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """Return the program and its words behind ``-m``.
+    """Return the program and its words after ``-m``.
 
     A module that is not known but takes ``--kv-transfer-config`` is taken for a worker of Dynamo, the one that has
     options of its own beside vLLM's: ``python3 -m "$WORKER_MODULE"``.
@@ -183,9 +183,9 @@ def _is_vllm(word: Text) -> bool:
 
 
 def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
-    """As :func:`engine_words`, of an engine behind a program that is not known: ``conda run … vllm serve m``.
+    """As :func:`engine_words`, of an engine after a program that is not known: ``conda run … vllm serve m``.
 
-    Also behind one that runs Python itself: ``torchrun … -m vllm.entrypoints.openai.api_server``.
+    Also after one that runs Python itself: ``torchrun … -m vllm.entrypoints.openai.api_server``.
     """
     name = words[0].value.rpartition("/")[2] if words else ""
     if not words or name in TALKS:

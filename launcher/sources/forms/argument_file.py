@@ -1,6 +1,6 @@
 """Files of variables (``.env``) of which one holds arguments of an engine: ``VLLM_ARGS="--port 8000 …"``.
 
-What puts them into a command stands elsewhere, so that the engine may have any other arguments, and the variables of
+What puts them into a command is elsewhere, so that the engine may have any other arguments, and the variables of
 the file are its own only where they are passed on.
 """
 
@@ -53,7 +53,7 @@ def _add(name: str, value: Text, source: SourceFile, found: Found) -> None:
 def _words(value: Text) -> list[Text]:
     """Return the words of a value: who splits it, a shell or a program, is not known, so that JSON keeps its quotes.
 
-    Quotes around a word, or around what stands behind its equals sign, are taken off.
+    Quotes around a word, or around what follows its equals sign, are taken off.
     """
     words, at, text = [], 0, value.value
     while (start := _WORD_BEGINS.search(text, at)) is not None:

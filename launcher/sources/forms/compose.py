@@ -39,7 +39,7 @@ def read_compose(tree: Node, path: str, found: Found) -> None:
 
 
 def _configs(tree: Node, service: Node) -> dict[str, Text]:
-    """Return the files that a service gets from ``configs`` whose content stands in the file, by path."""
+    """Return the files that a service gets from ``configs`` whose content is in the file, by path."""
     files: dict[str, Text] = {}
     listed = service.get("configs")
     for entry in listed.elements() if listed else ():
@@ -86,7 +86,7 @@ def _service(name: str, service: Node, files: dict[str, Text], path: str, found:
 
 
 def _probe(service: Node, found: Found, finish: Finish, env: dict[str, EnvVar]) -> None:
-    """Add what the check of a service's health starts: words behind CMD, or a line for a shell."""
+    """Add what the check of a service's health starts: words after CMD, or a line for a shell."""
     test = service.get("healthcheck", "test")
     if test is None:
         return

@@ -1,4 +1,4 @@
-"""Dockerfiles: what a container of the image starts, ``ENTRYPOINT`` with ``CMD`` behind it.
+"""Dockerfiles: what a container of the image starts, ``ENTRYPOINT`` with ``CMD`` after it.
 
 The list form starts a program, and no shell fills anything in; the other form is a script for ``/bin/sh -c``. Arguments
 alone go to the entry point of the image that the stage builds on. Only stages on which no other is built are looked at.
@@ -36,7 +36,7 @@ MAX_INSTRUCTIONS = 5000
 
 
 class Instruction(NamedTuple):
-    """One instruction: its word in capitals, what stands behind it as one text, and where its here-document stands."""
+    """One instruction: its word in capitals, what follows it as one text, and where its here-document is."""
 
     word: str
     text: Text
@@ -107,7 +107,7 @@ def _note(one: Instruction, stage: Stage) -> None:
     if one.word == "ENV":
         stage.env.update(_variables(one.text, stage))
     elif one.word == "ENTRYPOINT":
-        stage.entrypoint, stage.command = one.text, None  # what was inherited to be behind another one does not stay
+        stage.entrypoint, stage.command = one.text, None  # what was inherited to be after another one does not stay
     elif one.word == "CMD":
         stage.command = one.text
     elif one.word == "WORKDIR":
@@ -189,7 +189,7 @@ def _listed(text: Text | None) -> list[Text] | None:
 
 
 def _instructions(source: SourceFile) -> Iterator[Instruction]:
-    """Iterate over the instructions of a file; none behind a line that is no instruction."""
+    """Iterate over the instructions of a file; none after a line that is no instruction."""
     text = source.text
     at = 1 if text.startswith("\ufeff") else 0
     escape = "`" if _ESCAPE.match(text, at) else "\\"
@@ -221,7 +221,7 @@ def _next(text: str, at: int) -> int:
 
 
 def _body(source: SourceFile, start: int, escape: str) -> tuple[Text, int]:
-    """Return what stands behind an instruction's word, its lines joined, and where the next one may begin."""
+    """Return what follows an instruction's word, its lines joined, and where the next one may begin."""
     text, pieces, at = source.text, [], start
     while True:
         end = text.find("\n", at)
@@ -235,7 +235,7 @@ def _body(source: SourceFile, start: int, escape: str) -> tuple[Text, int]:
 
 
 def _heredoc(source: SourceFile, body: Text, at: int) -> tuple[tuple[str, Text] | None, int]:
-    """Return the path and the text of a here-document behind an instruction, and where the next one may begin."""
+    """Return the path and the text of a here-document after an instruction, and where the next one may begin."""
     match = _HEREDOC.search(body.value)
     if match is None:
         return None, at

@@ -1,4 +1,4 @@
-"""Services of NVIDIA Dynamo's graphs: what stands beside ``extraPodSpec`` counts for its main container too."""
+"""Services of NVIDIA Dynamo's graphs: what is next to ``extraPodSpec`` counts for its main container too."""
 
 from __future__ import annotations
 

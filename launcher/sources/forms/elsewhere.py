@@ -31,14 +31,14 @@ class Elsewhere:
                     found.maps.setdefault(name, data)
 
     def hold_back(self, source: SourceFile, found: Found) -> None:
-        """Take the scripts out of ``found`` that another file may mount: whether it does is known behind them all."""
+        """Take the scripts out of ``found`` that another file may mount: whether it does is known after them all."""
         others = [other.text for other in self._files if other is not source and _MOUNTS in other.text]
         waiting = [item for item in found.offered if item.name and any(item.name in text for text in others)]
         found.offered = [item for item in found.offered if item not in waiting]
         self._waiting += waiting
 
     def note(self, found: Found) -> list[SourceFile]:
-        """Note which scripts a file runs; return the files that these, and its variables, stand in."""
+        """Note which scripts a file runs; return the files that these, and its variables, are in."""
         self._run |= found.run
         files = {path for path, _ in found.run}
         files |= {variable.value.origin.file for node in found.nodes for variable in node.env.values()}

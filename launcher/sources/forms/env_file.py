@@ -65,7 +65,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _quoted(whole: Text, weaver: Weaver, opened: int) -> int:
-    """Take in a value in quotes; return where it ends, behind them."""
+    """Take in a value in quotes; return where it ends, after them."""
     text, mark = whole.value, whole.value[opened]
     stretch = Stretch(mark, opened)
     at = opened + 1

@@ -99,7 +99,7 @@ class _Reader:
         return Text.verbatim(self.source, *match.span())
 
     def block(self, name: Text, depth: int) -> Node:
-        """Read the labels and the body of a block, behind its name."""
+        """Read the labels and the body of a block, after its name."""
         labels: list[Text] = []
         while not self.take("{"):
             labels.append(self.key())

@@ -44,7 +44,7 @@ _BEFORE = re.compile(
     r"(?:(?:eval|exec|nohup|env|time|setsid|sudo|(?:ba|z)?sh -l?c)[ \t]{1,40}){0,5}"
     r"(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}[\"']?"
 )
-"""What may stand before the name of a command in a recipe."""
+"""What may be before the name of a command in a recipe."""
 _ENDS_COMMAND = re.compile(r"[;&|({\n]|\b(?:then|do|else|if|while|until)\b")
 _USES = re.compile(r"\$[({](?P<name>[\w.-]{1,200})[)}]")
 _SAYS = re.compile(r"\$\((?:info|warning|error)\b")
@@ -52,7 +52,7 @@ _CALL = re.compile(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<gi
 _REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
 _MOST_NAMES = 50
 _MOST_REFERENCES = 20_000
-"""References that are looked up in one file; behind them a value is not known."""
+"""References that are looked up in one file; beyond them a value is not known."""
 _WEIGHS = 100
 """Characters of a value that count as one reference more."""
 _LONGEST_VALUE = 50_000
@@ -94,7 +94,7 @@ class Variables:
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has a rule with a recipe: a line that begins with a tab behind one with a colon."""
+    """Whether a file has a rule with a recipe: a line that begins with a tab after one with a colon."""
     if source.path.endswith((".yaml", ".yml", ".json")) or opens_like_yaml(source.text):
         return False  # a tab in YAML is a mistake of its own
     return _RECIPE.search(source.text) is not None

@@ -154,7 +154,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         {**injected, **env},
     )
     if facts.image is None and not command and only_arguments(words):
-        facts.partial = True  # a patch: the container itself stands elsewhere
+        facts.partial = True  # a patch: the container itself is elsewhere
         add_arguments(words, label, facts.origin, found, finish)
         words = words.having(())
     read_script(container, command[0].value if command else "", around, finish, found)

@@ -1,4 +1,4 @@
-"""Engines of which only arguments are given: what they are given to stands elsewhere."""
+"""Engines of which only arguments are given: what they are given to is elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TELLING = frozenset(
 
 
 def are_arguments(texts: Sequence[Text]) -> bool:
-    """Whether a list of words are arguments of an engine whose command stands elsewhere."""
+    """Whether a list of words are arguments of an engine whose command is elsewhere."""
     names = {text.value.partition("=")[0].replace("_", "-") for text in texts}
     return bool(texts) and texts[0].value.startswith("--") and KV_FLAG in names
 
@@ -30,7 +30,7 @@ def are_arguments(texts: Sequence[Text]) -> bool:
 def only_arguments(texts: Sequence[Text], named: bool = False) -> bool:
     """Whether words are arguments of ``vllm serve``, most of them known, where nothing says what they are given to.
 
-    ``named`` says whether the name that they stand under speaks of the engine.
+    ``named`` says whether the name that they are under speaks of the engine.
     """
     flags = [text.value for text in texts if text.value.startswith("--")]
     names = [flag.partition("=")[0][2:].replace("_", "-").partition(".")[0] for flag in flags]
@@ -51,7 +51,7 @@ def add_arguments(texts: Sequence[Text], path: str, place: Origin, found: Found,
 
 
 def serve_words(place: Text) -> list[Text]:
-    """Return ``vllm serve`` as words that stand at a place."""
+    """Return ``vllm serve`` as words that are at a place."""
     return [place.stand_in(word) for word in ("vllm", "serve")]
 
 

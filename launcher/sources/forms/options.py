@@ -1,4 +1,4 @@
-"""Engines whose options stand as keys of a mapping, which some tool turns into flags of ``vllm serve``.
+"""Engines whose options are keys of a mapping, which some tool turns into flags of ``vllm serve``.
 
 Each tool has its own way with ``false``, with texts that hold variables and with what it adds by itself; a form says
 which, and the rest is the same for all of them.

@@ -1,6 +1,6 @@
-"""Patches of kustomize: JSON patches as files of their own, and those that stand inside a kustomization.
+"""Patches of kustomize: JSON patches as files of their own, and those that are inside a kustomization.
 
-A patch says what changes; the container, its command and its image stand elsewhere, so that an engine of which only
+A patch says what changes; the container, its command and its image are elsewhere, so that an engine of which only
 arguments are given here may have any others. (Patches in the shape of the object itself are manifests, and read there.)
 """
 
@@ -81,7 +81,7 @@ def _is_kustomization(tree: Node) -> bool:
 
 
 def _inline(tree: Node) -> Iterator[tuple[Text, str]]:
-    """Iterate over the patches that stand in a kustomization as texts, with the names of what they are for."""
+    """Iterate over the patches that are in a kustomization as texts, with the names of what they are for."""
     for key in _LISTS:
         listed = tree.get(key)
         for entry in listed.elements() if listed is not None else ():

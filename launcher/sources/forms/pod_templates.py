@@ -34,7 +34,7 @@ class Above(NamedTuple):
     """Whether Dynamo's operator completes the pod: shared memory, probes and more."""
 
     def at(self, node: Node) -> Above:
-        """Return what is around what stands in a mapping."""
+        """Return what is around what is in a mapping."""
         count, annotations = node.get("replicas"), node.get("podAnnotations") or node.get("annotations")
         if node.get("spec") is not None and node.get("apiVersion") is None:  # a template of pods
             annotations = node.get("metadata", "annotations") or annotations

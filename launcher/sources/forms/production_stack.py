@@ -137,7 +137,7 @@ def _of_config(config: Node, url: Text, on_ray: bool) -> Iterator[Text]:
 
 
 def _transfer(model: Node, url: Text) -> Iterator[Text]:
-    """Give ``--kv-transfer-config`` as ``lmcacheConfig`` asks for it, which comes behind any among ``extraArgs``."""
+    """Give ``--kv-transfer-config`` as ``lmcacheConfig`` asks for it, which comes after any among ``extraArgs``."""
     cache = model.get(_CACHE)
     if cache is None or not _true(cache.get("enabled")):
         return

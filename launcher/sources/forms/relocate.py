@@ -1,7 +1,7 @@
 """A text inside another form, read as a file of its own: what was found in it goes to its place in the real file.
 
 A reader that wants a file, of YAML or of Python, is given the decoded characters under a name that no file has. Every
-place with that name is then put where the characters are spelled, inside of the quotes that they stand in there.
+place with that name is then put where the characters are spelled, inside of the quotes that they are in there.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Move:
         return Text(text.value, self.whole.source, spots, ends, tuple(runs), data)
 
     def quoting(self, inner: Quoting | None, outer: Quoting | None) -> Quoting | None:
-        """Return a stretch of the inner text as one inside of the quotes that the text itself stands in."""
+        """Return a stretch of the inner text as one inside of the quotes that the text itself is in."""
         if inner is None or inner.at < 0:
             return outer if inner is None else inner
         at = self.whole.spots[min(inner.at, len(self.whole.value))]

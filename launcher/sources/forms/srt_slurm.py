@@ -123,7 +123,7 @@ def _model(recipe: Node) -> Node | None:
 def _connector(node: NodeLaunch, recipe: Node, options: Node, faults: list[Fault]) -> None:
     """Add what ``connector`` stands for, ahead of the options, which go before it."""
     if any(options.get(key) is not None for key in ("kv-transfer-config", "kv_transfer_config")):
-        return  # it comes behind, and counts
+        return  # it comes after, and counts
     given = options.get("connector")
     given = given if given is not None and given.value is not None else recipe.get("backend", "connector")
     if given is None:

@@ -1,7 +1,7 @@
 """supervisord's configuration: what each program's ``command`` starts, without a shell, in its ``environment``.
 
 ``%(ENV_NAME)s`` is a variable of supervisord's own environment, which ``[supervisord]`` may set; ``%%`` is a per cent
-sign. A value goes on in the lines below that are indented, and a semicolon or a hash behind a blank begins a comment.
+sign. A value goes on in the lines below that are indented, and a semicolon or a hash after a blank begins a comment.
 """
 
 from __future__ import annotations

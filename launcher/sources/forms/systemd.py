@@ -30,7 +30,7 @@ from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 _SECTION = re.compile(
     r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
 )
-"""The first section of a unit, behind comments."""
+"""The first section of a unit, after comments."""
 _COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
 _KEY = re.compile(r"[A-Za-z][\w-]{0,100}")
 _PREFIXES = "@-:+!|"
@@ -140,7 +140,7 @@ def _optional(file: Text) -> int:
 def read_unit(
     source: SourceFile, found: Found, more: Sequence[SourceFile] = (), opened: Opener = lambda _: None
 ) -> list[SourceFile]:
-    """Add what a unit starts to ``found``. Its variables count for all of its commands, wherever they stand.
+    """Add what a unit starts to ``found``. Its variables count for all of its commands, wherever they are.
 
     Args:
         source: the unit.
@@ -220,7 +220,7 @@ def _settings(source: SourceFile) -> Iterator[tuple[str, Text]]:
 
 
 def _lines(source: SourceFile) -> Iterator[Text]:
-    """Iterate over lines; one that ends with a backslash goes on in the next, behind comments between the two."""
+    """Iterate over lines; one that ends with a backslash goes on in the next, after comments between the two."""
     parts: list[Text] = []
     at, text = 1 if source.text.startswith("\ufeff") else 0, source.text
     while at < len(text):
@@ -242,6 +242,6 @@ def _lines(source: SourceFile) -> Iterator[Text]:
 
 
 def _goes_on(text: str, start: int, stop: int) -> bool:
-    """Whether a line ends with a backslash that is not itself behind one."""
+    """Whether a line ends with a backslash that is not itself after one."""
     signs = len(text[start:stop]) - len(text[start:stop].rstrip("\\"))
     return signs % 2 == 1

@@ -20,7 +20,7 @@ _ESCAPE = re.compile(
 )
 _SIGNS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _SPECIFIERS = "aAbBCdEfgGhHiIjJlLmMnNopPqsStTuUvVwWyY"
-"""Letters behind ``%`` that stand for something; any other is kept with its sign."""
+"""Letters after ``%`` that stand for something; any other is kept with its sign."""
 EXPANDED = re.compile(rf"%%|%(?P<specifier>[{_SPECIFIERS}])|\$\$|\$\{{(?P<braced>[A-Za-z_]\w{{0,200}})\}}")
 """What is expanded inside a word of a command line."""
 SPECIFIED = re.compile(rf"%%|%(?P<specifier>[{_SPECIFIERS}])(?P<braced>(?!))?")
@@ -64,7 +64,7 @@ class _Splitter:
         self.weaver = None
 
     def step(self, at: int) -> int:
-        """Take in what stands at ``at``; return where the next begins."""
+        """Take in what is at ``at``; return where the next begins."""
         character = self.text.value[at]
         if character == "\\":
             meaning, size = _escaped(self.text.value, at, self.escapes)
@@ -104,7 +104,7 @@ def _escaped(value: str, at: int, escapes: bool) -> tuple[str, int]:
 
 
 def split(text: Text, escapes: bool = True) -> Split:
-    """Split a setting into words; without ``escapes`` a backslash only keeps the sign behind it, as in a variable."""
+    """Split a setting into words; without ``escapes`` a backslash only keeps the sign after it, as in a variable."""
     splitter, at = _Splitter(text, escapes), 0
     while at < len(text.value):
         at = splitter.step(at)
@@ -172,7 +172,7 @@ def arguments(word: Text, names: Names, env: Mapping[str, Text]) -> list[Text]:
 
 
 def literal(word: Text, names: Names) -> Text:
-    """Return a word of a command line whose variables are not replaced, as behind the prefix ``:``."""
+    """Return a word of a command line whose variables are not replaced, as after the prefix ``:``."""
     return _expanded(word, SPECIFIED, "percent", names, {})
 
 

@@ -113,7 +113,7 @@ def _word(node: Node) -> Node:
 
 
 def argument_words(args: Iterable[Arg]) -> list[tuple[str, Arg, Node | None]]:
-    """Return the words of the command line behind the model, each with its argument and, if it is one, its value."""
+    """Return the words of the command line after the model, each with its argument and, if it is one, its value."""
     words: list[tuple[str, Arg, Node | None]] = []
     for arg in args:
         if arg.name:
@@ -127,7 +127,7 @@ def argument_words(args: Iterable[Arg]) -> list[tuple[str, Arg, Node | None]]:
 
 
 def json_text(value: Any) -> str:
-    """Return plain data as one line of JSON; what is unknown stands as it was written."""
+    """Return plain data as one line of JSON; what is unknown stays as it was written."""
     return json.dumps(value, ensure_ascii=False, default=_unknown_text)
 
 

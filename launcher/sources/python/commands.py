@@ -48,7 +48,7 @@ RUNNERS = frozenset(
 EXECS = {"execv": 1, "execve": 1, "execvp": 1, "execvpe": 1, "spawnv": 2, "spawnvp": 2, "spawnve": 2, "spawnvpe": 2}
 """Functions that start a program, and which of their arguments is the list of its words."""
 LISTED = {"execl": 1, "execlp": 1, "spawnl": 2, "spawnlp": 2}
-"""Functions that start a program, and from which argument on its words stand."""
+"""Functions that start a program, and from which argument on its words begin."""
 SERVERS = frozenset({"RemoteOpenAIServer", "RemoteVLLMServer"})
 """Classes of test suites that start ``vllm serve`` with a model and a list of arguments."""
 JOINED = ("' '.join", "shlex.join")
@@ -57,7 +57,7 @@ PAIR = "RemotePDServer"
 
 MAX_WORDS = 2000
 MAX_LISTS = 2000
-"""Lists that the words of one call are put together of; behind them any number of words follows."""
+"""Lists that the words of one call are put together of; after them any number of words follows."""
 _COMMANDS = ("args", "cmd", "command", "commands")
 _WRITES = ("write", "write_text")
 _IN_CONTAINER = ("containers.run", "containers.create")

@@ -73,7 +73,7 @@ def read_python(source: SourceFile, found: Found) -> None:
 
 
 def _holds(inside: Sequence[ast.AST], lines: Sequence[int]) -> bool:
-    """Whether something that starts an engine stands in one of these parts: others may go on as often as they like."""
+    """Whether something that starts an engine is in one of these parts: others may go on as often as they like."""
     spans = [(getattr(part, "lineno", 0), getattr(part, "end_lineno", 0)) for part in inside]
     return any(first <= line <= last for first, last in spans for line in lines)
 
@@ -141,12 +141,12 @@ class _Reader:
         for call in calls:
             if self.called(call) == KV_CONFIG and id(call) not in self.used:
                 launch = self.launch(call)
-                launch.partial = True  # the rest of the engine's arguments stands elsewhere
+                launch.partial = True  # the rest of the engine's arguments is elsewhere
                 launch.add(self.argument("kv-transfer-config", call, call.func))
                 self.found.nodes.append(launch)
 
     def followed(self) -> Iterator[int]:
-        """Iterate over where words and scripts stand that are read."""
+        """Iterate over where words and scripts are that are read."""
         for node in self.found.nodes:
             for value in (node.model, *(arg.value for arg in node.args)):
                 if value is not None and value.text is not None:

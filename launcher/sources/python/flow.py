@@ -120,7 +120,7 @@ class _Flow:
         self.cut(node, inside, limit)
 
     def too_deep(self, node: ast.AST, depth: int) -> bool:
-        """Whether loops and calls stand inside each other too deep to be followed."""
+        """Whether loops and calls are inside each other too deep to be followed."""
         if depth >= _MAX_DEPTH:
             self.left(
                 node,

@@ -1,4 +1,4 @@
-"""Commands of engines that stand in a Python file and that nothing was seen to run."""
+"""Commands of engines that are in a Python file and that nothing was seen to run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _is_call(node: ast.expr) -> bool:
 
 
 def _has_option(node: ast.expr) -> bool:
-    """Whether an option stands among words, or is one of a call's keywords."""
+    """Whether an option is among words, or is one of a call's keywords."""
     if isinstance(node, ast.Call) and node.keywords:
         return True
     return any(str(_value(part) or "").startswith("--") for part in ast.walk(node) if isinstance(part, ast.Constant))

@@ -1,6 +1,6 @@
-"""What names of a Python file hold where they are used: assignments, and lists and texts that grow behind them.
+"""What names of a Python file hold where they are used: assignments, and lists and texts that grow after them.
 
-Statements are gone through in the order in which they are written out (``python.flow``). What stands in a condition or
+Statements are gone through in the order in which they are written out (``python.flow``). What is in a condition or
 a loop may or may not have happened; a name that several branches set is not known.
 """
 
@@ -33,7 +33,7 @@ class _Event(NamedTuple):
     scope: int
     sure: bool
     repeated: bool
-    """Whether it stands in a loop, so that it may come before what is written before it."""
+    """Whether it is in a loop, so that it may come before what is written before it."""
     sets: bool
     value: ast.expr | None
     """What is assigned or added; None: not known."""
@@ -102,7 +102,7 @@ class Names:
         self.block(made.body, inner.scope, inner.owner, True, False)
 
     def expression(self, head: ast.AST, place: _Place, sure: bool, repeated: bool) -> None:
-        """Take in where the names of an expression stand, and what it assigns by itself."""
+        """Take in where the names of an expression are, and what it assigns by itself."""
         for node in ast.walk(head):
             if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
                 self.places[id(node)] = place

@@ -26,7 +26,7 @@ _ESCAPE = re.compile(
 
 
 def made(value: str, source: SourceFile, origin: Origin) -> Text:
-    """Return a text all of whose characters stand where ``origin`` begins."""
+    """Return a text all of whose characters are where ``origin`` begins."""
     return _made(value, source, _offset(source, origin))
 
 
@@ -80,7 +80,7 @@ def _formatted(expression: ast.JoinedStr, value: Value, source: SourceFile, orig
 
 
 def _between_braces(source: SourceFile, start: int, end: int) -> list[Text]:
-    """Return what stands between the braces of one f-string literal, as far as it can be told; else nothing."""
+    """Return what is between the braces of one f-string literal, as far as it can be told; else nothing."""
     opening = _OPENING.match(source.text, start, end)
     if opening is None or "f" not in opening["prefix"].lower():
         return []
@@ -98,7 +98,7 @@ def _between_braces(source: SourceFile, start: int, end: int) -> list[Text]:
 
 
 def _closing(text: str, at: int, stop: int) -> int:
-    """Return the offset behind the brace that closes the one at ``at``."""
+    """Return the offset after the brace that closes the one at ``at``."""
     depth = 0
     while at < stop:
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -170,7 +170,7 @@ def _filled(
 
 
 def literals(source: SourceFile, start: int, end: int, value: object) -> Text | None:
-    """Return the text of string literals that stand behind one another; None where that is not what ``value`` is."""
+    """Return the text of string literals that come after one another; None where that is not what ``value`` is."""
     raw = source.text[start:end]
     parts: list[Text] = []
     starts = [0, *(match.end() for match in re.finditer("\n", raw))]

@@ -1,7 +1,7 @@
 """Signs of the family an engine belongs to: vllm-ascend on Ascend devices, or stock vLLM on everything else.
 
 Signs are of four ranks, and only those of the first rank that has any count: what a profile names as its hardware; what
-the engine is given (devices, variables, its own image); what stands around it in its file; and what its own options
+the engine is given (devices, variables, its own image); what is around it in its file; and what its own options
 ask for. So a CUDA connector in a container with Ascend devices is a fault on Ascend, and no doubt about the family.
 Where signs of one rank contradict each other, neither family is excluded.
 """
@@ -30,7 +30,7 @@ HARDWARE, GIVEN, AROUND, ASKED = range(4)
 _ASCEND_VARIABLES = ("HCCL_", "ASCEND_", "VLLM_ASCEND_")
 _STOCK_VARIABLES = ("VLLM_CPU_",)
 _COPIED_VARIABLES = ("CUDA_", "NCCL_")
-"""Variables of CUDA that also stand in scripts for Ascend, where nothing reads them: less sure than devices."""
+"""Variables of CUDA that are also in scripts for Ascend, where nothing reads them: less sure than devices."""
 _DEVICE = re.compile(r"/dev/davinci\d")
 _MODULE = "vllm_ascend."
 _WORDS = (
@@ -136,7 +136,7 @@ def _around(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> Iterator[Sig
 
 @per_file
 def _words_of(source: SourceFile) -> list[Sign]:
-    """Return the signs that stand in a file's text, each kind once."""
+    """Return the signs that are in a file's text, each kind once."""
     found: list[Sign] = []
     for word, pattern, ascend in _WORDS:
         if word not in source.text:

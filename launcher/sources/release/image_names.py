@@ -1,7 +1,7 @@
 """What the name of a container image says: the family of its engine, and its release where the tag is one.
 
 A tag counts only in the repositories whose tags are the engine's own versions, and in mirrors that keep their last two
-parts. What others put behind the colon is a version of their own product.
+parts. What others put after the colon is a version of their own product.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _WANTS = re.compile(r"(?<!\S)[\"']?(?:install|add|--with|--from|--with=\S*|--fro
 _NO_INSTALL = re.compile(
     r"(?:[ \t]{1,8}-\S{1,60}){0,9}[ \t]{1,8}(?:uninstall|remove|freeze|list|show|tree|check|cache|index)(?![\w-])"
 )
-"""What stands behind a tool that does not install what it names."""
+"""What comes after a tool that does not install what it names."""
 _ALONE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
 _TALKS = re.compile(r"[ \t]*(?:echo|printf|log|die)\b")
 _RUNS = re.compile(r"(?<![\w./-])(?:uvx|uv)(?![\w.-])(?!.*\binstall\b)", re.DOTALL)
@@ -53,7 +53,7 @@ class Install:
 
 
 class CommandLine(SourceFile):
-    """The command behind ``--``: it has no lines to show, as each word is a text of its own."""
+    """The command after ``--``: it has no lines to show, as each word is a text of its own."""
 
     def __init__(self, path: str, words: Sequence[str]) -> None:
         super().__init__(path, "")
@@ -87,7 +87,7 @@ def _packages(source: SourceFile) -> Iterator[Install]:
 
 
 def _is_installed(text: str, match: re.Match[str], pinned: bool) -> bool:
-    """Whether a package stands where it is installed: behind a tool, or pinned and alone on its line."""
+    """Whether a package is named where it is installed: after a tool, or pinned and alone on its line."""
     start = _line_start(text, match.start())
     before = text[start : match.start()]
     if _TALKS.match(before):
@@ -109,7 +109,7 @@ def _is_of_its_command(text: str, match: re.Match[str]) -> bool:
 
 
 def _line_start(text: str, at: int) -> int:
-    """Return where the line begins that goes on, behind backslashes, to ``at``."""
+    """Return where the line begins that goes on, after backslashes, to ``at``."""
     start = line_start(text, at)
     for _ in range(MAX_CONTINUED):
         if not text.endswith(("\\\n", "\\\r\n"), max(start - 3, 0), start):

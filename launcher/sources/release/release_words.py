@@ -1,7 +1,7 @@
 """What an input itself says of an engine's release: comments for pd-launch, the engine's image, lines that install it.
 
 A word holds for its engine: of several in one file, the nearest above the engine counts, and the first where none
-stands above. Of a YAML file that is asked of the engine's own document first.
+is above. Of a YAML file that is asked of the engine's own document first.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def target_comment(target: Target) -> str:
 
 
 def comment_above(source: SourceFile, line: int) -> Mention | None:
-    """Return the comment that holds for what stands on ``line``, or None where the file has none."""
+    """Return the comment that holds for what is on ``line``, or None where the file has none."""
     return _of_comment(source, line)
 
 

@@ -80,7 +80,7 @@ def assumed(ascend: bool) -> Target:
 
 
 def in_profile(source: SourceFile, profile: Profile | None, given: Given) -> Iterator[Target]:
-    """Iterate over what decides behind a profile's own key: a comment, configuration, image, what is installed."""
+    """Iterate over what decides after a profile's own key: a comment, configuration, image, what is installed."""
     comment = comment_above(source, 1)
     named = [comment.target if comment is not None else None, given.comment, given.config]
     yield from (target for target in named if target is not None)

@@ -1,6 +1,6 @@
 """Arithmetic of a shell script, and the sequences that its loops count through: of what is known.
 
-Expressions are read from their text, as the parser sees none in here-documents and behind ``let``.
+Expressions are read from their text, as the parser sees none in here-documents and after ``let``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def evaluate(text: str, lookup: Lookup, assign: Assign | None = None) -> int | N
     """Return the value of an expression; None where it is not known, or is no expression that is read here.
 
     Args:
-        text: what stands between ``$((`` and ``))``.
+        text: what is between ``$((`` and ``))``.
         lookup: the value of a variable or positional parameter, None where it is not known.
         assign: takes in what the expression sets, None where that is not known.
     """
@@ -78,7 +78,7 @@ class _Reader:
         return value
 
     def chosen(self) -> int | None:
-        """Read ``a ? b : c`` and what binds closer; an assignment stands only where a name does."""
+        """Read ``a ? b : c`` and what binds closer; an assignment may be only where a name may."""
         name = self.assigned()
         if name is not None:
             return name[0]

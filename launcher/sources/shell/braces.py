@@ -1,6 +1,6 @@
 """Brace expansion as bash does it: what ``a{b,c}`` and ``{1..3}`` stand for, before all else in a word.
 
-A word is a list of signs: a character that stands as it is, or "" for a part that is quoted, escaped or expands to
+A word is a list of signs: a character that counts as it is, or "" for a part that is quoted, escaped or expands to
 something, and that braces leave alone. What comes out are words of stretches, as offsets into the list, and of texts
 that sequences make.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 Stretched = tuple[int, int, str | None]
-"""From where to where in the word, with the text that a sequence makes of that, or None for what stands there."""
+"""From where to where in the word, with the text that a sequence makes of that, or None for what is there."""
 Words = list[tuple[Stretched, ...]]
 MOST_BRACES = 100
 MOST_STEPS = 1_000_000
@@ -71,7 +71,7 @@ class _Braces:
             at = closing + 1
 
     def _inner(self, opening: int, closing: int) -> Words | None:
-        """Return what stands between two braces, one word for each that it lists; None for no list and no sequence."""
+        """Return what is between two braces, one word for each that it lists; None for no list and no sequence."""
         if "," in self.signs[opening + 1 : closing]:
             found: Words = []
             for start, stop in self._listed(opening + 1, closing):
@@ -112,7 +112,7 @@ class _Braces:
         return at + 1 < end and self.signs[at] == self.signs[at + 1] == "."
 
     def _listed(self, at: int, end: int) -> Iterator[tuple[int, int]]:
-        """Iterate over the parts between commas that stand in no further braces."""
+        """Iterate over the parts between commas that are in no further braces."""
         level, start = 0, at
         for spot in range(at, end):
             sign = self.signs[spot]

@@ -41,7 +41,7 @@ def _redirections(node: Any) -> Iterator[Any]:
 
 
 def in_background(node: Any) -> bool:
-    """Whether a command, or a group that it stands in, is followed by ``&``."""
+    """Whether a command, or a group that it is in, is followed by ``&``."""
     while node is not None and node.type != "function_definition":
         if node.next_sibling is not None and node.next_sibling.type == "&":
             return True
@@ -74,7 +74,7 @@ class Commands(Loops):
             command.target = command.target or target
 
     def _behind_redirections(self, node: Any, commands: list[Command], scope: Scope) -> None:
-        """Give a command the words that stand behind its redirections, which the parser takes for part of these."""
+        """Give a command the words that come after its redirections, which the parser takes for part of these."""
         if len(commands) != 1 or not any(child.type == "command" for child in node.children):
             return
         for redirection in _redirections(node):
@@ -117,7 +117,7 @@ class Commands(Loops):
                 words += self.words.expand(child, scope)
         if not words:
             return
-        if words[0].value in scope.aliases:  # what it stands for is a piece of a script, with the words behind it
+        if words[0].value in scope.aliases:  # what it stands for is a piece of a script, with the words after it
             words = [words[0].stand_in("eval"), scope.aliases[words[0].value], *words[1:]]
         if words[0].value in scope.functions:
             outer, self.background = self.background, self.background or in_background(node)
@@ -153,13 +153,13 @@ class Commands(Loops):
             self.cut(node, Msg(f"more than {MAX_COMMANDS} commands", f"超过 {MAX_COMMANDS} 条命令"))
 
     def _behind(self, node: Any) -> str:
-        """Return what stands between a command and the end of its line: a here-document may be a script."""
+        """Return what is between a command and the end of its line: a here-document may be a script."""
         end = self.words.span(node)[1]
         stop = self.base.value.find("\n", end)
         return self.base.value[end : min(end + 200, len(self.base.value) if stop < 0 else stop)]
 
     def _branches_now(self) -> tuple[tuple[int, int], ...]:
-        """What was started before a ``kill`` or ``wait`` no longer runs behind it, as if in another branch."""
+        """What was started before a ``kill`` or ``wait`` no longer runs after it, as if in another branch."""
         return (*self.inside, (_STAGE, self.stage)) if self.stage else self.inside
 
     def _call(self, words: list[Text], scope: Scope, node: Any) -> None:

@@ -51,7 +51,7 @@ class Known:
         return bool(self.held)
 
     def having(self, tests: list[Test | None], taken: int, lookup: Lookup) -> Known:
-        """Return what is known where branch ``taken`` of a condition is; one behind the last: none of them."""
+        """Return what is known where branch ``taken`` of a condition is; one after the last: none of them."""
         more = Known(self.held, self.equal)
         this = tests[taken] if taken < len(tests) else None
         subject = this.keys[0][0] if this is not None and _is_one_value(this) else None
@@ -68,7 +68,7 @@ class Known:
         return more
 
     def of(self, test: Test | None, lookup: Lookup) -> bool | None:
-        """Return whether a test holds, as far as that is known; what stands behind ``else`` is taken."""
+        """Return whether a test holds, as far as that is known; what follows ``else`` is taken."""
         if test is None:
             return True
         state = test.state(lookup)

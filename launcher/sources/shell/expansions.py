@@ -23,7 +23,7 @@ _ATOMS = frozenset(
 )
 """Syntax nodes that braces leave alone."""
 _Part = tuple[str, int, int, Any]
-"""A character as braces see it, or "", where it stands, and the syntax node that it is if any."""
+"""A character as braces see it, or "", where it is, and the syntax node that it is if any."""
 _EXPANDED = ("expansion", "simple_expansion", "command_substitution", "arithmetic_expansion", "string", "raw_string")
 _LONGEST_EXPRESSION = 200
 _MOST_INSIDE = 3
@@ -274,7 +274,7 @@ class Expansions(Arrays):
         raise NotImplementedError
 
     def _arithmetic(self, node: Any, scope: Scope) -> int | None:
-        """Return the value of ``$((…))``; what it sets besides is not known behind it, as a word may be read again."""
+        """Return the value of ``$((…))``; what it sets besides is not known after it, as a word may be read again."""
         start, end = self.span(node)
 
         def forget(name: str, _: int | None) -> None:

@@ -42,7 +42,7 @@ class Feeds(Commands):
                 self._aside(inner, scope)
 
     def _substitutions(self, node: Any) -> Iterator[Any]:
-        """Iterate over the substitutions in a statement's own words that an engine stands in."""
+        """Iterate over the substitutions in a statement's own words that an engine is in."""
         waiting = list(node.children)
         assigns = node.type in _ASSIGNS
         while waiting:
@@ -113,7 +113,7 @@ class Feeds(Commands):
             self._after_document(redirect, scope)
 
     def _after_document(self, redirect: Any, scope: Scope) -> None:
-        """Follow what stands behind a here-document on its line: ``cat <<E >f && bash f``, ``cat <<E >f; bash f``."""
+        """Follow what follows a here-document on its line: ``cat <<E >f && bash f``, ``cat <<E >f; bash f``."""
         joined = False
         for child in redirect.children:
             if joined and child.is_named and child.type not in (*NO_FLOW, *_PIPED, "heredoc_end"):
@@ -124,7 +124,7 @@ class Feeds(Commands):
                 self._rest_of_line(self.words.span(lost)[0], scope)
 
     def _rest_of_line(self, start: int, scope: Scope) -> None:
-        """Follow the commands behind a semicolon that the parser takes for a part of a redirection."""
+        """Follow the commands after a semicolon that the parser takes for a part of a redirection."""
         value = self.base.value
         start = value.index(";", start) + 1
         end = value.find("\n", start)

@@ -48,7 +48,7 @@ class FlatNode:
 
     @property
     def next_sibling(self) -> FlatNode | None:
-        """The node behind this one, below the same parent."""
+        """The node after this one, below the same parent."""
         return None if self._next is None else self._nodes[self._next]
 
     @property
@@ -57,7 +57,7 @@ class FlatNode:
         return [self._nodes[number] for number in self._children]
 
     def add(self, child: FlatNode) -> None:
-        """Put a node behind the last child."""
+        """Put a node after the last child."""
         child._parent = self.id
         if self._children:
             self._nodes[self._children[-1]]._next = child.id

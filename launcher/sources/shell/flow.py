@@ -134,14 +134,14 @@ class Flow:
             self.statement(child, scope)
 
     def _chooses_side(self, node: Any) -> bool:
-        """Whether a condition sets what makes an engine behind it one of prefill or of decode."""
+        """Whether a condition sets what makes an engine after it one of prefill or of decode."""
         if node.type not in ("if_statement", "case_statement"):
             return False
         span = self.words.span(node)
         return self.sides.within(*span) and not self.engines.within(*span)
 
     def _fork(self, node: Any, rest: list[Any], scope: Scope) -> None:
-        """Follow what stands behind a condition once for each of its branches, with what that branch sets."""
+        """Follow what follows a condition once for each of its branches, with what that branch sets."""
         outer, ends = self.inside, []
         self.forked = node
         tests, known = self._tests(node), self.known
@@ -164,7 +164,7 @@ class Flow:
         self._meet(ends, node, scope)
 
     def _again(self, rest: list[Any], scope: Scope) -> None:
-        """Follow what stands behind a condition, for one of its branches."""
+        """Follow what follows a condition, for one of its branches."""
         if self.spent and rest and rest[0].id in self.seen:
             self.cut_repeats(rest[0])
         else:
@@ -212,7 +212,7 @@ class Flow:
     on_case_statement = on_if_statement
 
     def _branches(self, node: Any, scope: Scope, groups: list[list[Any]] | None = None) -> None:
-        """Follow every branch from the same start; a variable that they leave different is unknown behind them."""
+        """Follow every branch from the same start; a variable that they leave different is unknown after them."""
         ends = []
         every, sure = list(range(len(groups))) if groups else [], False
         if groups is None:

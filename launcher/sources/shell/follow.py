@@ -119,7 +119,7 @@ class Runner(Sourcing):
     """Follows one script, and looks at what the parser could not read."""
 
     def look_behind_errors(self, root: Any) -> None:
-        """Say where the parser lost its way, if an engine stands in what it could not read."""
+        """Say where the parser lost its way, if an engine is in what it could not read."""
         is_held = held([command.origin for command in self.script.commands], self.source)
         for node in unread(root):
             start, end = self.words.span(node)
@@ -130,6 +130,6 @@ class Runner(Sourcing):
                 return
 
     def _is_told(self, at: int) -> bool:
-        """Whether what stands at ``at`` is a comment or a message that speaks of an engine."""
+        """Whether what is at ``at`` is a comment or a message that speaks of an engine."""
         line = self.base.value[self.base.value.rfind("\n", 0, at) + 1 : at]
         return "#" in line or re.search(r"\b(?:echo|printf)\b", line) is not None

@@ -33,7 +33,7 @@ NO_OPERATORS = ("==", "=~")
 
 @dataclass
 class Command:
-    """A simple command as it would run: words, environment, and where it stands."""
+    """A simple command as it would run: words, environment, and where it is."""
 
     words: Words
     env: Mapping[str, tuple[Text, str]]
@@ -50,7 +50,7 @@ class Command:
     unread: Text | None = None
     """What it is given to read, where that speaks of an engine and is not known as it will be read."""
     branches: tuple[tuple[int, int], ...] = ()
-    """The branches of conditions that lead to it: where the condition stands, and which branch."""
+    """The branches of conditions that lead to it: where the condition is, and which branch."""
     foreground: bool = False
     """Whether the script waits for its end before it goes on."""
     names: dict[str, Text] = field(default_factory=dict)

@@ -19,9 +19,9 @@ _LONGEST_CALCULATION = 500
 _MOST_WORDS = 50
 _CLOSING = ("fi", "done", "esac", "}", ")")
 _TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
-"""A word that goes on in the next line: a backslash at its end, and no blank before or behind."""
+"""A word that goes on in the next line: a backslash at its end, and no blank before or after."""
 _STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
-"""An escaped sign inside a word: behind a quoted part the parser would begin a new word there."""
+"""An escaped sign inside a word: after a quoted part the parser would begin a new word there."""
 _EQUALS = re.compile(r"(?<=[ \t])==(?=[ \t]|$)")
 _TESTS = re.compile(r"[\[\]]|\(\(")
 _BLANK_FIRST = re.compile(r"(?<=[ \t])\\ (?=\S)")
@@ -106,7 +106,7 @@ def _without_shifts(text: str) -> str:
 
 
 def _end_of_calculation(text: str, start: int) -> int:
-    """Return where ``$((`` ends that begins at ``start``: behind its last bracket, or behind the first ones."""
+    """Return where ``$((`` ends that begins at ``start``: after its last bracket, or after the first ones."""
     depth = 0
     for at in range(start + 1, min(start + _LONGEST_CALCULATION, len(text))):
         depth += (text[at] == "(") - (text[at] == ")")

@@ -25,7 +25,7 @@ _DASHES = "–—−"
 
 
 def scan(base: Text) -> list[Fault]:
-    """Return faults of kind ``shell``: an unclosed quote, blanks behind a continuing backslash, typographic signs."""
+    """Return faults of kind ``shell``: an unclosed quote, blanks after a continuing backslash, typographic signs."""
     scanner = _Scanner(base)
     scanner.run()
     return scanner.faults

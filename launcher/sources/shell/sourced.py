@@ -1,4 +1,4 @@
-"""Files that a script reads with ``source`` or ``.``: followed as if they stood there, each with its own places.
+"""Files that a script reads with ``source`` or ``.``: followed as if they were there, each with its own places.
 
 What may be opened is the caller's to say (``Effort.opens``). A file that is not known may set any variable.
 """

@@ -39,7 +39,7 @@ class Scope:
     refs: dict[str, str] = field(default_factory=dict)
     """Variables that stand for others, and for which: ``declare -n``; "" where that is not known."""
     export_all: bool = False
-    """Whether assignments export, as behind ``set -a``."""
+    """Whether assignments export, as after ``set -a``."""
     environments: Environments = field(default_factory=Environments, repr=False)
 
     def copy(self) -> Scope:

@@ -274,7 +274,7 @@ class Variables(Flow):
     def _read_words(
         self, words: list[Text], scope: Scope, node: Any, inline: Mapping[str, tuple[Text, str]]
     ) -> Text | list[Text] | None:
-        """Return what ``read`` or ``mapfile`` is given behind ``<<<``, or None where that is not known."""
+        """Return what ``read`` or ``mapfile`` is given after ``<<<``, or None where that is not known."""
         given = next((child for child in node.children if child.type == "herestring_redirect"), None)
         if given is None:
             return None

@@ -71,7 +71,7 @@ class Weights:
 
     @cached_property
     def mentions(self) -> dict[str, list[int]]:
-        """Where each word stands."""
+        """Where each word is."""
         found: dict[str, list[int]] = {}
         for at, word in zip(*self.words, strict=True):
             found.setdefault(word, []).append(at)

@@ -151,7 +151,7 @@ class Words(Expansions):
     def heredoc(self, redirect: Any, scope: Scope, filtered: bool = False) -> Text | None:
         """Return a here-document's text, expanded unless its delimiter is quoted.
 
-        None if a pipe stands behind it, unless ``filtered``: then it is what goes into the pipe that is asked for.
+        None if a pipe comes after it, unless ``filtered``: then it is what goes into the pipe that is asked for.
         """
         parts = {child.type: child for child in redirect.children}
         stretch = Stretch("heredoc", self.base.spots[self.span(redirect)[0]])
@@ -173,7 +173,7 @@ class Words(Expansions):
         return concat([*found, *self._between(at, finish, scope, stretch)], self.source, self.base.spots[at])
 
     def _between(self, start: int, end: int, scope: Scope, stretch: Stretch) -> list[Text]:
-        """Return what stands between two expansions of a here-document; the parser does not see ``$1`` there."""
+        """Return what is between two expansions of a here-document; the parser does not see ``$1`` there."""
         found: list[Text] = []
         for match in _POSITIONAL.finditer(self.base.value, start, end):
             value = scope.positional.get(int(match[1]))

@@ -1,6 +1,6 @@
-"""Branches of a template: which of them are read together, and what stands in different ones.
+"""Branches of a template: which of them are read together, and what is in different ones.
 
-A key or an argument that stands in one branch and in another stands once; which of the two counts is not known.
+A key or an argument that is in one branch and in another occurs once; which of the two counts is not known.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Mark(Protocol):
 
 @dataclass(frozen=True)
 class Bodies:
-    """Where the bodies of conditions and loops stand."""
+    """Where the bodies of conditions and loops are."""
 
     starts: Sequence[int]
     inside: Sequence[int]
@@ -98,7 +98,7 @@ def _around(spans: Sequence[Span], inner: Span) -> bool:
 
 
 def _any_in(spans: Sequence[Span], around: Span) -> bool:
-    """Whether one of several spans is another, or stands in it."""
+    """Whether one of several spans is another, or is in it."""
     at = bisect_left(spans, (around[0], around[0]))
     return at < len(spans) and spans[at][0] <= around[1] and spans[at][1] <= around[1]
 

@@ -1,6 +1,6 @@
 """What each form fills into its words, and what stays unknown: one table of syntaxes, one way through it.
 
-A command string or a list of words becomes :class:`Words` here, whatever form it stands in; shells alone follow their
+A command string or a list of words becomes :class:`Words` here, whatever form it is in; shells alone follow their
 own variables before (``shell.expansions``), as these depend on what the script did so far.
 """
 
@@ -33,7 +33,7 @@ class Syntax(NamedTuple):
     split_first: bool = False
     """Whether a command string is split into words before its variables are filled in."""
     escaped: bool = False
-    """Whether a variable whose ``$`` was escaped, or stood in single quotes, is text."""
+    """Whether a variable whose ``$`` was escaped, or was in single quotes, is text."""
     before: re.Pattern[str] | None = None
     """What other programs fill in before. Only an engine's own words are looked at: in a script it is a variable."""
 
@@ -115,7 +115,7 @@ def expand_node(node: Node, syntax: Syntax, lookup: Lookup = nothing) -> Node:
 
 
 def expand_command(text: Text, syntax: Syntax, lookup: Lookup = nothing) -> tuple[Words, Origin | None]:
-    """Return the words of a command string, and where a quote stands in it that is never closed."""
+    """Return the words of a command string, and where a quote is in it that is never closed."""
     text = filled(text)
     if not syntax.split_first:
         text = _replaced(text, syntax, lookup)
@@ -149,7 +149,7 @@ def _replaced(text: Text, syntax: Syntax, lookup: Lookup) -> Text:
 
 
 def _is_protected(text: Text, at: int) -> bool:
-    """Whether the sign at ``at`` was written behind a backslash, or in single quotes."""
+    """Whether the sign at ``at`` was written after a backslash, or in single quotes."""
     quoting = text.quoting(at)
     return text.source.text[text.spots[at]] == "\\" or (quoting is not None and quoting.kind == "'")
 

@@ -17,7 +17,7 @@ _LEADING = re.compile(
     r"\ufeff?(?:[ \t]*(?:#(?!!)[^\n]*|%(?:YAML|TAG) [^\n]*|\{\{[^\n]*\}\}|\{[%#][^\n]*[%#]\}"
     r"|---(?:[ \t][^\n]*)?)?\r?\n)*"
 )
-"""What may stand before the first line of YAML: comments, licences and modelines among them, directives, ``---``, and
+"""What may be before the first line of YAML: comments, licences and modelines among them, directives, ``---``, and
 lines of a template."""
 _STARTED = re.compile(r"^---(?:\s|\Z)", re.MULTILINE)
 _ENTRY = re.compile(r"(?P<indent>[ ]{0,80})(?:-[ ]+)?[\"']?[A-Za-z_$][\w./$-]{0,100}[\"']?[ ]{0,8}:(?:[ \r\n]|\Z)")
@@ -53,7 +53,7 @@ def is_python(source: SourceFile) -> bool:
 
 
 def opens_like_yaml(text: str) -> bool:
-    """Whether a text begins as a known form of YAML does, behind comments and what else may stand before it."""
+    """Whether a text begins as a known form of YAML does, after comments and what else may be before it."""
     if text.startswith("#!"):
         return False
     leading = _LEADING.match(text)

@@ -1,4 +1,4 @@
-"""What is said where reading stops at a limit: what lies behind is not checked, and silence would look like a result.
+"""What is said where reading stops at a limit: what lies after is not checked, and silence would look like a result.
 
 Only what can matter counts against a limit: what starts engines, what sets variables, and values that engines get.
 """
@@ -31,7 +31,7 @@ def not_followed(
     Args:
         origin: where reading stopped.
         limit: which limit it is, with its number.
-        left: what is not checked, where it is not all that lies behind.
+        left: what is not checked, where it is not all that lies after.
         help_: what to do.
     """
     return Fault(NOT_FOLLOWED, origin, Msg(f"{limit.en}: {left.en}", f"{limit.zh}:{left.zh}"), help=help_)

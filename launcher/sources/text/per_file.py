@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 def places(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Place]:
-    """Return where an engine stands: where its command is written, and elsewhere where its container is described."""
+    """Return where an engine is: where its command is written, and elsewhere where its container is described."""
     file, last = node.origin.file, node.origin.end_line
     found = []
     if file in sources:
@@ -81,7 +81,7 @@ def line_start(text: str, at: int) -> int:
 
 
 def is_comment(text: str, at: int) -> bool:
-    """Whether the character at ``at`` stands in a comment that begins with ``#`` on its line; Slurm's are none."""
+    """Whether the character at ``at`` is in a comment that begins with ``#`` on its line; Slurm's are none."""
     line = text[line_start(text, at) : at]
     sign = line.find("#")
     while sign >= 0:

@@ -9,7 +9,7 @@ from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.schemas.core.values import SourceFile
 
 _FAR = 2_000
-"""Characters before and behind on the line that are looked at."""
+"""Characters before and after on the line that are looked at."""
 _BEFORE_QUOTE = " \t=,:;[({|&"
 _BEHIND_QUOTE = " \t\r,:;])}|&"
 _ENGINE = re.compile(r"vllm|api_server|dynamo|pd-launch")
@@ -20,7 +20,7 @@ _LONGEST_END = 200
 def is_remark(source: SourceFile, at: int) -> bool:
     """Whether the ``#`` at ``at`` can begin a comment that means the lines around it.
 
-    In quotes that open before it on its line and close behind it, it is text; but those may hold a script of their own.
+    In quotes that open before it on its line and close after it, it is text; but those may hold a script of their own.
     """
     line, column = source.place(at)
     if column > _FAR:
@@ -33,7 +33,7 @@ def is_remark(source: SourceFile, at: int) -> bool:
 
 
 def opens_script(source: SourceFile, at: int) -> bool:
-    """Whether the ``#`` at ``at`` is the first of a text in quotes that goes on behind its line: ``bash -c "# …``."""
+    """Whether the ``#`` at ``at`` is the first of a text in quotes that goes on after its line: ``bash -c "# …``."""
     line, column = source.place(at)
     text = source.line(line)
     if column > _FAR or len(text) > _FAR:
@@ -59,7 +59,7 @@ def _open_quote(text: str, end: int) -> int | None:
 
 
 def _closes(text: str, at: int, quote: str) -> bool:
-    """Whether a quote behind ``at`` ends a word or value."""
+    """Whether a quote after ``at`` ends a word or value."""
     end = min(len(text), at + _FAR)
     return any(
         text[spot] == quote and (spot + 1 == len(text) or text[spot + 1] in _BEHIND_QUOTE) for spot in range(at, end)

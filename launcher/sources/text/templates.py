@@ -97,7 +97,7 @@ def _parts(text: str) -> Iterator[Part]:
 
 
 class _Quotes:
-    """Tells of a ``{{`` whether a quoted key stands between it and the next brace."""
+    """Tells of a ``{{`` whether a quoted key is between it and the next brace."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -111,7 +111,7 @@ class _Quotes:
 
 
 def _end_of_line(text: str, line: int, at: int, start: int, stop: int) -> int | None:
-    """Return the end of the line behind a part with nothing else before and behind it; None for another."""
+    """Return the end of the line after a part with nothing else before and after it; None for another."""
     if line < at or text[line:start].strip(" \t"):
         return None
     end = text.find("\n", stop)
@@ -205,7 +205,7 @@ def woven(text: Text, variant: Variant) -> Text:
 
 
 def _calculations(text: str) -> Iterator[tuple[int, int]]:
-    """Give the spans of a shell's ``$((…))`` with an unknown part: its parser would read on behind the sign."""
+    """Give the spans of a shell's ``$((…))`` with an unknown part: its parser would read on after the sign."""
     at = 0 if HOLE in text else len(text)
     while (start := text.find("$((", at)) >= 0:
         at = start + 3
@@ -292,7 +292,7 @@ class FilledFile(SourceFile):
         self.cut = variant.cut
         own = ((part.start, part.end, not part.does) for part in variant.parts if part.alone)
         self.gone = sorted([*((start, end, False) for start, end in variant.left_out), *own])
-        """Where lines stand that are no text at all, and whether something unknown is filled in instead."""
+        """Where lines are that are no text at all, and whether something unknown is filled in instead."""
 
     def gone_at(self, offset: int) -> tuple[int, int, bool] | None:
         """Return the lines at a place that are no text, their end included."""
@@ -312,7 +312,7 @@ def files_of(source: SourceFile) -> list[SourceFile]:
 
 
 def _is_folded(text: Text, index: int) -> bool:
-    """Whether a line end stands in YAML of a style in which lines are put together."""
+    """Whether a line end is in YAML of a style in which lines are put together."""
     quoting = text.quoting(index)
     while quoting is not None and quoting.outer is not None:
         quoting = quoting.outer
@@ -320,7 +320,7 @@ def _is_folded(text: Text, index: int) -> bool:
 
 
 def without_gone(text: Text) -> Text:
-    """Return a script of a filled file without the lines that are no text: a command goes on behind them."""
+    """Return a script of a filled file without the lines that are no text: a command goes on after them."""
     source, text = text.source, _one_hole_each(text)
     if not isinstance(source, FilledFile) or not source.gone:
         return text

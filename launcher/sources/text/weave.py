@@ -1,4 +1,4 @@
-"""Texts put together from how they are written: escapes, pieces, and what stands between them, each in its place."""
+"""Texts put together from how they are written: escapes, pieces, and what is between them, each in its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ASIDE = re.compile(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
 
 
 class Stretch(NamedTuple):
-    """What a part of a text stands in: the kind of quotes (see ``schemas.core.quoting``), and where they begin."""
+    """What a part of a text is in: the kind of quotes (see ``schemas.core.quoting``), and where they begin."""
 
     kind: str
     at: int

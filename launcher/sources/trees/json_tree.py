@@ -1,7 +1,7 @@
 """JSON with positions, and with a lenient second pass that says where and why a value is not JSON.
 
 Python's ``json`` decides what is valid. The reader below follows the same text, keeps the place of every value, and
-goes on behind a fault, so that one mistake gives one finding and the rest of the value can still be checked.
+goes on after a fault, so that one mistake gives one finding and the rest of the value can still be checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Lost(Exception):
 
 
 class _TooMuch(Exception):
-    """The value goes on behind a limit; the message says which, in English and Chinese."""
+    """The value goes on after a limit; the message says which, in English and Chinese."""
 
 
 def edits_of(text: Text, changes: Sequence[tuple[int, int, str]]) -> tuple[Splice, ...]:
@@ -76,7 +76,7 @@ class _Reader:
         self.faults.append(Fault("json", origin, said, fix=edits, fix_is_safe=safe and bool(edits)))
 
     def peek(self) -> str:
-        """Return the next token's first character, behind blanks; a full-width sign counts as the one it is for."""
+        """Return the next token's first character, after blanks; a full-width sign counts as the one it is for."""
         self.at = _BLANK.match(self.value, self.at).end()  # type: ignore[union-attr]
         self.skip_noise()
         character = self.value[self.at : self.at + 1]
@@ -97,7 +97,7 @@ class _Reader:
         return right
 
     def skip_noise(self) -> None:
-        """Step over what stands between tokens but is no JSON: backslashes, backticks, comments."""
+        """Step over what is between tokens but is no JSON: backslashes, backticks, comments."""
         while True:
             character = self.value[self.at : self.at + 1]
             if character == "\\" and self.value[self.at + 1 : self.at + 2] != '"':
@@ -405,7 +405,7 @@ class _Unsure(Exception):
 def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
     """Return a JSON value as a tree, and what keeps it from being JSON (kind ``json``), most certain first.
 
-    Behind a fault the tree holds what could be read. Where an unknown part may change the structure, it is Unknown.
+    After a fault the tree holds what could be read. Where an unknown part may change the structure, it is Unknown.
     With ``sizes``, numbers such as 80g and 2K are read as vLLM reads them in the JSON of its config classes.
     """
     if text.data is not None and _spells(text.value, text.data):
@@ -460,7 +460,7 @@ def _lost(message: str) -> Msg:
 
 
 def _rest(reader: _Reader) -> None:
-    """Say that there is more; what stands behind an object or a list alone is surely too much."""
+    """Say that there is more; what follows an object or a list alone is surely too much."""
     end = len(reader.value.rstrip())
     whole = reader.value[: reader.at].rstrip()
     reader.fault(

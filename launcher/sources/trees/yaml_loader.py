@@ -31,7 +31,7 @@ class TabLoader(yaml.SafeLoader):
             super().scan_to_next_token()
 
     def scan_block_scalar_indicators(self, start_mark: Any) -> Any:
-        """Return what stands behind ``|`` or ``>``."""
+        """Return what follows ``|`` or ``>``."""
         return self._with_tabs_as_blanks(super().scan_block_scalar_indicators, start_mark)
 
     def scan_block_scalar_ignored_line(self, start_mark: Any) -> Any:

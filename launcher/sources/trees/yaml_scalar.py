@@ -48,7 +48,7 @@ class Spots(Sequence[int]):
 
 
 class Ends(Sequence[int]):
-    """The places behind a scalar's characters, beside :class:`Spots`."""
+    """The places after a scalar's characters, beside :class:`Spots`."""
 
     def __init__(self, spots: Spots) -> None:
         self.spots = spots
@@ -98,7 +98,7 @@ def _flow(raw: str, style: str | None) -> Iterator[_Unit]:
             yield list(pairwise([at, *breaks[2:], fold.end()]))
             at = fold.end()
         elif style == '"' and raw[at] == "\\" and _BREAK.match(raw, at + 1):
-            fold = _FOLD.match(raw, at + 1, end)  # an escaped line break is nothing; blank lines behind it count
+            fold = _FOLD.match(raw, at + 1, end)  # an escaped line break is nothing; blank lines after it count
             at_end = fold.end() if fold else at + 2
             yield from (match.span() for match in list(_BREAK.finditer(raw, at, at_end))[1:])
             at = at_end
@@ -119,7 +119,7 @@ def block_indent(raw: str, value: str) -> int:
 
 
 def _block(raw: str, value: str) -> Iterator[_Unit]:
-    """Iterate over the characters of a block scalar behind its header, without the indentation of its lines."""
+    """Iterate over the characters of a block scalar after its header, without the indentation of its lines."""
     header = _BREAK.search(raw)
     at = header.end() if header else len(raw)
     indent = block_indent(raw, value)

@@ -61,7 +61,7 @@ class _Builder:
     copied: int = 0
     """Values that aliases of all documents bring in."""
     twice: list[tuple[int, str, Fault]] = field(default_factory=list)
-    """Keys that stand twice: the number of the document, the key, and what is said of it."""
+    """Keys that occur twice: the number of the document, the key, and what is said of it."""
     constructor: Any = field(default_factory=yaml.constructor.SafeConstructor)
     resolver: Any = field(default_factory=yaml.resolver.Resolver)
 
@@ -192,7 +192,7 @@ class _Builder:
             container[name] = entry
 
     def is_alternative(self, earlier: Node, entry: Node) -> bool:
-        """Whether two entries of one key stand in different branches of a template."""
+        """Whether two entries of one key are in different branches of a template."""
         if not isinstance(self.source, FilledFile) or entry.key is None or earlier.key is None:
             return False
         first, second = (self.source.offset(key.line, key.column) for key in (earlier.key, entry.key))
@@ -206,7 +206,7 @@ class _Builder:
 
 
 class _TooMuch(Exception):
-    """A document goes on behind a limit."""
+    """A document goes on after a limit."""
 
     def __init__(self, limit: Msg, origin: Origin) -> None:
         super().__init__(limit.en)
@@ -257,7 +257,7 @@ def _key_text(node: Node) -> str:
 def parse_yaml(source: SourceFile) -> tuple[list[Node], list[Fault]]:
     """Return the documents of a YAML file as trees, and what is wrong with it (kind ``yaml``).
 
-    With a syntax error there are no documents; behind a limit (kind ``not-followed``) there are none from there on. Of
+    With a syntax error there are no documents; after a limit (kind ``not-followed``) there are none from there on. Of
     a template in which lines of control choose between branches, the documents are those of each choice that differ.
     """
     first, *others = files_of(source)
@@ -293,7 +293,7 @@ def _parse(source: SourceFile) -> tuple[list[Node], list[Fault]]:
 
 
 def _repeated(builder: _Builder) -> list[Fault]:
-    """Return what is said of keys that stand twice. Two ``<<`` are a fault in compose files alone."""
+    """Return what is said of keys that occur twice. Two ``<<`` are a fault in compose files alone."""
     compose = [document.get("services") is not None for document in builder.documents]
     return [fault for number, name, fault in builder.twice if name != "<<" or compose[number : number + 1] == [True]]
 
@@ -308,7 +308,7 @@ def _fault(origin: Origin, message: str) -> Fault:
 
 
 def _content(source: SourceFile, start: int) -> int:
-    """Return where a value itself begins, behind the tag and the anchor that may stand before it."""
+    """Return where a value itself begins, after the tag and the anchor that may be before it."""
     return _PROPERTIES.match(source.text, start).end()  # type: ignore[union-attr]
 
 
