@@ -172,12 +172,12 @@ def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
 def _interfaces(facts: dict[str, Any]) -> Row:
     found = facts.get("interfaces")
     if not isinstance(found, dict):
-        return _row("interfaces", "interfaces", "网络接口", None)
+        return _row("interfaces", "interfaces", "网卡", None)
     default = facts.get("default_interface")
     named = [f"{name}*" if name == default else name for name in found if name != "lo"]
     listed = ", ".join(named) or "lo"
     star = ("; * has the default route", ";* 是默认路由") if default else ("", "")
-    return _row("interfaces", "interfaces", "网络接口", Msg(listed + star[0], listed + star[1]))
+    return _row("interfaces", "interfaces", "网卡", Msg(listed + star[0], listed + star[1]))
 
 
 def _ports(facts: dict[str, Any]) -> Row:

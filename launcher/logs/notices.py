@@ -72,7 +72,7 @@ NOTICES = (
         "该版本没有这个名字的连接器",
         f"the name is RecomputeCPUOffloadConnector up to {RENAMED.before} and PreemptOffloadConnector later; on vLLM "
         "alone set kv_connector_module_path to pd_launch.connector",
-        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector，之后叫 PreemptOffloadConnector；单独的 vLLM 请设 "
+        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector，之后叫 PreemptOffloadConnector；原版 vLLM 请设 "
         "kv_connector_module_path 为 pd_launch.connector",
     ),
     _error(
