@@ -163,7 +163,7 @@ def _divisions(sizing: Sizing, on: Noun) -> Iterator[Msg]:
         yield Msg(
             f"The guides divide it by DP {layout.data}, which would give {wrong} for a {on.en}; the code gives "
             f"{right}. Write per_rank, which nothing divides.",
-            f"官方指南让它除以 DP {layout.data}，那样{on.each_zh}会是 {wrong}；代码实际给出 {right}。"
+            f"官方指南让它除以 DP {layout.data}，那样{on.each_zh} 会是 {wrong}；代码实际给出 {right}。"
             "请写 per_rank，它不会被任何数除。",
         )
 
