@@ -48,8 +48,8 @@ Mamba 解码节点上的前缀缓存：到 <last mamba-prefix-caching-on-decode>
 
 ## 来源
 
-vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包；vllm-ascend 拉取请求 7796，
-问题 7944 与 10908。
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包；vllm-ascend 的 PR 7796，
+issue 7944 与 10908。
 """
 
 
