@@ -78,8 +78,8 @@ class LogsText:
         if found is None or (found.name is None and not engine.vllm):
             return ""
         if found.name is None:
-            return self._say(Msg("vLLM's own", "vLLM 自带"))
-        own = self._say(Msg("the recompute scheduler", "recompute 调度器")) if found.recompute else ""
+            return self._say(Msg("vLLM's own", "vLLM 的调度器"))
+        own = self._say(Msg("the recompute scheduler", "重计算调度器")) if found.recompute else ""
         return f"{clean(found.name)}{f' ({own})' if own else ''}"
 
     def _connector(self, engine: EngineReport) -> str:
@@ -122,7 +122,7 @@ class LogsText:
             )
         parts = [
             self._say(Msg(f"{found.preempted} times", f"{found.preempted} 次")),
-            self._say(Msg(f"parked {found.parked}", f"停放 {found.parked}")),
+            self._say(Msg(f"parked {found.parked}", f"暂存 {found.parked}")),
             self._say(Msg(f"restored {found.restored}", f"恢复 {found.restored}")),
         ]
         fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
