@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
+from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, SEVERITIES, VERDICTS, Severity
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
@@ -265,12 +265,12 @@ class StatusText:
                         )
                     )
                 )
-            comma = ", " if self.lang == "en" else ","
-            lines.append(f"{clean(engine.name)} rank {clean(rank.rank)}: {comma.join(parts)}")
+            name = f"{clean(engine.name)} rank {clean(rank.rank)}"
+            lines.append(name + self._say(COLON) + self._say(COMMA).join(parts))
         return lines
 
     def _told(self, engine: EngineStatus, many: bool) -> list[str]:
-        name = f"{clean(engine.name)}: " if many else ""
+        name = clean(engine.name) + self._say(COLON) if many else ""
         lines = []
         if engine.error:
             word = self._say(
@@ -279,9 +279,9 @@ class StatusText:
                     "没有响应" if engine.answer == "no_answer" else "不是引擎",
                 )
             )
-            lines.append(
-                f"{name}{self._paint('error', COLOURS['error'])} {word}: {clean(engine.error)} ({clean(engine.url)})"
-            )
+            what, url = clean(engine.error), clean(engine.url)
+            said = self._say(Msg(f"{word}: {what} ({url})", f"{word}：{what}（{url}）"))
+            lines.append(f"{name}{self._severity('error')} {said}")
         for problem in engine.problems:
             lines += self._problem(name, problem)
         for one in engine.differences:
@@ -297,11 +297,13 @@ class StatusText:
         return lines
 
     def _problem(self, name: str, problem: Problem) -> list[str]:
-        code = f"[{problem.code}]" if problem.code else ""
-        lines = [f"{name}{self._paint(problem.severity + code, COLOURS[problem.severity])} {clean(problem.message)}"]
+        lines = [f"{name}{self._severity(problem.severity, problem.code)} {clean(problem.message)}"]
         if problem.help:
             lines.append("    " + self._say(Msg(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}")))
         return lines
+
+    def _severity(self, severity: Severity, code: str | None = None) -> str:
+        return self._paint(self._say(SEVERITIES[severity]) + (f"[{code}]" if code else ""), COLOURS[severity])
 
     def _say(self, said: Msg) -> str:
         return said.text(self.lang)
