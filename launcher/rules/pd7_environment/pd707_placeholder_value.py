@@ -109,6 +109,6 @@ def _instead(what: str, name: str) -> Msg:
     if name.strip("${}") == what:
         return Msg(
             (f"to keep the value that {what} already has, write {{prepend: TEXT}} or {{append: TEXT}} without {name}"),
-            f"要保留 {what} 原有的值，请写 {{prepend: 文本}} 或 {{append: 文本}}，不要写 {name}",
+            f"要保留 {what} 原有的值，请写 {{prepend: …}} 或 {{append: …}}，不要写 {name}",
         )
     return Msg("write the value itself", "请直接写出它的值")
