@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
+from pd_launch.schemas.core.msg import Msg
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
@@ -46,14 +47,21 @@ def example_of(section: str) -> Example:
     return example
 
 
+WORDS_ZH = {"error": "错误", "warning": "警告", "info": "提示", "high": "高", "medium": "中", "low": "低"}
+"""Severities and confidences in Chinese."""
+
+
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
     page = rule.page_in(lang)
-    labels = ("级别", "可信度") if lang == "zh" else ("Severity", "Confidence")
+    marks = Msg(
+        f"Severity: {rule.severity} · Confidence: {rule.confidence}",
+        f"级别：{WORDS_ZH[rule.severity]} · 可信度：{WORDS_ZH[rule.confidence]}",
+    )
     parts = [
         f"# {rule.code} {rule.name}",
         page["title"],
-        f"{labels[0]}: {rule.severity} · {labels[1]}: {rule.confidence}",
+        marks.text(lang),
     ]
     parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"
