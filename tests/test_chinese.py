@@ -78,3 +78,8 @@ def test_what_is_to_be_pasted_keeps_its_colon(tmp_path: Path) -> None:
         "decode: {parallel: {tensor: 1}, port: 8200, env: {LD_LIBRARY_PATH: '/usr/local/lib:$LD_LIBRARY_PATH'}}\n"
     )
     assert "请写 {prepend: …} 或 {append: …}" in chinese("check", str(profile), "--select", "PD707")
+
+
+def test_severities_of_rules() -> None:
+    assert "PD001  错误  " in chinese("rules")
+    assert chinese("explain", "PD304").startswith("PD304 budget-too-small（错误）\n")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pd_launch.launcher.logs.story import TITLES
-from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, SEMICOLON, SEVERITIES, VERDICTS
+from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, SEMICOLON, VERDICTS
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import SEVERITIES
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.logs import EngineReport, LogsReport, Problem, Verdict
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import CONFIDENCES, SEVERITIES
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
@@ -47,16 +48,12 @@ def example_of(section: str) -> Example:
     return example
 
 
-WORDS_ZH = {"error": "错误", "warning": "警告", "info": "提示", "high": "高", "medium": "中", "low": "低"}
-"""Severities and confidences in Chinese."""
-
-
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
     page = rule.page_in(lang)
+    severity, confidence = SEVERITIES[rule.severity], CONFIDENCES[rule.confidence]
     marks = Msg(
-        f"Severity: {rule.severity} · Confidence: {rule.confidence}",
-        f"级别：{WORDS_ZH[rule.severity]} · 可信度：{WORDS_ZH[rule.confidence]}",
+        f"Severity: {severity.en} · Confidence: {confidence.en}", f"级别：{severity.zh} · 可信度：{confidence.zh}"
     )
     parts = [
         f"# {rule.code} {rule.name}",

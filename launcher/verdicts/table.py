@@ -31,12 +31,6 @@ VERDICTS: dict[Verdict, Row] = {
     "not_an_engine": Row(Msg("NOT AN ENGINE'S LOG", "不是引擎日志"), 2, "31"),
 }
 COLOURS: dict[Severity, str] = {"error": "31", "warning": "33", "info": "36"}
-SEVERITIES: dict[Severity, Msg] = {
-    "error": Msg("error", "错误"),
-    "warning": Msg("warning", "警告"),
-    "info": Msg("info", "提示"),
-}
-"""What each severity is called, as in the findings of ``check``."""
 COLON, COMMA, SEMICOLON = Msg(": ", "："), Msg(", ", "，"), Msg("; ", "；")
 """Marks between texts that are put together one by one."""
 
