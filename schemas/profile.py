@@ -398,7 +398,7 @@ class SideSection(_Section):
                 ),
                 Msg(
                     "write the offload connector into kv_transfer_config, or leave kv_transfer_config out",
-                    "把 offload 连接器写进 kv_transfer_config，或不写 kv_transfer_config",
+                    "把卸载连接器写进 kv_transfer_config，或不写 kv_transfer_config",
                 ),
             )
         return self

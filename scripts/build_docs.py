@@ -21,6 +21,7 @@ from docs_tables import profile_page, releases_page  # noqa: E402
 from pd_launch.launcher.commands.rules import schema_text  # noqa: E402
 from pd_launch.launcher.rules.pages import markdown  # noqa: E402
 from pd_launch.launcher.rules.registry import FAMILIES, all_rules  # noqa: E402
+from pd_launch.schemas.core.severity import SEVERITIES  # noqa: E402
 
 HEAD = {
     "en": "# Rules\n\nGenerated from the rules' own text by `scripts/build_docs.py`. [中文](../zh/rules/README.md)\n",
@@ -39,7 +40,8 @@ def index(lang: str) -> str:
             parts.append(f"\n## {family} {FAMILIES[family].text(lang)}\n\n{COLUMNS[lang]}\n|---|---|---|---|\n")
         page = rule.page_in(lang)
         title = page["title"].replace("|", "\\|")
-        parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {title} |\n")
+        severity = SEVERITIES[rule.severity].text(lang)
+        parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {severity} | {title} |\n")
     return "".join(parts)
 
 

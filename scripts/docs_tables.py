@@ -30,7 +30,7 @@ documented) stands with [each of them](facts.md), and under Sources on each
 RELEASES_ZH = """# 版本
 
 由 `scripts/build_docs.py` 根据版本表生成。两行之间的版本按较旧的一行处理，PD902 会说明；
-自己的构建由[它自己的文件](guide/checking.md)决定。每项事实的来源（读自发布文件、
+自己构建的版本由[它自己的文件](guide/checking.md)决定。每项事实的来源（读自发布文件、
 实际运行，或者只见于文档）写在版本表（`schemas/releases/`）和[规则页面](rules/README.md)的“来源”一节。
 
 ## vllm-ascend
@@ -38,13 +38,13 @@ RELEASES_ZH = """# 版本
 ASCEND_COLUMNS = {
     False: ("Release", "vLLM", "CANN", "Mooncake", "its own offload connector", "recompute switch", "preemption hook",
             "default budget", "unknown additional-config keys"),
-    True: ("版本", "vLLM", "CANN", "Mooncake", "自带的卸载连接器", "重计算开关的位置", "抢占钩子", "预算默认值",
+    True: ("版本", "vLLM", "CANN", "Mooncake", "内置的卸载连接器", "重计算开关的位置", "抢占钩子", "预算默认值",
            "未知的 additional-config 键"),
 }  # fmt: skip
 CONNECTORS = {
     False: "Releases that register a name, and those of them that are known to support the hybrid KV cache manager\n"
     "(– where none is).\n",
-    True: "登记了该名称的版本，以及其中已知支持混合 KV 缓存管理器的版本（“–”表示没有记录）。\n",
+    True: "注册了该名称的版本，以及其中已知支持混合 KV 缓存管理器的版本（“–”表示没有记录）。\n",
 }
 
 

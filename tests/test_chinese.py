@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from pd_launch.launcher.cli import cli
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.msg import Msg
@@ -43,3 +46,40 @@ def test_the_pages_of_rules_have_no_half_width_marks_in_chinese(rule) -> None:  
     for section, text in rule.page_zh.items():
         plain = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
         assert not re.search(r"[一-鿿][,;:]", plain), (section, plain)
+
+
+def chinese(*words: str) -> str:
+    """Return what a command says in Chinese."""
+    return CliRunner().invoke(cli, list(words), env={"PD_LAUNCH_LANG": "zh"}).output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("decode", "--dry-run"), "--node-rank 7：这一侧的节点是 0 到 0"),
+        (("doctor", "--side", "decode"), "--node-rank 7：这一侧的节点是 0 到 0"),
+    ],
+)
+def test_refusals_of_a_launch(words: tuple[str, ...], said: str) -> None:
+    assert said in chinese(*words, "--profile", "a3-dp2tp8", "--node-rank", "7")
+
+
+def test_marks_of_reports_that_are_put_together(tmp_path: Path) -> None:
+    log = tmp_path / "decode.log"
+    log.write_text("INFO Initializing a V1 LLM engine (v0.32.0) with config: model='m'\n")
+    said = chinese("logs", str(log)) + chinese("status", "http://127.0.0.1:1") + chinese("doctor")
+    assert "错误 没有响应：" in said and not re.search(r"[一-鿿][,;:]|[;:][一-鿿]", said), said
+
+
+def test_what_is_to_be_pasted_keeps_its_colon(tmp_path: Path) -> None:
+    profile = tmp_path / "my.yaml"
+    profile.write_text(
+        "version: 1\nname: a\nhardware: cpu\nmodel: m\n"
+        "decode: {parallel: {tensor: 1}, port: 8200, env: {LD_LIBRARY_PATH: '/usr/local/lib:$LD_LIBRARY_PATH'}}\n"
+    )
+    assert "请写 {prepend: …} 或 {append: …}" in chinese("check", str(profile), "--select", "PD707")
+
+
+def test_severities_of_rules() -> None:
+    assert "PD001  错误  " in chinese("rules")
+    assert chinese("explain", "PD304").startswith("PD304 budget-too-small（错误）\n")

@@ -65,7 +65,7 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
     raise BuildError(
         Msg(
             f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",
-            f"{place} 既不是目录，也不是 wheel(.whl)或源码包（.tar.gz）",
+            f"{place} 既不是目录，也不是 wheel（.whl）或源码包（.tar.gz）",
         ),
     )
 

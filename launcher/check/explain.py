@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 from pd_launch.launcher.rules.registry import FAMILIES, SECTIONS, TITLES, Rule, all_rules
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.severity import SEVERITIES
 
 FORMAT_VERSION = 1
 
@@ -35,7 +37,9 @@ def find_rule(word: str) -> Rule:
 def explain_text(rule: Rule, lang: str) -> str:
     """Return a rule's page as text."""
     page = rule.page_in(lang)
-    parts = [f"{rule.code} {rule.name} ({rule.severity})", page["title"]]
+    severity = SEVERITIES[rule.severity]
+    head = Msg(f"{rule.code} {rule.name} ({severity.en})", f"{rule.code} {rule.name}（{severity.zh}）")
+    parts = [head.text(lang), page["title"]]
     parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"
 
@@ -73,7 +77,8 @@ def rules_text(lang: str) -> str:
             family = rule.code[:3]
             lines += ["", f"{family} {FAMILIES[family].text(lang)}"]
         page = rule.page_in(lang)
-        lines.append(f"  {rule.code}  {rule.severity:7}  {rule.name:28}  {page['title']}")
+        severity = SEVERITIES[rule.severity].text(lang)
+        lines.append(f"  {rule.code}  {severity:{7 if lang == 'en' else 2}}  {rule.name:28}  {page['title']}")
     return "\n".join(lines[1:]) + "\n"
 
 

@@ -260,7 +260,7 @@ def _objection(batch: Sequence[Finding], before: _State, after: _State, changes:
     if worse is not None:
         return Msg(f"it would cause {worse.code}: {worse.message}", f"会带来 {worse.code}：{worse.message}")
     if any(left[key] > there[key] - count for key, count in said.items()):
-        return Msg("the finding would still be there", "问题仍然会在")
+        return Msg("the finding would still be there", "问题仍然存在")
     lost = lost_fact(before.facts, after.facts, {path: changed.touched for path, changed in changes.items()})
     if lost is not None:
         return Msg(f"it would also change {lost}", f"还会改变 {lost}")

@@ -54,6 +54,9 @@ class Listed:
                 f"more than {MOST} findings of {more.rule.code} in this file: the rest are not listed",
                 f"该文件中 {more.rule.code} 的结果超过 {MOST} 条：从这里起不再列出",
             )
-            left = Msg(f"{more.count} more; check how the file was produced", f"还有 {more.count} 条；看看文件的来源")
+            left = Msg(
+                f"{more.count} more; check how the file was produced",
+                f"还有 {more.count} 条；请查看这个文件是怎样生成的",
+            )
             hit = replace(more.first, message=message, help=left, fix=None, related=(), severity=more.worst)
             yield more.rule, hit

@@ -44,7 +44,7 @@ def doctor_command(options: DoctorOptions) -> int:
         except (ProfileNotFound, SettingError) as error:
             raise click.ClickException(clean(str(error))) from None
         except Refused as refused:
-            click.echo(f"pd-launch: {clean(str(refused))}", err=True)
+            click.echo(f"pd-launch: {clean(refused.said.text(lang))}", err=True)
             return USAGE
     write(_json(examination, lang) if options.form == "json" else _text(examination, options.color, lang))
     return examination.status

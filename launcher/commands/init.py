@@ -183,9 +183,9 @@ def ask(lang: str) -> Answers:
         check_answer=_budget,
     )
     here = (
-        question("Address of the (first) prefill node", "（第一个）prefill 节点的地址", "auto", str) if both else "auto"
+        question("Address of the (first) prefill node", "（第一个）预填充节点的地址", "auto", str) if both else "auto"
     )
-    there = question("Address of the (first) decode node", "（第一个）decode 节点的地址", "auto", str)
+    there = question("Address of the (first) decode node", "（第一个）解码节点的地址", "auto", str)
     return Answers(kind, model, sides, *prefill, *decode, moe, length, requests, budget, here, there)
 
 

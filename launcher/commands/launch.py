@@ -35,7 +35,7 @@ from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.findings import Summary
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import SizeError, parse_size
 
@@ -62,7 +62,7 @@ def launch_command(words: SideOptions) -> int:
     except (ProfileNotFound, SettingError) as error:
         raise click.ClickException(clean(str(error))) from None
     except Refused as error:
-        click.echo(f"pd-launch: {clean(str(error))}", err=True)
+        click.echo(f"pd-launch: {clean(error.said.text(lang))}", err=True)
         return USAGE if dry_run else REFUSED
     say_passed_over(target, (choice for _, choice in file_choices([launch.deployment])))
     if dry_run and launch.deployment.target.decided_by == "assumed":
@@ -74,13 +74,17 @@ def launch_command(words: SideOptions) -> int:
     _explain(launch, lang)
     if launch.blocking:
         force = " ".join(f"--force {code}" for code in sorted({f.code for f in launch.blocking}))
-        hint = f"; to start all the same: {force}" if launch.launches else ""
-        click.echo(f"pd-launch: refused to start, see the errors above{hint}", err=True)
+        hint = Msg(f"; to start all the same: {force}", f"；仍要启动，请加 {force}") if launch.launches else NOTHING
+        said = Msg(
+            f"pd-launch: refused to start, see the errors above{hint.en}",
+            f"pd-launch：没有启动，原因见上面的错误{hint.zh}",
+        )
+        click.echo(said.text(lang), err=True)
         return REFUSED
     try:
         return start(launch)
     except Refused as error:
-        click.echo(f"pd-launch: {clean(str(error))}", err=True)
+        click.echo(f"pd-launch: {clean(error.said.text(lang))}", err=True)
     return REFUSED
 
 

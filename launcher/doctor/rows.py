@@ -120,7 +120,7 @@ def _stale(facts: dict[str, Any]) -> Row:
     listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     text = Msg(
         f"{human_size(stale)} from dead engines{f': {listed}' if listed else ''}",
-        f"已退出的引擎留下 {human_size(stale)}{f':{listed}' if listed else ''}",
+        f"已退出的引擎留下 {human_size(stale)}{f'：{listed}' if listed else ''}",
     )
     return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
 
@@ -172,12 +172,12 @@ def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
 def _interfaces(facts: dict[str, Any]) -> Row:
     found = facts.get("interfaces")
     if not isinstance(found, dict):
-        return _row("interfaces", "interfaces", "网络接口", None)
+        return _row("interfaces", "interfaces", "网卡", None)
     default = facts.get("default_interface")
     named = [f"{name}*" if name == default else name for name in found if name != "lo"]
     listed = ", ".join(named) or "lo"
-    star = ("; * has the default route", ";* 是默认路由") if default else ("", "")
-    return _row("interfaces", "interfaces", "网络接口", Msg(listed + star[0], listed + star[1]))
+    star = ("; * has the default route", "；带 * 的是默认路由") if default else ("", "")
+    return _row("interfaces", "interfaces", "网卡", Msg(listed + star[0], listed + star[1]))
 
 
 def _ports(facts: dict[str, Any]) -> Row:

@@ -62,7 +62,7 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
             if name and len(args) > 1:
                 yield Msg(
                     f"{place}: --{name} is given {len(args)} times; the last one takes effect",
-                    f"{place}:--{name} 给了 {len(args)} 次，以最后一次为准",
+                    f"{place}：--{name} 写了 {len(args)} 次，以最后一次为准",
                 )
         yield from _own_addresses(engine, place)
         if engine.container is not None:
@@ -111,7 +111,7 @@ def _container(container: Container) -> Iterator[Msg]:
         yield Msg(
             f"{place}: the container's {names.en} {are} not in the profile; what pd-launch renders follows from "
             "hardware",
-            f"{place}：容器的 {names.zh} 不写入配置文件;pd-launch 渲染时由 hardware 得出",
+            f"{place}：容器的 {names.zh} 不写入配置文件；pd-launch 渲染时由 hardware 得出",
         )
 
 

@@ -61,9 +61,9 @@ NOTICES = (
         "recompute_scheduler_enable can only be enabled",
         "PD102",
         "the recompute scheduler is switched on for a role that does not support it",
-        "在不支持的角色上打开了 recompute 调度器",
+        "在不支持的角色上打开了重计算调度器",
         'set the top-level kv_role to "kv_consumer" on decode nodes, and remove recompute_scheduler_enable elsewhere',
-        "decode 节点顶层的 kv_role 写 kv_consumer，其他节点去掉 recompute_scheduler_enable",
+        "解码节点顶层的 kv_role 写 kv_consumer，其他节点去掉 recompute_scheduler_enable",
     ),
     _error(
         "Unsupported connector type: ",
@@ -72,7 +72,7 @@ NOTICES = (
         "该版本没有这个名字的连接器",
         f"the name is RecomputeCPUOffloadConnector up to {RENAMED.before} and PreemptOffloadConnector later; on vLLM "
         "alone set kv_connector_module_path to pd_launch.connector",
-        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector，之后叫 PreemptOffloadConnector；单独的 vLLM 请设 "
+        f"{RENAMED.before} 及以前叫 RecomputeCPUOffloadConnector，之后叫 PreemptOffloadConnector；原版 vLLM 请设 "
         "kv_connector_module_path 为 pd_launch.connector",
     ),
     _error(
@@ -157,9 +157,9 @@ NOTICES = (
         "works on nodes that decode",
         "PD105",
         "the offload connector is configured on a prefill node",
-        "卸载连接器放在了 prefill 节点上",
+        "卸载连接器放在了预填充节点上",
         "remove it there; it belongs on decode nodes, with kv_role kv_consumer",
-        "在那里去掉它；它属于 decode 节点，kv_role 为 kv_consumer",
+        "在那里去掉它；它属于解码节点，kv_role 为 kv_consumer",
     ),
     _error(
         "preemption offload works with --",
@@ -281,9 +281,9 @@ NOTICES = (
         "warning",
         "PD102",
         "recompute_scheduler_enable does nothing on a prefill node",
-        "recompute_scheduler_enable 在 prefill 节点上不起作用",
+        "recompute_scheduler_enable 在预填充节点上不起作用",
         "remove it there",
-        "在 prefill 节点上去掉它",
+        "在预填充节点上去掉它",
     ),
     _note(
         "Turning off hybrid kv cache manager because",
@@ -299,9 +299,9 @@ NOTICES = (
         "warning",
         "PD708",
         "the prefill node dropped KV before the decode node fetched it",
-        "prefill 节点在 decode 节点取走之前释放了 KV",
+        "预填充节点在解码节点取走之前释放了 KV",
         "raise VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT, or relieve the decode node",
-        "增大 VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT，或减轻 decode 节点的负载",
+        "增大 VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT，或减轻解码节点的负载",
     ),
     _note(
         "Detected prefix caching disabled, disabling CPU offload",
@@ -319,7 +319,7 @@ NOTICES = (
         "a reset of the cache was refused while transfers were pending",
         "有传输未完成，缓存重置被拒绝",
         "repeat the reset when no request is parked",
-        "在没有停放请求时重试",
+        "在没有暂存请求时重试",
     ),
     _note(
         "Failed to reset preempt offload cache",
@@ -328,7 +328,7 @@ NOTICES = (
         "a reset of the cache was refused while transfers were pending",
         "有传输未完成，缓存重置被拒绝",
         "repeat the reset when no request is parked",
-        "在没有停放请求时重试",
+        "在没有暂存请求时重试",
     ),
     # Warnings that mean nothing
     _note(

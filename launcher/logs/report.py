@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pd_launch.launcher.logs.story import TITLES
-from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
+from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, SEMICOLON, VERDICTS
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import SEVERITIES
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.logs import EngineReport, LogsReport, Problem, Verdict
 
@@ -40,7 +41,7 @@ class LogsText:
     def _engine(self, engine: EngineReport, many: bool) -> list[str]:
         name = f"{clean(engine.file)}{f' [{clean(engine.stream)}]' if engine.stream else ''}"
         verdict = self._verdict(engine.verdict)
-        lines = [f"{name}: {verdict}: {clean(engine.reason)}"]
+        lines = [self._say(COLON).join((name, verdict, clean(engine.reason)))]
         if engine.verdict == "not_an_engine":
             return lines
         lines += [f"  {self._label(key)}{text}" for key, text in self._facts(engine) if text]
@@ -71,16 +72,16 @@ class LogsText:
                     )
                 )
             )
-        return ", ".join(part for part in parts if part)
+        return self._say(COMMA).join(part for part in parts if part)
 
     def _scheduler(self, engine: EngineReport) -> str:
         found = engine.scheduler
         if found is None or (found.name is None and not engine.vllm):
             return ""
         if found.name is None:
-            return self._say(Msg("vLLM's own", "vLLM 自带"))
-        own = self._say(Msg("the recompute scheduler", "recompute 调度器")) if found.recompute else ""
-        return f"{clean(found.name)}{f' ({own})' if own else ''}"
+            return self._say(Msg("vLLM's own", "vLLM 的调度器"))
+        own = self._say(Msg("the recompute scheduler", "重计算调度器")) if found.recompute else ""
+        return clean(found.name) + (self._say(Msg(f" ({own})", f"（{own}）")) if own else "")
 
     def _connector(self, engine: EngineReport) -> str:
         found = engine.connector
@@ -95,7 +96,7 @@ class LogsText:
         if found.per_rank_bytes:
             parts.append(
                 self._say(
-                    Msg(f"{human_size(found.per_rank_bytes)} per rank", f"每 rank {human_size(found.per_rank_bytes)}")
+                    Msg(f"{human_size(found.per_rank_bytes)} per rank", f"每个 rank {human_size(found.per_rank_bytes)}")
                 )
             )
         if found.blocks is not None:
@@ -107,9 +108,9 @@ class LogsText:
             parts.append(self._say(Msg(f"{found.blocks} host blocks{size}", f"{found.blocks} 个主机块{size}")))
         if found.blocks_used_most:
             parts.append(
-                self._say(Msg(f"{found.blocks_used_most} in use at most", f"见到使用 {found.blocks_used_most} 个"))
+                self._say(Msg(f"{found.blocks_used_most} in use at most", f"最多用到 {found.blocks_used_most} 个"))
             )
-        return ", ".join(parts)
+        return self._say(COMMA).join(parts)
 
     def _preempted(self, engine: EngineReport) -> str:
         found = engine.counts
@@ -122,7 +123,7 @@ class LogsText:
             )
         parts = [
             self._say(Msg(f"{found.preempted} times", f"{found.preempted} 次")),
-            self._say(Msg(f"parked {found.parked}", f"停放 {found.parked}")),
+            self._say(Msg(f"parked {found.parked}", f"暂存 {found.parked}")),
             self._say(Msg(f"restored {found.restored}", f"恢复 {found.restored}")),
         ]
         fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
@@ -131,7 +132,7 @@ class LogsText:
             self._say(Msg(f"handed back {found.handed_back}", f"交还 {found.handed_back}")) if found.handed_back else ""
         )
         parts.append(self._say(Msg(f"aborted {found.aborted}", f"中止 {found.aborted}")) if found.aborted else "")
-        return ", ".join(part for part in parts if part)
+        return self._say(COMMA).join(part for part in parts if part)
 
     def _recomputed(self, engine: EngineReport) -> str:
         found, counts = engine.recomputed, engine.counts
@@ -152,7 +153,7 @@ class LogsText:
 
     def _problem(self, problem: Problem) -> list[str]:
         code = f"[{problem.code}]" if problem.code else ""
-        head = self._paint(f"{problem.severity}{code}", COLOURS[problem.severity])
+        head = self._paint(f"{self._say(SEVERITIES[problem.severity])}{code}", COLOURS[problem.severity])
         place = self._say(Msg(f" (line {problem.line})", f"（第 {problem.line} 行）")) if problem.line else ""
         times = f" ×{problem.count}" if problem.count > 1 and problem.line else ""
         lines = [f"  {head} {clean(problem.message)}{place}{times}"]
@@ -163,7 +164,8 @@ class LogsText:
         return lines
 
     def _benign(self, engine: EngineReport) -> str:
-        return "; ".join(f"{clean(p.message)} ×{p.count}" if p.count > 1 else clean(p.message) for p in engine.benign)
+        texts = (f"{clean(p.message)} ×{p.count}" if p.count > 1 else clean(p.message) for p in engine.benign)
+        return self._say(SEMICOLON).join(texts)
 
     def _timelines(self, engine: EngineReport) -> list[str]:
         lines = []
@@ -181,7 +183,7 @@ class LogsText:
         return self._paint(row.title.text(self.lang), row.colour)
 
     def _label(self, key: str) -> str:
-        return f"{_LABELS[key].text(self.lang)}: "
+        return self._say(_LABELS[key]) + self._say(COLON)
 
     def _say(self, said: Msg) -> str:
         return said.text(self.lang)

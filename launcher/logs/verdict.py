@@ -50,7 +50,7 @@ def judge(engine: EngineFacts) -> Judgement:
     )
     still = Msg(
         f"; {waiting} still parked, or ended while parked, when the log ends",
-        f"；日志结束时还有 {waiting} 个停放中（或停放时已结束）",
+        f"；日志结束时还有 {waiting} 个暂存中（或暂存时已结束）",
     )
     verdict, reason = of_counts(tally, _idle(engine), still)
     return Judgement(verdict, reason, lost + troubles, benign)
@@ -114,7 +114,7 @@ def _inactive(engine: EngineFacts) -> tuple[Msg, list[Trouble]] | None:
     if engine.role == "kv_producer":
         reason = Msg(
             "this is a prefill node's log (kv_role kv_producer): preemption offload belongs on decode nodes",
-            "这是 prefill 节点的日志（kv_role 为 kv_producer）：抢占卸载属于 decode 节点",
+            "这是预填充节点的日志（kv_role 为 kv_producer）：抢占卸载只用在解码节点上",
         )
         return reason, []
     if connector.inert_role is not None:
@@ -137,7 +137,7 @@ def _wrong_role(role: str) -> tuple[Msg, list[Trouble]]:
     reason = Msg(f"the connector does nothing with kv_role {role}", f"kv_role 为 {role} 时连接器不起作用")
     help_ = Msg(
         "set the top-level kv_role to kv_consumer on decode nodes; remove the connector elsewhere",
-        "decode 节点顶层的 kv_role 写 kv_consumer；其他节点去掉该连接器",
+        "解码节点顶层的 kv_role 写 kv_consumer；其他节点去掉该连接器",
     )
     return reason, [Trouble("PD105", "error", reason, help_)]
 
@@ -145,7 +145,7 @@ def _wrong_role(role: str) -> tuple[Msg, list[Trouble]]:
 def _blind() -> tuple[Msg, list[Trouble]]:
     reason = Msg(
         "nothing is saved: this scheduler shows no block pool whose resets can be watched",
-        "什么也不保存：该调度器没有可观察重置的块池",
+        "没有保存任何请求：从这个调度器看不到块池，无法得知前缀缓存何时重置",
     )
     help_ = Msg("use vLLM 0.23 or newer, or no custom scheduler", "使用 vLLM 0.23 及以后的版本，或不用自定义调度器")
     return reason, [Trouble("PD106", "error", reason, help_)]
@@ -172,11 +172,11 @@ def _no_connector(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
         reason = Msg(
             "the recompute scheduler runs without the offload connector: every preempted request ends and is "
             "handed back to the proxy",
-            "recompute 调度器在没有卸载连接器的情况下运行：每个被抢占的请求都会结束并交还代理",
+            "重计算调度器在没有卸载连接器的情况下运行：每个被抢占的请求都会结束并交还代理",
         )
     help_ = Msg(
         f"add {_NAMES} to kv_connector_extra_config.connectors of --kv-transfer-config, with kv_role kv_consumer",
-        f"在 --kv-transfer-config 的 connectors 中加入 {_NAMES},kv_role 为 kv_consumer",
+        f"在 --kv-transfer-config 的 connectors 中加入 {_NAMES}，kv_role 为 kv_consumer",
     )
     return reason, [Trouble(code, "warning", reason, help_), *_lost_scheduler(engine)]
 
@@ -185,12 +185,12 @@ def _lost_scheduler(engine: EngineFacts) -> list[Trouble]:
     if not engine.switched_on or engine.recompute_scheduler or not engine.engine:
         return []
     en = "recompute_scheduler_enable is set, but the recompute scheduler was not selected"
-    zh = "设置了 recompute_scheduler_enable，但没有选中 recompute 调度器"
+    zh = "设置了 recompute_scheduler_enable，但没有选中重计算调度器"
     if engine.scheduler:
         en, zh = f"{en}: it is {engine.scheduler}", f"{zh}：实际为 {engine.scheduler}"
     help_ = Msg(
         f"check its place (flat up to {NESTED.before}, in scheduler_config later), the role, and --scheduler-cls",
-        f"检查它的位置（{NESTED.before} 及以前为平铺，之后在 scheduler_config 中）、角色和 --scheduler-cls",
+        f"检查它的位置（{NESTED.before} 及以前写在顶层，之后写在 scheduler_config 里）、角色和 --scheduler-cls",
     )
     return [Trouble("PD103" if not engine.scheduler else "PD106", "warning", Msg(en, zh), help_)]
 
@@ -199,7 +199,7 @@ def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
         "vllm-ascend's offload connector is configured, but the recompute scheduler was not selected: it is "
         "never asked, and its memory is allocated for nothing",
-        "有 vllm-ascend 的卸载连接器，但没有选中 recompute 调度器：它不会被调用，内存白白占用",
+        "配置了 vllm-ascend 的卸载连接器，但没有选中重计算调度器：连接器不会被调用，内存白白占用",
     )
     help_ = Msg(
         "set recompute_scheduler_enable: --additional-config '{\"recompute_scheduler_enable\":true}' up to "
@@ -266,7 +266,7 @@ def _aborted(count: int) -> Trouble:
         Msg(
             f"{count}×: a request was aborted, and its client gets no answer: with fine-grained TP one that cannot be "
             "saved does not go back to the prefill node",
-            f"{count} 次：请求被中止，客户端得不到答案：启用细粒度 TP 时，无法保存的请求不会回到预填充节点",
+            f"{count} 次：请求被中止，客户端得不到回答：启用细粒度 TP 时，无法保存的请求不会回到预填充节点",
         ),
         Msg(
             "raise cpu_bytes_to_use_per_rank so that every preempted request is saved, or set "

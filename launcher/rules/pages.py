@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
+from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import CONFIDENCES, SEVERITIES
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
@@ -49,11 +51,14 @@ def example_of(section: str) -> Example:
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
     page = rule.page_in(lang)
-    labels = ("级别", "可信度") if lang == "zh" else ("Severity", "Confidence")
+    severity, confidence = SEVERITIES[rule.severity], CONFIDENCES[rule.confidence]
+    marks = Msg(
+        f"Severity: {severity.en} · Confidence: {confidence.en}", f"级别：{severity.zh} · 可信度：{confidence.zh}"
+    )
     parts = [
         f"# {rule.code} {rule.name}",
         page["title"],
-        f"{labels[0]}: {rule.severity} · {labels[1]}: {rule.confidence}",
+        marks.text(lang),
     ]
     parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"

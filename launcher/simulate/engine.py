@@ -188,7 +188,7 @@ class _Finder:
         self.assumed.append(
             Msg(
                 f"KV from prefill nodes arrives within {ARRIVAL_STEPS} steps (--arrival-steps)",
-                f"Prefill 节点的 KV 在 {ARRIVAL_STEPS} 步内到达（--arrival-steps）",
+                f"预填充节点的 KV 在 {ARRIVAL_STEPS} 步内到达（--arrival-steps）",
             )
         )
         return ARRIVAL_STEPS

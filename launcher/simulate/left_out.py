@@ -59,7 +59,7 @@ def _of_connectors(node: NodeLaunch) -> list[Msg]:
         out.append(
             Msg(
                 "of vllm-ascend's own offload connector beyond saving a preempted request whole or not at all",
-                "vllm-ascend 自带的 offload 连接器：只推演“整体保存或完全不保存”这一点",
+                "vllm-ascend 内置的卸载连接器：只推演“整体保存或完全不保存”这一点",
             )
         )
     return out
@@ -109,7 +109,7 @@ _OF_LAUNCHES: tuple[tuple[Callable[[NodeLaunch, Target], bool], str, str], ...] 
     (
         lambda node, target: target.is_ascend and recompute_runs(node, target) is None,
         "vllm-ascend's recompute scheduler, which may or may not run: this input does not say",
-        "vllm-ascend 的 recompute 调度器：输入中未能确定是否启用",
+        "vllm-ascend 的重计算调度器：输入中未能确定是否启用",
     ),
     (lambda node, target: (node.pipeline or 1) > 1, *_PIPELINE),
     (_context, *_CONTEXT),
@@ -127,11 +127,11 @@ _OF_LOGS_ALONE: tuple[tuple[Callable[[LogSize], bool], str, str], ...] = (
     (
         lambda log: log.hands_back,
         "vllm-ascend's recompute scheduler, which the log names: give the launch too (--profile or its script)",
-        "日志中提到的 vllm-ascend recompute 调度器：请同时给出启动配置（--profile 或脚本）",
+        "日志中提到的 vllm-ascend 重计算调度器：请同时给出启动配置（--profile 或脚本）",
     ),
     (
         lambda log: log.role == "kv_consumer" and any(_moves(name) for name in log.connectors),
         "KV that comes from prefill nodes: prompts are computed here (--arrival-steps plays that it arrives)",
-        "来自 Prefill 节点的 KV：按在本节点计算提示词处理（--arrival-steps 可按 KV 传入推演）",
+        "来自预填充节点的 KV：按在本节点计算提示词处理（--arrival-steps 可按 KV 传入推演）",
     ),
 )

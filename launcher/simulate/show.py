@@ -73,7 +73,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"No preemption: at most {alone.peak_running} requests run at once. The offload has "
                 "nothing to do here.",
-                f"不会抢占：最多 {alone.peak_running} 个请求同时运行，offload 无事可做。",
+                f"不会抢占：最多 {alone.peak_running} 个请求同时运行，卸载用不上。",
             ),
             "",
         ]
@@ -91,7 +91,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  without offload  {alone.handed_back:,} requests go back to the proxy, and a prefill node computes "
                 f"{alone.handed_back_tokens:,} tokens again",
-                f"  不用 offload     {alone.handed_back:,} 个请求交还给代理，Prefill 节点重新计算 "
+                f"  不用卸载         {alone.handed_back:,} 个请求交还给代理，预填充节点重新计算 "
                 f"{alone.handed_back_tokens:,} 个 token",
             )
         )
@@ -99,7 +99,7 @@ def _verdict(found: Simulation) -> Lines:
         lines.append(
             Msg(
                 f"  without offload  {alone.recomputed:,} tokens are computed again, {share:.1f} % on top of the work",
-                f"  不用 offload     重新计算 {alone.recomputed:,} 个 token，相当于额外 {share:.1f} % 的计算",
+                f"  不用卸载         重新计算 {alone.recomputed:,} 个 token，相当于额外 {share:.1f} % 的计算",
             )
         )
     if found.least_budget_blocks is not None and found.with_:
@@ -110,7 +110,7 @@ def _verdict(found: Simulation) -> Lines:
             Msg(
                 f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
                 "falls back",
-                f"  使用 offload     重新计算 {again:,} 个；每个 rank 的主机内存不少于 {least.zh}时没有回退",
+                f"  使用卸载         重新计算 {again:,} 个；每个 rank 的主机内存不少于 {least.zh} 时没有回退",
             ),
             Msg(
                 f"                   (99 of 100 preempted requests find room in {most.en})",
@@ -183,7 +183,7 @@ def _instead(found: Simulation) -> Lines:
             Msg(
                 f"  --{name} {value} instead: {other.preempted:,} preemptions, {again:,} tokens computed "
                 f"again, {other.steps:,} steps ({more:+.1f} %)",
-                f"  改为 --{name} {value}：抢占 {other.preempted:,} 次，重算 {again:,} 个 token,{other.steps:,} 步"
+                f"  改为 --{name} {value}：抢占 {other.preempted:,} 次，重算 {again:,} 个 token，{other.steps:,} 步"
                 f"（{more:+.1f} %）",
             )
         )
@@ -191,7 +191,7 @@ def _instead(found: Simulation) -> Lines:
 
 
 def _times(found: Simulation) -> Lines:
-    runs = [(Msg("without offload", "不用 offload"), found.without)]
+    runs = [(Msg("without offload", "不用卸载"), found.without)]
     runs += [
         (_amount(run.budget_blocks, run.budget_bytes), run) for run in (found.with_ if found.without.preempted else ())
     ]

@@ -66,7 +66,7 @@ def _notes(name: str | None) -> list[Msg]:
         out.append(
             Msg(
                 "that a drafter with its own KV recomputes the last block of a prefix hit",
-                "带有自身 KV 的草稿模型会重算前缀命中的最后一块",
+                "有自己的 KV 的草稿模型会重新计算前缀命中的最后一块",
             )
         )
     if name in _TAKE_SLOTS:
@@ -86,9 +86,9 @@ def _seen(share: float) -> Msg:
     )
 
 
-_UNKNOWN = Msg("speculative decoding, whose settings this input does not say", "投机解码：输入中未能确定其设置")
+_UNKNOWN = Msg("speculative decoding, whose settings this input does not say", "推测解码：输入中未能确定其设置")
 _WITHOUT_RATE = Msg(
     "draft tokens: every step is assumed to yield one token (--acceptance says how many are accepted)",
     "草稿 token：按每步生成一个 token 计算（用 --acceptance 给出接受率）",
 )
-_METHOD = Msg("the drafter keeps its own KV, as EAGLE and MTP do", "草稿模型像 EAGLE 和 MTP 那样自带 KV")
+_METHOD = Msg("the drafter keeps its own KV, as EAGLE and MTP do", "草稿模型像 EAGLE 和 MTP 那样有自己的 KV")

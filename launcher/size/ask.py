@@ -102,7 +102,7 @@ def answer(asked: Asked) -> Answer:
         raise SizingError(
             Msg(
                 "the length of a parked request is not known: give --tokens or --max-model-len",
-                "不知道停放的请求有多长：请给出 --tokens 或 --max-model-len",
+                "不知道暂存的请求有多长：请给出 --tokens 或 --max-model-len",
             )
         )
     return Answer(_sized(asked, layout, geometry, tokens, node, target), loaded, target, node, bool(asked.files))
@@ -121,7 +121,7 @@ def _sized(asked: Asked, layout: Layout, geometry: Geometry, tokens: int, node: 
         raise SizingError(
             Msg(
                 "say what to size for: --requests N to park, or --memory SIZE that the node has",
-                "请说明按什么估算：--requests N（停放的请求数），或 --memory SIZE（节点的内存）",
+                "请说明按什么估算：--requests N（暂存的请求数），或 --memory SIZE（节点的内存）",
             )
         )
     return Sizing(layout, geometry, tokens, budget.per_rank_bytes)

@@ -112,7 +112,7 @@ def _amounts(sizing: Sizing, on: Noun) -> Iterator[Line]:
     )
     yield Msg("per node", "每个节点"), _per_node(sizing)
     yield (
-        Msg("holds", "可停放"),
+        Msg("holds", "可暂存"),
         Msg(
             f"{sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
             f"每个引擎同时 {sizing.requests} 个这样的请求，或 {sizing.tokens_fit} 个 token",
@@ -144,7 +144,7 @@ def _shared_memory(sizing: Sizing) -> Msg:
     if layout.ascend:
         budget = human_size(sizing.per_node)
         said = joined(
-            [said, Msg(f"the guides ask for the budget of {budget} as well", f"官方指南要求再加上预算 {budget}")]
+            [said, Msg(f"the guides ask for the budget of {budget} as well", f"上游指南要求再加上预算 {budget}")]
         )
     return Msg(f"{size} ({said.en})", f"{size}（{said.zh}）")
 
@@ -163,7 +163,7 @@ def _divisions(sizing: Sizing, on: Noun) -> Iterator[Msg]:
         yield Msg(
             f"The guides divide it by DP {layout.data}, which would give {wrong} for a {on.en}; the code gives "
             f"{right}. Write per_rank, which nothing divides.",
-            f"官方指南让它除以 DP {layout.data}，那样{on.each_zh}会是 {wrong}；代码实际给出 {right}。"
+            f"上游指南让它除以 DP {layout.data}，那样{on.each_zh} 会是 {wrong}；代码实际给出 {right}。"
             "请写 per_rank，它不会被任何数除。",
         )
 

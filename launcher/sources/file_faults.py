@@ -59,6 +59,6 @@ def too_deep(origin: Origin) -> Fault:
     return not_followed(
         origin,
         Msg(f"a script inside more than {MAX_NESTED} others", f"脚本嵌套超过 {MAX_NESTED} 层"),
-        Msg("it is not checked", "它没有检查"),
+        Msg("it is not checked", "这一处没有检查"),
         Msg("write it into a separate file and check that", "把它写成单独的文件再检查"),
     )

@@ -95,7 +95,7 @@ class _Call(ReadingDocuments):
         if "\0" in source.text:
             group.sources[source.path] = source
             group.found.faults.append(
-                Fault("unreadable", source.origin(0, 0), Msg("this is not a text file", "这个文件不是字符串文件"))
+                Fault("unreadable", source.origin(0, 0), Msg("this is not a text file", "这个文件不是文本文件"))
             )
         elif is_python(source):
             from pd_launch.launcher.sources.python.file import read_python

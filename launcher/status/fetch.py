@@ -96,14 +96,14 @@ def fetch(address: Address, path: str, seconds: float, most: int) -> Page:
     except TimeoutError:
         return Page(fault=late(seconds))
     except http.client.HTTPException:
-        return Page(fault=Msg("it does not speak HTTP", "它不是用 HTTP 应答的"))
+        return Page(fault=Msg("it does not speak HTTP", "响应的不是 HTTP"))
     except (OSError, ValueError) as error:
         return Page(fault=_said(error))
 
 
 def late(seconds: float) -> Msg:
     """Say that nobody answered in time."""
-    return Msg(f"no answer within {seconds:g} s", f"{seconds:g} 秒内没有应答")
+    return Msg(f"no answer within {seconds:g} s", f"{seconds:g} 秒内没有响应")
 
 
 def _said(error: Exception) -> Msg:
@@ -158,7 +158,7 @@ def _read(answer: http.client.HTTPResponse, cut: threading.Event, most: int) -> 
     if answer.getheader("Content-Encoding", "identity") not in ("identity", ""):
         return Page(
             answer.status,
-            fault=Msg("its response is compressed, which was not requested", "应答是压缩的，而并没有要求压缩"),
+            fault=Msg("its response is compressed, which was not requested", "响应经过压缩，而请求并没有要求压缩"),
         )
     parts: list[bytes] = []
     size = 0

@@ -154,7 +154,7 @@ def judge(found: Counts, standing: Now, expected: str | None) -> tuple[Verdict |
         found.fallbacks,
         standing.parked or 0,
     )
-    still = Msg(f"; {standing.parked} parked now", f"；目前停放 {standing.parked} 个")
+    still = Msg(f"; {standing.parked} parked now", f"；目前暂存 {standing.parked} 个")
     verdict, reason = of_counts(tally, IDLE, still)
     return verdict, reason, lost
 
@@ -205,7 +205,7 @@ def _without(found: Counts, expected: str | None) -> tuple[Verdict | None, Msg, 
     if expected == "builtin":
         note = Msg(
             "vllm-ascend's own offload connector exports no metrics: only the log shows what it does",
-            "vllm-ascend 自带的卸载连接器不导出指标：只有日志能说明它的情况",
+            "vllm-ascend 内置的卸载连接器不导出指标：它的情况只能看日志",
         )
         return None, note, [Trouble("", "info", note, Msg("pd-launch logs", "pd-launch logs"))]
     reason = Msg("no visible offload connector", "没有可见的卸载连接器")
@@ -213,11 +213,11 @@ def _without(found: Counts, expected: str | None) -> tuple[Verdict | None, Msg, 
         return None, reason, []
     note = Msg(
         f"{found.preempted} preemptions without an offload connector: each recomputes its request",
-        f"{found.preempted} 次抢占没有卸载连接器：每次都要重新计算请求",
+        f"{found.preempted} 次抢占，但没有卸载连接器：每次都要重新计算请求",
     )
     help_ = Msg(
         "pd-launch size says what keeping them costs; where vllm-ascend's own connector runs, see pd-launch logs",
-        "pd-launch size 说明保留它们需要多少内存；若运行 vllm-ascend 自带的连接器，见 pd-launch logs",
+        "pd-launch size 说明保留它们需要多少内存；如果用的是 vllm-ascend 内置的连接器，见 pd-launch logs",
     )
     return None, reason, [Trouble("", "info", note, help_)]
 
@@ -248,7 +248,7 @@ def waits_long(standing: Now) -> list[Trouble]:
     age = standing.oldest_parked_seconds or 0
     if age <= LONG_SECONDS:
         return []
-    text = Msg(f"a request has been parked for {age:.0f} s", f"有请求已停放 {age:.0f} 秒")
+    text = Msg(f"a request has been parked for {age:.0f} s", f"有请求已暂存 {age:.0f} 秒")
     help_ = Msg(
         "the engine has more requests than KV cache: lower max-num-seqs, or add decode capacity",
         "请求超出了引擎的 KV 缓存：减小 max-num-seqs，或增加解码能力",

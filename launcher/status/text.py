@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pd_launch.launcher.verdicts.table import COLOURS, VERDICTS
+from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, VERDICTS, Severity
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import SEVERITIES
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.logs import Problem
 from pd_launch.schemas.status import Counts, EngineStatus, StatusReport, Transfer
@@ -16,10 +17,10 @@ _GAP = 2
 _LEAST = 14
 """Columns of a cell: narrower ones wrap into further blocks."""
 NOTHING = "–"
-_NO_ANSWER = Msg("NO ANSWER", "无应答")
+_NO_ANSWER = Msg("NO ANSWER", "无响应")
 _NOT_AN_ENGINE = Msg("NOT AN ENGINE", "不是引擎")
 _NO_OFFLOAD = Msg("no offload", "无卸载")
-_ANSWERS = Msg("ANSWERS", "有应答")
+_ANSWERS = Msg("ANSWERS", "有响应")
 _ROLES = {"decode": Msg("decode", "解码"), "prefill": Msg("prefill", "预填充"), "unknown": Msg("?", "?")}
 
 
@@ -73,7 +74,7 @@ class StatusText:
             count = self._say(
                 Msg(
                     f"{len(silent)} of {len(report.engines)} engines do not answer",
-                    f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有应答",
+                    f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有响应",
                 )
             )
             gone = self._paint(_NO_ANSWER.text(self.lang), "31")
@@ -126,12 +127,12 @@ class StatusText:
             (self._say(Msg("running, waiting", "运行中、等待")), self._requests),
             (self._say(Msg("KV cache in use", "KV 缓存占用")), self._kv),
             (self._say(Msg("preempted", "被抢占")), counted("preempted")),
-            (self._say(Msg("parked", "停放")), counted("parked")),
+            (self._say(Msg("parked", "暂存")), counted("parked")),
             (self._say(Msg("restored", "恢复")), counted("restored")),
             (self._say(Msg("fell back", "回退")), self._fallbacks),
             (self._say(Msg("not needed", "不再需要")), lambda e: self._by_reason(e, "unneeded")),
             (self._say(Msg("recomputed, handed back", "重新计算、交还")), self._recomputed),
-            (self._say(Msg("parked now", "目前停放")), self._parked_now),
+            (self._say(Msg("parked now", "目前暂存")), self._parked_now),
             (self._say(Msg("host pool", "主机池")), self._pool),
             (self._say(Msg("to host, back", "保存、取回")), self._bytes),
             (self._say(Msg("KV transfers", "KV 传输")), lambda e: self._transfers(e, self._moved)),
@@ -261,27 +262,27 @@ class StatusText:
                     self._say(
                         Msg(
                             f"parked {totals.parked}, restored {_number(totals.restored)}",
-                            f"停放 {totals.parked}，恢复 {_number(totals.restored)}",
+                            f"暂存 {totals.parked}，恢复 {_number(totals.restored)}",
                         )
                     )
                 )
-            comma = ", " if self.lang == "en" else ","
-            lines.append(f"{clean(engine.name)} rank {clean(rank.rank)}: {comma.join(parts)}")
+            name = f"{clean(engine.name)} rank {clean(rank.rank)}"
+            lines.append(name + self._say(COLON) + self._say(COMMA).join(parts))
         return lines
 
     def _told(self, engine: EngineStatus, many: bool) -> list[str]:
-        name = f"{clean(engine.name)}: " if many else ""
+        name = clean(engine.name) + self._say(COLON) if many else ""
         lines = []
         if engine.error:
             word = self._say(
                 Msg(
                     "no answer" if engine.answer == "no_answer" else "not an engine",
-                    "没有应答" if engine.answer == "no_answer" else "不是引擎",
+                    "没有响应" if engine.answer == "no_answer" else "不是引擎",
                 )
             )
-            lines.append(
-                f"{name}{self._paint('error', COLOURS['error'])} {word}: {clean(engine.error)} ({clean(engine.url)})"
-            )
+            what, url = clean(engine.error), clean(engine.url)
+            said = self._say(Msg(f"{word}: {what} ({url})", f"{word}：{what}（{url}）"))
+            lines.append(f"{name}{self._severity('error')} {said}")
         for problem in engine.problems:
             lines += self._problem(name, problem)
         for one in engine.differences:
@@ -297,11 +298,13 @@ class StatusText:
         return lines
 
     def _problem(self, name: str, problem: Problem) -> list[str]:
-        code = f"[{problem.code}]" if problem.code else ""
-        lines = [f"{name}{self._paint(problem.severity + code, COLOURS[problem.severity])} {clean(problem.message)}"]
+        lines = [f"{name}{self._severity(problem.severity, problem.code)} {clean(problem.message)}"]
         if problem.help:
             lines.append("    " + self._say(Msg(f"help: {clean(problem.help)}", f"建议：{clean(problem.help)}")))
         return lines
+
+    def _severity(self, severity: Severity, code: str | None = None) -> str:
+        return self._paint(self._say(SEVERITIES[severity]) + (f"[{code}]" if code else ""), COLOURS[severity])
 
     def _say(self, said: Msg) -> str:
         return said.text(self.lang)

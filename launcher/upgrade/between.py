@@ -160,6 +160,7 @@ def title(section: str) -> Msg:
 def markdown(changes: Sequence[Change], lang: str, level: int = 3) -> str:
     """Return changes as Markdown, by section."""
     parts: list[str] = []
+    colon, comma = (": ", ", ") if lang == "en" else ("：", "、")
     for section in dict.fromkeys(change.section for change in changes):
         parts.append(f"{'#' * level} {title(section).text(lang)}\n")
         own = [change for change in changes if change.section == section]
@@ -167,19 +168,19 @@ def markdown(changes: Sequence[Change], lang: str, level: int = 3) -> str:
         lost = [c for c in own if c.new is None]
         turned = [c for c in own if c.old is not None and c.new is not None]
         if new:
-            parts.append(f"{Msg('New', '新增').text(lang)}: {', '.join(_code(section, name) for name in new)}\n")
+            parts.append(f"{Msg('New', '新增').text(lang)}{colon}{comma.join(_code(section, name) for name in new)}\n")
         if lost:
-            head = Msg("Gone", "取消").text(lang)
+            head = Msg("Gone", "移除").text(lang)
             lines = [
-                f"- {_code(section, c.name)}{': ' + c.help.text(lang) if c.help else ''}"
+                f"- {_code(section, c.name)}{colon + c.help.text(lang) if c.help else ''}"
                 + (f" ({c.source})" if c.source else "")
                 for c in lost
             ]
-            parts.append(f"{head}:\n\n" + "\n".join(lines) + "\n")
+            parts.append(f"{head}{colon.rstrip()}\n\n" + "\n".join(lines) + "\n")
         if turned:
             head = Msg("Changed", "改变").text(lang)
-            lines = [f"- {_code(section, c.name)}: {c.help.text(lang) if c.help else ''}" for c in turned]
-            parts.append(f"{head}:\n\n" + "\n".join(lines) + "\n")
+            lines = [f"- {_code(section, c.name)}{colon}{c.help.text(lang) if c.help else ''}" for c in turned]
+            parts.append(f"{head}{colon.rstrip()}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 
 

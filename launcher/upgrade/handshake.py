@@ -71,7 +71,7 @@ def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:
     if changed:
         said = Msg(
             f"{name} sends other fields in {step.b}: the sides do not understand each other while they differ",
-            f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时互相读不懂",
+            f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时无法互通",
         )
         return said, source_of(changed[0])
     return None

@@ -199,7 +199,7 @@ TURNS = (
         turns.ASYNC_ANY_DRAFTS, "--async-scheduling", "off", "on",
         _absent("async-scheduling", "no-async-scheduling", if_=_other_drafts),
         _both("async scheduling is no longer switched off by this method of speculation",
-              "这种投机方法不再关闭异步调度"),
+              "这种推测方法不再关闭异步调度"),
         _both("write --no-async-scheduling to keep it off", "要保持关闭，请写 --no-async-scheduling"),
     ),
     Turn(

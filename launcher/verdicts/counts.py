@@ -40,7 +40,7 @@ def of_counts(tally: Tally, idle: Msg, waiting: Msg) -> tuple[Verdict, Msg]:
     more = waiting if tally.waiting > 0 else Msg("", "")
     return "healthy", Msg(
         f"preemption offload is active: {tally.parked} times parked, {tally.restored} times restored{more.en}",
-        f"抢占卸载已启用：停放 {tally.parked} 次，恢复 {tally.restored} 次{more.zh}",
+        f"抢占卸载已启用：暂存 {tally.parked} 次，恢复 {tally.restored} 次{more.zh}",
     )
 
 
@@ -68,5 +68,5 @@ def budget_advice(blocks: int | None, missing: int, block_bytes: int | None) -> 
     has = human_size(blocks * block_bytes)
     return Msg(
         f"raise cpu_bytes_to_use_per_rank from {has} to at least {need} ({human_size(need)})",
-        f"把 cpu_bytes_to_use_per_rank 从 {has} 增至至少 {need}({human_size(need)})",
+        f"把 cpu_bytes_to_use_per_rank 从 {has} 增至至少 {need}（{human_size(need)}）",
     )

@@ -67,7 +67,7 @@ FALLBACKS = {
     "no_worker": (
         Msg(
             "{count}×: no worker of the connector had answered yet, and the request was recomputed",
-            "{count} 次：连接器的 worker 尚未应答，请求被重新计算",
+            "{count} 次：连接器的 worker 尚未响应，请求被重新计算",
         ),
         Msg(
             "if it continues, shut down any engine that ran in the same process before",
@@ -78,7 +78,7 @@ FALLBACKS = {
     "no_pool": (
         Msg(
             "{count}×: the scheduler shows no block pool whose resets can be watched, and nothing is saved",
-            "{count} 次：调度器没有可观察重置的块池，什么也不保存",
+            "{count} 次：从调度器看不到块池，无法得知前缀缓存何时重置，因此没有保存",
         ),
         Msg("use vLLM 0.23 or newer, or no custom scheduler", "使用 vLLM 0.23 及以后的版本，或不用自定义调度器"),
         "PD106",
@@ -111,7 +111,7 @@ FALLBACKS = {
         ),
         Msg(
             "check that the offload connector is configured once, as a child of MultiConnector on the decode node",
-            "检查 decode 节点的 MultiConnector 中是否恰好配置了一个卸载连接器",
+            "检查解码节点的 MultiConnector 中是否恰好配置了一个卸载连接器",
         ),
         "PD109",
     ),

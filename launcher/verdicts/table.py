@@ -31,6 +31,8 @@ VERDICTS: dict[Verdict, Row] = {
     "not_an_engine": Row(Msg("NOT AN ENGINE'S LOG", "不是引擎日志"), 2, "31"),
 }
 COLOURS: dict[Severity, str] = {"error": "31", "warning": "33", "info": "36"}
+COLON, COMMA, SEMICOLON = Msg(": ", "："), Msg(", ", "，"), Msg("; ", "；")
+"""Marks between texts that are put together one by one."""
 
 
 @dataclass(frozen=True)

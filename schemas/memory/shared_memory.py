@@ -84,8 +84,8 @@ def _gib(value: object) -> int | None:
 
 def addends(need: ShmNeed, lang: str = "en") -> str:
     """Return the parts of ``need`` for people."""
-    rings = "rings" if lang == "en" else "消息环"
-    files = "CPU tier" if lang == "en" else "CPU 层文件"
-    parts = [f"{human_size(need.rings)} ({rings})"] if need.rings else []
-    parts += [f"{human_size(need.files)} ({files})"] if need.files else []
+    rings = " (rings)" if lang == "en" else "（消息环）"
+    files = " (CPU tier)" if lang == "en" else "（CPU 缓存层文件）"
+    parts = [human_size(need.rings) + rings] if need.rings else []
+    parts += [human_size(need.files) + files] if need.files else []
     return " + ".join(parts) or "0"

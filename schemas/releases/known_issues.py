@@ -209,7 +209,7 @@ KNOWN_ISSUES = [
         hybrid=True,
         what=Msg(
             "requests with a common prefix get wrong answers on hybrid models",
-            "混合模型上，共享前缀的请求会得到错误的答案",
+            "混合模型上，共享前缀的请求会得到错误的回答",
         ),
         instead=Msg(
             "add --no-enable-prefix-caching, or use another connector for this model",

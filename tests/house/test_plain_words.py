@@ -11,6 +11,7 @@ import click
 import pytest
 
 from pd_launch.launcher.cli import cli
+from pd_launch.launcher.rules.registry import all_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("launcher", "schemas")
@@ -36,12 +37,34 @@ PLAINER = {
     r"\bdoes not go with\b": "cannot be combined with",
 }
 """A pattern, and what to write instead."""
+H = "[一-鿿]"
 HAN = {
     "没有人读": "不会被读取",
     "互相排斥": "不能同时使用",
     "被告知": "按……（说清楚谁做什么）",
     "应当是文本": "应当是字符串",
+    "字符串文件": "文本文件",
+    "自带": "vllm-ascend 的写内置，pd-launch 的写附带",
+    "停放": "暂存",
+    "投机": "推测",
+    "官方指南": "上游指南",
+    "原生 vLLM": "原版 vLLM",
+    "抢占接口": "抢占钩子",
+    "网络接口": "网卡",
+    "工作进程|工作器": "worker",
+    "并行规模|并行尺寸": "并行大小",
+    "捕获尺寸": "捕获大小",
+    "答案": "回答",
+    "主机事实": "主机信息",
+    "登记了": "注册了",
+    "recompute 调度器": "重计算调度器",
+    "[Pp]refill 节点": "预填充节点",
+    "[Dd]ecode 节点": "解码节点",
+    f"{H} ?KV cache|KV cache ?{H}": "KV 缓存",
+    f"{H} ?offload {H}|不用 offload|使用 offload": "卸载",
+    f"{H}[,;!?]|[,;!?]{H}": "全角标点",
 }
+"""One Chinese word for each thing, the upstream guide's where it has one: a pattern, and what to write instead."""
 ACCEPTED = {
     "behind": ("left behind", "behind a proxy"),
 }
@@ -74,8 +97,21 @@ def _helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
                 yield from _helps(one, f"{name} {below}")
 
 
-def _odd(texts: Iterator[tuple[str, str]]) -> list[str]:
-    patterns = [(re.compile(pattern), better) for pattern, better in (PLAINER | HAN).items()]
+def _pages() -> Iterator[tuple[str, str]]:
+    """Yield the Chinese pages and the Chinese page of each rule, without the code in them."""
+    for path in [ROOT / "README.zh.md", *sorted((ROOT / "docs" / "zh").rglob("*.md"))]:
+        yield str(path.relative_to(ROOT)), _prose(path.read_text(encoding="utf-8"))
+    for rule in all_rules().values():
+        for section, text in rule.page_zh.items():
+            yield f"{rule.code} {section}", _prose(text)
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"^```.*?^```|`[^`\n]*`|https?://\S+", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _odd(texts: Iterator[tuple[str, str]], phrases: dict[str, str] = PLAINER | HAN) -> list[str]:
+    patterns = [(re.compile(pattern), better) for pattern, better in phrases.items()]
     return [
         f"{place}: {found[0]!r} in {text!r}: write {better}"
         for place, text in texts
@@ -92,6 +128,25 @@ def test_messages() -> None:
 def test_help() -> None:
     """No help of a command or option has one of the phrases."""
     assert _odd(_helps(cli, "pd-launch")) == []
+
+
+def test_chinese_pages() -> None:
+    """Pages use the same Chinese words as messages."""
+    assert _odd(_pages(), HAN) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["vllm-ascend 自带的连接器", "设备的 KV cache 太小", "已停放 3 个", "写错了,请改", "不用 offload"]
+)
+def test_chinese_phrases_are_found(text: str) -> None:
+    """The Chinese patterns find what they are for."""
+    assert _odd(iter([("here", text)]))
+
+
+@pytest.mark.parametrize("text", ["vllm-ascend 内置的连接器", "KV 缓存太小", "写错了，请改", "decode.sh:3:5，第 3 行"])
+def test_ordinary_chinese(text: str) -> None:
+    """Chinese as it should be is left alone."""
+    assert not _odd(iter([("here", text)]))
 
 
 @pytest.mark.parametrize(

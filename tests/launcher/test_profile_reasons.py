@@ -138,7 +138,7 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
             "decode.parallel.launch: must be 'internal', 'external' or 'hybrid', not 'extern'",
             "decode.parallel.launch：应当是 'internal'、'external' 或 'hybrid'，而不是 'extern'",
             "did you mean external?",
-            "是不是想写 external?",
+            "是不是想写 external？",
         ),
         (
             "decode: {parallel: {expert: 3}}",

@@ -20,7 +20,7 @@ JSON 参数不是严格的 JSON
 
 ## 为什么重要
 
-引擎要等几十秒的导入结束后才解析这些参数，并且只报告“不是 JSON”，不指出在您自己文件里的位置。
+引擎要先花几十秒导入模块，然后才解析这些参数，而且只说“不是 JSON”，不指出错在您文件里的哪个位置。
 上游指南自己的示例就多了一个逗号。
 
 ## 适用版本
@@ -82,4 +82,4 @@ def _help(edits: Edits) -> Msg:
     if edits:
         texts = " ".join(text for _, text in edits if text)
         return Msg(f"write {texts} here", f"这里写 {texts}")
-    return Msg("write strict JSON: double quotes, no trailing commas", "写成严格的 JSON：双引号，结尾没有多余逗号")
+    return Msg("write strict JSON: double quotes, no trailing commas", "写成严格的 JSON：用双引号，末尾不要多余的逗号")

@@ -15,7 +15,7 @@ ZH = """
 
 ## 作用
 
-检查每个 JSON 参数，看同一个对象里是否有键出现多于一次。
+检查每个 JSON 参数的同一个对象里有没有重复的键。
 
 ## 为什么重要
 
@@ -76,7 +76,7 @@ def json_duplicate_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 def _hit(name: str, entry: Node) -> Hit:
     first = entry.shadowed[0]
     alike = all(same(earlier, entry) for earlier in entry.shadowed)
-    lost, lost_zh = ("", "") if alike else (": the earlier value is lost", "：前面的值丢失")
+    lost, lost_zh = ("", "") if alike else (": the earlier value is lost", "：前面的值会丢失")
     return Hit(
         entry.key or entry.origin,
         Msg(f"the key {name} appears twice in this object{lost}", f"键 {name} 在这个对象里出现了两次{lost_zh}"),

@@ -27,7 +27,7 @@ shell 引号或续行写错了
 
 ## 为什么重要
 
-shell 实际运行的命令与您看到的不同：后面的选项丢失，或者引擎收到一个只含空白的参数而退出。
+shell 实际运行的命令与您看到的不同：后面的选项会丢失，或者引擎因为收到一个只含空白的参数而退出。
 
 ## 适用版本
 
@@ -99,7 +99,7 @@ def _quoted_variable(variable: EnvVar) -> Iterator[Hit]:
             f"the quotes are part of the value of {variable.name}: it is {text}",
             f"引号成了 {variable.name} 的值的一部分：它的值是 {text}",
         ),
-        Msg(f"write {match[2]} without them, or quote the whole entry", f"写不带引号的 {match[2]}，或给整项加引号"),
+        Msg(f"write {match[2]} without them, or quote the whole entry", f"去掉引号写成 {match[2]}，或者给整项加引号"),
     )
 
 
@@ -111,7 +111,7 @@ def _help(fault: Fault) -> Msg:
             "remove the spaces after the backslash, or the backslash itself on the last line",
             "删掉反斜杠后面的空白；如果是最后一行，连反斜杠一起删掉",
         )
-    return Msg("close the open quote; check every quote up to here", "把打开的引号闭合；检查到这里为止的每个引号")
+    return Msg("close the open quote; check every quote up to here", "补上缺少的引号；到这里为止的每个引号都要检查")
 
 
 def _fix(fault: Fault) -> FixEdits | None:

@@ -25,17 +25,17 @@ ZH = r"""
 
 ## 作用
 
-把每个参数名与目标版本 vLLM 的参数比较，规则与引擎的解析器相同：下划线等于短横线，不会混淆的前缀可以代替全名，
-可关闭的参数可以写成 `--no-x`，JSON 参数可以写成 `--x.key`。不属于任何参数的多余单词也会报告；
+把每个参数名与目标版本 vLLM 的参数比较，规则与引擎的解析器相同：下划线等同于短横线，没有歧义时可以只写前缀，
+开关类参数可以写成 `--no-x`，JSON 参数可以写成 `--x.key`。不属于任何参数的多余内容也会报告；
 在 Python 文件里检查 `LLM` 和 `EngineArgs` 的关键字参数。
 
 ## 为什么重要
 
-引擎在启动时拒绝它不认识的参数。只在别的版本里存在的参数会注明是哪些版本。
+引擎在启动时会拒绝不认识的参数。如果这个参数只在别的版本里有，会注明是哪些版本。
 
 ## 适用版本
 
-所有版本，各用自己的参数表。vllm-ascend 没有自己的参数。
+所有版本，分别按各自的参数表检查。vllm-ascend 没有增加自己的参数。
 
 ## 来源
 
@@ -97,9 +97,9 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if further is not None:
         message = Msg(
             f"more than {MOST} in one command: the rest are not listed",
-            f"一条命令超过 {MOST} 处：从这里起不再列出",
+            f"一条命令里超过 {MOST} 处：其余的不再列出",
         )
-        yield Hit(further.origin, message, Msg("check how the command is put together", "看看这条命令是怎样拼成的"))
+        yield Hit(further.origin, message, Msg("check how the command is put together", "检查这条命令是怎样拼接出来的"))
 
 
 def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
@@ -132,17 +132,19 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     found = meaning(arg, table)
     if found.spec is not None:
         if _glued(arg):
-            message = Msg(f"{arg.written} and its value must be separate words", f"{arg.written} 与它的值应当分开写")
+            message = Msg(
+                f"{arg.written} and its value must be separate words", f"{arg.written} 和它的值之间应当有空格"
+            )
             yield Hit(arg.origin, message, Msg(f"write a space after {arg.written}", f"请在 {arg.written} 后面加空格"))
         elif "." in arg.name and found.spec.kind not in DOTTED_KINDS:
-            message = Msg(f"--{found.name} accepts no keys after a dot", f"--{found.name} 后面不能用点号写键")
+            message = Msg(f"--{found.name} accepts no keys after a dot", f"--{found.name} 不支持用点号写子键")
             yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
         return
     if arg.written != arg.written.strip():
         yield _blank(arg)
     elif found.candidates:
         names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
-        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 同时符合几个参数：{names}")
+        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 有歧义：{names}")
         yield Hit(arg.origin, message, Msg("write the full name", "请写全名"))
     elif _certain(arg.name, table, deployment):
         yield _unknown(arg, table, deployment)
@@ -176,7 +178,7 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     near = _meant(base, table)
     if deployment.target.is_before_rows and nearest(base, spellings(table), _SURELY) is None:
         asked = deployment.target.asked
-        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 早于参数表，可能有这个参数")
+        older = Msg(f"{asked} is older than the tables and may have it", f"{asked} 比参数表更早，可能有这个参数")
         return Hit(arg.origin, message, older)
     if near is None:
         return Hit(arg.origin, message, Msg("remove it, or look it up in vllm serve --help=all",
@@ -211,7 +213,7 @@ def _elsewhere(name: str, table: Table) -> Msg | None:
     first, last = others[0], others[-1]
     if first == last:
         return Msg(f"remove it; only vLLM {first} has it", f"删掉它；只有 vLLM {first} 有这个参数")
-    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它；vLLM {first} 到 {last} 才有这个参数")
+    return Msg(f"remove it; vLLM {first} to {last} have it", f"删掉它；只有 vLLM {first} 到 {last} 有这个参数")
 
 
 def _blank(arg: Arg) -> Hit:
@@ -236,7 +238,7 @@ def _stray(arg: Arg, deployment: Deployment) -> Hit:
     near = nearest(f"--{shown}", [f"--{name}" for name in spellings(vllm_table(deployment.target))], 0.9)
     help_ = Msg("remove it, or put it after its flag", "删掉它，或者把它放到所属参数的后面")
     if near is not None:
-        help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?")
+        help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}？")
     return Hit(arg.origin, Msg(f"{shown!r} does not belong to any flag", f"{shown!r} 不属于任何参数"), help_)
 
 
@@ -255,5 +257,5 @@ def _keyword(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     known = [*(flag.replace("-", "_") for flag in table.flags), *table.names("keywords")]
     near = nearest(keyword, known)
     near = None if near is not None and near.replace("_", "-") == paired(name) else near  # it says the opposite
-    help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}?") if near else Msg("remove it", "删掉它")
+    help_ = Msg(f"did you mean {near}?", f"是不是想写 {near}？") if near else Msg("remove it", "删掉它")
     yield Hit(arg.origin, message, help_, fix=renamed(rename_flag(arg, near), near) if near else None)

@@ -14,11 +14,11 @@ REPEATABLE = frozenset({"middleware"})
 """Flags that collect their values."""
 
 ZH = """
-同一个参数给了两次
+同一个参数写了两次
 
 ## 作用
 
-检查 `vllm serve` 的命令里是否有参数出现多于一次，包括不同写法（`-tp` 与 `--tensor-parallel-size`，
+检查 `vllm serve` 的命令里有没有重复的参数，包括不同写法（`-tp` 与 `--tensor-parallel-size`，
 `--max_num_seqs` 与 `--max-num-seqs`）以及它的否定形式。
 
 ## 为什么重要
@@ -86,9 +86,9 @@ def _positive(name: str) -> str:
 
 def _hit(name: str, earlier: Arg, arg: Arg) -> Hit:
     message = (
-        Msg(f"--{name} is given twice with the same value", f"--{name} 给了两次，值相同")
+        Msg(f"--{name} is given twice with the same value", f"--{name} 写了两次，值相同")
         if earlier.name == arg.name and _alike(earlier, arg)
-        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 给了两次：最后一个生效")
+        else Msg(f"--{name} is given twice: the last one wins", f"--{name} 写了两次：最后一个生效")
     )
     return Hit(
         arg.origin,

@@ -21,7 +21,7 @@ ZH = """
 
 检查 `--kv-transfer-config` 的每个字段，顶层和 MultiConnector 的子连接器都查：拼写错误，以及目标版本已经删除的字段
 （0.32.0 起的 `kv_rank`、`kv_parallel_size`、`kv_ip`、`kv_buffer_size`）。
-连接器自己的选项写在 `kv_connector_extra_config`里面，不在此列。
+连接器自己的选项写在 `kv_connector_extra_config` 里，不在此列。
 
 ## 为什么重要
 
@@ -86,14 +86,14 @@ def _hit(name: str, entry: Node, target: Target, known: list[str], deployment: D
     dropped = kv_field_dropped(name, target)
     if dropped is not None:
         message = Msg(f"{name} is no longer a field: vLLM {dropped} removed it", f"{name} 已在 vLLM {dropped} 中删除")
-        help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name}；没有连接器读取它")
+        help_ = Msg(f"remove {name}; no connector reads it", f"删掉 {name}；没有哪个连接器读取它")
         return Hit(place, message, help_, fix=fix(help_, remove_entry(entry), safe=True))
     message = Msg(f"--kv-transfer-config has no field {name}", f"--kv-transfer-config 没有字段 {name}")
     near = nearest(name, known)
     if near is None:
         return Hit(place, message, _options(name))
     right = renamed(rename_key(entry, near), near)
-    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=right)
+    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}？"), fix=right)
 
 
 def _options(name: str) -> Msg:

@@ -37,18 +37,20 @@ ZH = r"""
 ## 作用
 
 按目标版本的参数表检查每个参数的值：类型、范围、固定取值，以及 JSON 参数里各字段的类型和名称；
-另外检查端口（包括后面不够本节点各 rank 使用的 kv_port）、卸载连接器自己的选项（例如写成 `16GiB` 或 `1e9` 的预算、
-写成字符串的布尔值）、vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址，
-以及 `--additional-config` 里写成字符串的布尔值；不是对象的 `--hf-overrides` 之类，没有的级别，长度为 0 的请求，
-以及没有写连接器的 `--kv-transfer-config`。对每个已注册的连接器，还检查没有默认值却必须写的选项（如 MoRIIOConnector 的
-`http_port`）、固定取值的选项（如 `backend`）、会被转换成数字的选项，以及写成字符串 `"false"` 的开关；
-对 NIXL 检查 `kv_buffer_device`。还检查该版本没有注册的 reasoning parser、tool call parser 和 attention backend；
-加载了插件时不检查。以下报告为 warning：不是对象的 `--model-loader-extra-config`（解析器接受，加载器不能用），
-以及 `--hf-overrides` 里的架构属于视觉语言模型而模型名称是文本模型，或者相反。
+另外检查端口（kv_port 之后的端口不够本节点各 rank 使用时也会报告）、
+卸载连接器自己的选项（例如写成 `16GiB` 或 `1e9` 的预算、写成字符串的布尔值）、
+vLLM 的 OffloadingConnector 的 `cpu_bytes_to_use`、P2pNcclConnector 的代理地址，
+以及 `--additional-config` 里写成字符串的布尔值。`--hf-overrides` 等参数的值不是对象、写了不存在的级别、请求长度为 0、
+`--kv-transfer-config` 里没有写连接器，也都会报告。对每个已注册的连接器，还检查没有默认值、
+必须写的选项（如 MoRIIOConnector 的 `http_port`）、固定取值的选项（如 `backend`）、会被转换成数字的选项，
+以及写成字符串 `"false"` 的开关；对 NIXL 检查 `kv_buffer_device`。还检查该版本没有注册的 reasoning parser、
+tool call parser 和 attention backend；加载了插件时不检查。以下情况报告为警告：
+`--model-loader-extra-config` 不是对象（解析器接受，但加载器用不了）；`--hf-overrides` 里写的是视觉语言模型的架构，
+而从名称看是文本模型，或者相反。
 
 ## 为什么重要
 
-引擎会在启动时拒绝这个值，或者读到与您所写不同的值：在选项有类型之前，字符串 `false` 会被当成 true。
+引擎会在启动时拒绝这个值，或者把它读成别的值：在还不检查选项类型的版本里，字符串 `false` 会被当成 true。
 
 ## 适用版本
 

@@ -22,14 +22,14 @@ ZH = r"""
 
 ## 作用
 
-`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告；
-vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
-与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
-关闭，报告为 warning。
+用 `python -m vllm.entrypoints.openai.api_server` 启动，却写了 `--headless`、`--api-server-count`，或者给出模型而没有写
+`--model` 时报告。还会报告属于其他硬件、在 vllm-ascend 启动时会被重置的参数，以及 vllm-ascend 接受之后又用其他参数覆盖的
+`--additional-config` 键。与 `--enforce-eager` 同时写的图模式或捕获大小只作提示。`multistream_overlap_shared_expert`
+与融合 MC2 同时打开时会被关闭，报告为警告。
 
 ## 为什么重要
 
-选项被解析后就被忽略，节点的实际行为与命令不一致。
+选项能通过解析，但随后就被忽略，节点的实际行为与命令不一致。
 
 ## 适用版本
 
@@ -91,7 +91,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 "python -m vllm.entrypoints.openai.api_server ignores a model given without --model and serves "
                 "its default model",
-                "python -m vllm.entrypoints.openai.api_server 会忽略没有用 --model 给出的模型，启动默认模型",
+                "python -m vllm.entrypoints.openai.api_server 会忽略没有用 --model 给出的模型，改为启动默认模型",
             ),
             Msg("write --model before it, or start it with vllm serve", "在前面写 --model，或用 vllm serve 启动"),
         )
@@ -176,7 +176,7 @@ def _derived(node: NodeLaunch, key: str, target: Target) -> Iterator[Hit]:
         entry.key or entry.origin,
         Msg(
             f"{target} overwrites {key}: only {shown} decides, and it does not switch it on",
-            f"{target} 会覆盖 {key}：只由 {shown} 决定，而它没有打开",
+            f"{target} 会覆盖 {key}：是否打开只看 {shown}，而它没有打开",
         ),
         Msg(f"write {shown} {word}", f"写 {shown} {word}"),
     )

@@ -30,7 +30,7 @@ ZH = """
 
 ## 为什么重要
 
-未知的键会被悄悄忽略，它所指的功能也就没有打开；选项有类型的版本会在启动时拒绝它。
+未知的键会被悄悄忽略，想要的功能也就没有打开；检查选项类型的版本则会在启动时拒绝它。
 
 ## 适用版本
 
@@ -120,7 +120,7 @@ def _hit(name: str, entry: Node, known: list[str], deployment: Deployment, sever
     releases = [] if where else releases_with_key(name, target)
     if near is not None and not releases:
         right = renamed(rename_key(entry, near), near)
-        return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), severity, fix=right)
+        return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}？"), severity, fix=right)
     if releases:
         span, span_zh = f"from {releases[0]} to {releases[-1]}", f"从 {releases[0]} 到 {releases[-1]} "
         return Hit(

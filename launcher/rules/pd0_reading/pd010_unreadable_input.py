@@ -17,18 +17,18 @@ ZH = """
 ## 作用
 
 文件能读取，但既不是配置文件，也不是脚本、容器命令、清单、compose 或 e2e 文件时报告；整次调用里没有任何引擎时也报告，
-并尽量指出不读取的是什么（二进制文件、不支持的形式，或者提到 vllm 却不属于任何形式的那一处）。检查目录时只报告一次；加
+并尽量指出没能识别的是什么（二进制文件、不支持的形式，或者提到 vllm 却不属于任何形式的那一处）。检查目录时只报告一次；加
 `--allow-no-engine` 则不报告。
 容器命令没有运行 `vllm serve` 时会指出这一点：引擎由容器里的脚本启动，请在同一次调用里给出该脚本。
 
-YAML 模板（Helm、Jinja）按原样读取，条件的每个分支各读一次；读不了时给出警告，请改为检查 `helm template` 的输出。
+YAML 模板（Helm、Jinja）不渲染就直接读取，条件的每个分支各读一次；读不了时给出警告，这时请检查 `helm template` 的输出。
 
 输入里写的配置文件（`pd-launch decode --profile X`、`--config X`）如果不在该输入所在的目录或当前目录之下（提示），
 或者不是普通文件、太大（警告），就不会读取，其中的内容视为未知。
 
 ## 为什么重要
 
-其实什么也没有检查，没有输出却会被误认为没有问题。
+实际上什么也没有检查，而没有任何结果很容易被当成没有问题。
 
 ## 适用版本
 
@@ -111,5 +111,5 @@ def _help(deployment: Deployment, file: str) -> Msg:
             f"{here}: if a script starts it inside the container, pass both files in one call, such as `{call}`; "
             "otherwise write the command here"
         ),
-        f"{here_zh}：如果由脚本在容器里启动，请在一次调用里同时给出，例如 `{call}`；否则把命令写在这里",
+        f"{here_zh}：如果是由容器里的脚本启动的，请把两个文件一起给出，例如 `{call}`；否则请把命令写在这里",
     )

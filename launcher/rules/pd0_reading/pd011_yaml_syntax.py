@@ -17,7 +17,7 @@ YAML 无法解析，或者一个键出现了两次
 
 ## 为什么重要
 
-无法解析的文件什么也不会启动，而重复的键只有最后一个有效，前面的值会被悄悄丢弃。
+文件无法解析，就什么也启动不了；重复的键只有最后一个生效，前面的值会被悄悄丢弃。
 
 ## 适用版本
 
@@ -78,5 +78,5 @@ def yaml_syntax(deployment: Deployment) -> Iterator[Hit]:
 
 _CORRECT = Msg(
     "correct the YAML here; indentation, a missing ':' and unclosed quotes or brackets are the usual causes",
-    "改正这里的 YAML；常见原因是缩进、缺少冒号、引号或括号没有闭合",
+    "改正这里的 YAML；常见原因是缩进不对、缺少冒号、引号或括号没有闭合",
 )

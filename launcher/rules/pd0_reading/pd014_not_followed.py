@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
-读到这里达到上限，之后没有检查
+读取在这里达到上限，后面的内容没有检查
 
 ## 作用
 
@@ -18,12 +18,12 @@ ZH = """
 脚本无法读取、而未读取的部分里有引擎时也会报告；引擎的启动方式无法跟踪时
 （`perl -e`、未知的程序、编码过的 Secret、`eval "$line"` 这样的未知值）在引擎处报告。
 结果指向停下的位置，并写明是哪个上限、哪些内容没有检查。只有可能有影响的内容计入上限（引擎、赋值、读取的文件），
-`echo` 这样的普通命令不计入。`vllm bench throughput`、`latency`、`startup` 在自己的进程里建立的引擎也不检查：
-报告为 warning，旁边有其他引擎时为 info。
+`echo` 这样的普通命令不计入。`vllm bench throughput`、`latency`、`startup` 在自己的进程里创建的引擎也不检查：
+报告为警告，同一输入里还有其他引擎时只作提示。
 
 ## 为什么重要
 
-上限之后的内容没有检查，没有输出却会被误认为没有问题。
+上限之后的内容没有检查，而没有任何结果很容易被当成没有问题。
 
 ## 适用版本
 

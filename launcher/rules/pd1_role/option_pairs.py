@@ -229,6 +229,6 @@ def _dsa_cp(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             written.key or written.origin,
             "enable_dsa_cp does not work with the V2 model runner (VLLM_USE_V2_MODEL_RUNNER=1)",
-            "enable_dsa_cp 不能与 V2 model runner(VLLM_USE_V2_MODEL_RUNNER=1)一起使用",
+            "enable_dsa_cp 不能与 V2 model runner（VLLM_USE_V2_MODEL_RUNNER=1）一起使用",
             variable.value.origin,
         )

@@ -108,7 +108,7 @@ def _both(role: Node, connector: Connector, deployment: Deployment) -> Iterator[
             role.origin,
             Msg(
                 f"{connector.name} must be a producer or a consumer: kv_both does not work",
-                f"{connector.name} 只能是生产者或消费者：kv_both 不能用",
+                f"{connector.name} 只能是生产者或消费者：不能写 kv_both",
             ),
             Msg("write kv_producer on prefill and kv_consumer on decode", "预填充写 kv_producer，解码写 kv_consumer"),
         )
@@ -122,7 +122,7 @@ def _wrong(role: Node, deployment: Deployment) -> Hit:
     return Hit(
         role.origin,
         Msg(f"{text!r} is not a valid kv_role", f"{text!r} 不是有效的 kv_role"),
-        Msg(f"did you mean {near}?", f"是不是想写 {near}?")
+        Msg(f"did you mean {near}?", f"是不是想写 {near}？")
         if near
         else Msg(f"write one of {choice}", f"请写 {choice} 之一"),
         fix=renamed(set_value(role, near), near) if near else None,

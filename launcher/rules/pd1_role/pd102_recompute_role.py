@@ -12,7 +12,7 @@ from pd_launch.schemas.engine.additional import switch_of
 from pd_launch.schemas.releases.schedulers import PRODUCER_IGNORED
 
 ZH = """
-重计算调度器开在了不支持它的角色上
+在不支持的角色上打开了重计算调度器
 
 ## 作用
 
@@ -21,8 +21,8 @@ ZH = """
 
 ## 为什么重要
 
-重计算调度器只属于解码节点：其他角色会在启动时被拒绝，0.22 及更早版本在预填充节点上会真的运行它并破坏回答。从 0.23 起，
-预填充节点上的开关只被忽略并给出警告。
+重计算调度器只能用在解码节点上：其他角色会在启动时被拒绝；0.22 及更早的版本在预填充节点上会真的运行它，使回答出错。
+从 0.23 起，预填充节点只给出警告并忽略这个开关。
 
 ## 适用版本
 
@@ -110,7 +110,7 @@ def recompute_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 def _remove() -> Msg:
     return Msg(
         "remove recompute_scheduler_enable here; it belongs on decode nodes (kv_consumer)",
-        "在这里删掉 recompute_scheduler_enable；它属于解码节点（kv_consumer）",
+        "删掉这里的 recompute_scheduler_enable；它只用在解码节点（kv_consumer）上",
     )
 
 

@@ -18,16 +18,17 @@ recompute_scheduler_enable 写在了目标版本不读取或已弃用的位置
 ## 作用
 
 检查 `--additional-config` 里 `recompute_scheduler_enable` 的位置。0.24 及更早版本只读取顶层的键，
-嵌套在 `scheduler_config` 里的不会生效（error）。从 0.25 起应写在 `scheduler_config` 里：
-顶层的键仍然有效但已弃用（info）；两处都写且不一致时，嵌套的生效（warning）。
+嵌套在 `scheduler_config` 里的不会生效（错误）。从 0.25 起应写在 `scheduler_config` 里：
+顶层的键仍然有效但已弃用（提示）；两处都写且不一致时，嵌套的生效（警告）。
 
 ## 为什么重要
 
-写错位置时没有任何提示：调度器只是没有打开，被抢占的请求也就不会保存到 CPU 内存。
+写错位置没有任何提示：调度器没有打开，被抢占的请求也就不会保存到主机内存。
 
 ## 适用版本
 
-<before nested-scheduler-options> 及更早：只读顶层。<since nested-scheduler-options> 起：先读嵌套，再读顶层。
+<before nested-scheduler-options> 及更早：只读顶层的键。<since nested-scheduler-options> 起：优先读嵌套的键，
+没有再读顶层的。
 
 ## 来源
 

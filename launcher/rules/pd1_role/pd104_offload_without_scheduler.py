@@ -17,17 +17,17 @@ ZH = """
 ## 作用
 
 当解码节点在 vllm-ascend 上配置了卸载连接器，
-而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置的连接器报 error，
-附带的连接器报 warning。
+而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置的连接器报告为错误，
+附带的连接器报告为警告。
 
 ## 为什么重要
 
-没有重计算调度器，内置的连接器从不被调用，却仍然占用锁页内存；附带的连接器还能处理 vLLM 的普通抢占，
-但指南所说的工作模式没有打开。
+没有重计算调度器，内置的连接器就不会被调用，却照样占用锁页内存；附带的连接器仍能处理 vLLM 的普通抢占，
+但指南所说的那种模式没有打开。
 
 ## 适用版本
 
-vllm-ascend <since preemption-hook> 起；更早的版本见 PD112。单独的 vLLM 不需要重计算调度器。
+vllm-ascend <since preemption-hook> 起；更早的版本见 PD112。原版 vLLM 不需要重计算调度器。
 
 ## 来源
 

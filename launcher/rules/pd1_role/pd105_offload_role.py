@@ -14,12 +14,12 @@ ZH = """
 
 ## 作用
 
-当顶层 `kv_role` 是 `kv_producer` 或 `kv_both`，而连接器里有卸载连接器时报告。单独的 vLLM 上，
+当顶层 `kv_role` 是 `kv_producer` 或 `kv_both`，而连接器里有卸载连接器时报告。原版 vLLM 上，
 附带的连接器可以用于 `kv_both`。
 
 ## 为什么重要
 
-抢占卸载只属于解码节点：在其他节点上它只会占用锁页内存，附带的连接器在单独的 vLLM 上会拒绝 `kv_producer`。
+抢占卸载只用在解码节点上：在其他节点上，它只会白白占用锁页内存；在原版 vLLM 上，附带的连接器会拒绝 `kv_producer`。
 
 ## 示例
 
@@ -41,7 +41,7 @@ vllm serve /models/m --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1
 
 ## 来源
 
-vllm_ascend/core/recompute_scheduler.py（只有 kv_consumer 会调用抢占接口），0.23.0 到 0.26.0rc1；
+vllm_ascend/core/recompute_scheduler.py（只有 kv_consumer 会调用抢占钩子），0.23.0 到 0.26.0rc1；
 附带的连接器的启动检查。
 """
 
@@ -102,7 +102,7 @@ def offload_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 ),
                 Msg(
                     "remove it here; configure it on decode nodes (kv_consumer)",
-                    "在这里删掉；把它配置在解码节点（kv_consumer）上",
+                    "删掉这里的配置，改为配置在解码节点（kv_consumer）上",
                 ),
                 related=((place.origin, Msg("the role is set here", "角色在这里设置")),) if place else (),
             )

@@ -15,12 +15,12 @@ ZH = r"""
 
 ## 作用
 
-解码节点打开了重计算调度器，而另一个选项在它之后改写了调度器类（`SLO_limits_for_dynamic_batch`、
-`profiling_chunk_config`、`batch_job_sched_config`）时报告；您自己的 `--scheduler-cls` 被它取代时也报告。
+解码节点打开了重计算调度器，而之后又有另一个选项（`SLO_limits_for_dynamic_batch`、`profiling_chunk_config`、
+`batch_job_sched_config`）改写了调度器类时报告；您写的 `--scheduler-cls` 被重计算调度器取代时也报告。
 
 ## 为什么重要
 
-没有任何提示：您要求的两个调度器中有一个不会运行；没有重计算调度器，被抢占的请求就不会保存到 CPU 内存。
+没有任何提示：您指定的两个调度器中有一个不会运行；没有重计算调度器，被抢占的请求就不会保存到主机内存。
 
 ## 适用版本
 

@@ -28,25 +28,28 @@ from pd_launch.schemas.releases.schedulers import SHORT_FIRST_PREFILL
 V2_RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 
 ZH = r"""
-不能同时使用或与角色不符的调度器
+调度器不能同时使用，或者与角色不符
 
 ## 作用
 
-检查目标版本启动时会拒绝的组合：P/D 节点上的均衡调度；解码节点上、
-策略不是 fcfs 或与其他调度器同时打开的 short_request_first；解码节点以外、DP 为 1 或与均衡调度、
-profiling_chunk 同时打开的 DyntraLB；没有流水线并行、与均衡调度同时打开、或在不支持的版本里使用 `--async-scheduling` 的
-profiling_chunk。
+检查目标版本启动时会拒绝的组合：
+
+- 均衡调度：用在 P/D 节点上。
+- short_request_first：用在解码节点上，调度策略不是 fcfs，或者与其他调度器同时打开。
+- DyntraLB：用在解码节点以外，DP 为 1，或者与均衡调度、profiling_chunk 同时打开。
+- profiling_chunk：没有流水线并行，与均衡调度同时打开，或者在不支持的版本里与 `--async-scheduling` 同时打开。
 
 ## 为什么重要
 
-引擎在读取模型配置之后就会退出。
+引擎读完模型配置就会退出。
 
 ## 适用版本
 
 均衡调度：所有版本；profiling_chunk：从 <since reads-profiling_chunk_config> 起；short_request_first：
 从 <since short-first-on-prefill-only> 起，
-与 profiling_chunk 同用从 <since short-first-profiling-synchronous> 起，再加异步调度
-从 <since profiling-async-needs-v2> 起，并需要 V2 model runner；DyntraLB：从 <since reads-dyntra_lb_config> 起。
+与 profiling_chunk 同时使用的检查从 <since short-first-profiling-synchronous> 起，
+再加异步调度的检查（需要 V2 model runner）从 <since profiling-async-needs-v2> 起；DyntraLB：
+从 <since reads-dyntra_lb_config> 起。
 
 ## 来源
 
@@ -148,7 +151,7 @@ def _dyntra(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             state, f"DyntraLB is for decode nodes only ({role.said.en})", f"DyntraLB 只能用于解码节点（{role.said.zh}）"
         )
     if node.data == 1 and not node.external_dp:
-        yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 需要多于一个 DP rank")
+        yield _hit(state, "DyntraLB needs more than one DP rank", "DyntraLB 至少需要两个 DP rank")
     yield from _pair(state, balance(node, target))
     yield from _pair(state, option(node, PROFILING, target))
 
@@ -173,14 +176,14 @@ def _profiling(node: NodeLaunch, target: Target) -> Iterator[Hit]:
             state,
             asynchronous[-1],
             f"profiling_chunk_config with --async-scheduling needs {V2_RUNNER}=1",
-            f"profiling_chunk_config 与 --async-scheduling 同用需要 {V2_RUNNER}=1",
+            f"profiling_chunk_config 要与 --async-scheduling 同时使用，需要 {V2_RUNNER}=1",
         )
     if option(node, SHORT_FIRST, target).on and SHORT_FIRST_PROFILING_ASYNC.holds(target):
         yield _flag(
             state,
             asynchronous[-1],
             "profiling_chunk_config with short_request_first does not work with --async-scheduling",
-            "profiling_chunk_config 与 short_request_first 同用时不能使用 --async-scheduling",
+            "profiling_chunk_config 与 short_request_first 同时使用时，不能再用 --async-scheduling",
         )
 
 

@@ -26,13 +26,18 @@ ZH = r"""
 
 ## 作用
 
-检查只属于一侧的功能：预填充节点以外的 `layer_sharding`；消费者以外或非 MLA 模型上的 `enable_kv_nz`；
-预填充节点上的 `enable_reduce_sample`；消费者以外的稀疏 KV 卸载（以及与之配套的连接器）；
-预填充节点以外的流水线并行加 MTP；以及作为警告，0.23 之前 Mamba 或线性注意力模型的解码节点上的前缀缓存。
+检查只能用在一侧的功能：
+
+- `layer_sharding` 用在预填充节点以外；
+- `enable_kv_nz` 用在消费者以外，或者用于非 MLA 模型；
+- `enable_reduce_sample` 用在预填充节点上；
+- 稀疏 KV 卸载（以及与之配套的连接器）用在消费者以外；
+- 流水线并行加 MTP 用在预填充节点以外；
+- 0.23 之前，Mamba 或线性注意力模型的解码节点打开了前缀缓存（报告为警告）。
 
 ## 为什么重要
 
-多数版本会在启动时拒绝这样的配置；没有拒绝的，功能会在第一个请求时出错。
+多数版本会在启动时拒绝这样的配置；没有拒绝的版本，会在处理第一个请求时出错。
 
 ## 适用版本
 
@@ -43,8 +48,8 @@ Mamba 解码节点上的前缀缓存：到 <last mamba-prefix-caching-on-decode>
 
 ## 来源
 
-vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包；vllm-ascend 拉取请求 7796，
-问题 7944 与 10908。
+vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 的安装包；vllm-ascend 的 PR 7796，
+issue 7944 与 10908。
 """
 
 
@@ -124,7 +129,7 @@ def _kv_nz(node: NodeLaunch, target: Target) -> Iterator[Hit]:
         yield _hit(
             value,
             f"enable_kv_nz needs an MLA model without sparse attention, which {model.family} is not",
-            f"enable_kv_nz 需要没有稀疏注意力的 MLA 模型，{model.family} 不是",
+            f"enable_kv_nz 只能用于没有稀疏注意力的 MLA 模型，{model.family} 不是",
         )
 
 

@@ -18,8 +18,8 @@ ZH = """
 
 ## 作用
 
-当解码节点打开了重计算调度器，而连接器里没有卸载连接器时说明后果（info）。如果输入里启动的代理都不理解 stop_reason
-`recomputed`，则报 warning。
+当解码节点打开了重计算调度器，而连接器里没有卸载连接器时说明后果（提示）。如果输入里启动的代理都不理解 stop_reason
+`recomputed`，则报告为警告。
 
 ## 为什么重要
 
@@ -97,7 +97,7 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
         message = Msg(
             "no offload connector, and the proxy does not understand stop_reason recomputed: answers of preempted "
             "requests are cut short",
-            "没有卸载连接器，而且代理不理解 stop_reason recomputed：被抢占请求的答案会被截断",
+            "没有卸载连接器，而且代理不理解 stop_reason recomputed：被抢占请求的回答会被截断",
         )
         related = tuple((proxy.origin, Msg("the proxy", "代理")) for proxy in deployment.proxies)
     name = offload_name(deployment.target)
@@ -106,7 +106,7 @@ def recompute_without_offload(node: NodeLaunch, deployment: Deployment) -> Itera
         message,
         Msg(
             f"add {name} with kv_connector_module_path {BUNDLED_MODULE} as the last child of a MultiConnector",
-            f"在 MultiConnector 的最后加上子连接器 {name}，并写 kv_connector_module_path 为 {BUNDLED_MODULE}",
+            f"在 MultiConnector 的最后加上子连接器 {name}，其 kv_connector_module_path 写 {BUNDLED_MODULE}",
         ),
         severity=severity,
         related=related,

@@ -31,16 +31,16 @@ ZH = r"""
 
 ## 作用
 
-检查 `finegrained_tp_config` 的各个规模：`oproj` 需要消费者角色、图模式、张量并行为 1 以及重计算调度器；
+检查 `finegrained_tp_config` 的各项大小：`oproj` 需要消费者角色、图模式、张量并行为 1 以及重计算调度器；
 `olora` 需要消费者角色和图模式；`embedding` 在 0.29.0rc1 及以前需要重计算调度器；
-它们都需要 MoE 模型，并且能整除数据并行规模。从 0.30.0rc1 起，`mlp` 与 `oproj` 的要求相同；大于 1 时两者还需要名为
+每一项都需要 MoE 模型，并且要能整除数据并行大小。从 0.30.0rc1 起，`mlp` 与 `oproj` 的要求相同；大于 1 时两者还需要名为
 PreemptOffloadConnector 的连接器，
 并且不能使用预填充上下文并行。
 
 ## 为什么重要
 
-引擎在启动时逐条断言，不满足就退出；没有重计算调度器带来的等长批次，DP rank 之间的交换会卡死。
-0.30.0rc1 起，被抢占的请求不得回到预填充节点：在那里重算的 KV 会损失精度。
+引擎在启动时用断言逐条检查，不满足就退出；没有重计算调度器保证各批次等长，DP rank 之间的数据交换会卡死。
+0.30.0rc1 起，被抢占的请求不能再回到预填充节点：在那里重新计算的 KV 会损失精度。
 
 ## 适用版本
 
@@ -138,7 +138,7 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
             where = "scheduler_config." if switch.place == "nested" else ""
             yield (
                 "needs the recompute scheduler, which is not on",
-                "需要重计算调度器，而它没有打开",
+                "需要重计算调度器，但它没有打开",
                 Msg(
                     f"set {where}recompute_scheduler_enable to true in --additional-config",
                     f"在 --additional-config 里把 {where}recompute_scheduler_enable 设为 true",
@@ -152,7 +152,7 @@ def _needs(node: NodeLaunch, module: str, size: int, target: Target) -> Iterator
     if data is not None and data % size:
         yield (
             f"is {size}, which does not divide the data-parallel size {data}",
-            f"为 {size}，不能整除数据并行规模 {data}",
+            f"为 {size}，不能整除数据并行大小 {data}",
             Msg(f"write a divisor of {data}", f"请写 {data} 的约数"),
         )
 
@@ -165,10 +165,10 @@ def _offload(node: NodeLaunch) -> Iterator[tuple[str, str, Msg]]:
     if (tree is None or tree.known) and listed and None not in names and NEW_NAME not in names:
         yield (
             f"needs the connector {NEW_NAME}, which is not configured",
-            f"需要连接器 {NEW_NAME}，而它不在配置里",
+            f"需要连接器 {NEW_NAME}，但配置里没有",
             Msg(
                 f"add {NEW_NAME} as a child of a MultiConnector; the bundled connector of that name will do",
-                f"在 MultiConnector 下加上子连接器 {NEW_NAME}；附带的连接器用这个名称也算",
+                f"在 MultiConnector 下加上子连接器 {NEW_NAME}；附带的连接器用这个名称也可以",
             ),
         )
     if (node.prefill_context or 1) > 1:

@@ -16,16 +16,16 @@ ASYNC_METHODS = ("eagle", "mtp", "dflash", "dspark", "ngram_gpu")
 """Parts of the names of speculative methods with which vLLM leaves async scheduling on."""
 
 ZH = r"""
-Qwen3.5 模型在抢占卸载下使用异步调度
+Qwen3.5 模型同时使用抢占卸载和异步调度
 
 ## 作用
 
-Qwen3.5 系列模型在 vllm-ascend 上使用卸载连接器，而异步调度打开时报告：写了 `--async-scheduling`，
-或者默认打开且配置里没有任何东西将其关闭。
+Qwen3.5 系列模型在 vllm-ascend 上使用卸载连接器，而异步调度是打开的，就会报告：写了 `--async-scheduling`，
+或者默认打开，而配置里没有关闭它。
 
 ## 为什么重要
 
-Qwen3.5 的异步调度与抢占卸载尚未完全支持，恢复的请求可能从错误的状态继续。
+Qwen3.5 模型还不能完全支持同时使用异步调度和抢占卸载，恢复的请求可能从错误的状态继续。
 
 ## 适用版本
 
@@ -93,12 +93,12 @@ def async_scheduling_model(node: NodeLaunch, deployment: Deployment) -> Iterator
     message = (
         Msg(
             "async scheduling is switched on for a Qwen3.5 model with preemption offload",
-            "Qwen3.5 模型在抢占卸载下打开了异步调度",
+            "Qwen3.5 模型使用抢占卸载，却打开了异步调度",
         )
         if given
         else Msg(
             "async scheduling is on by default, but is not supported on a Qwen3.5 model with preemption offload",
-            "异步调度默认打开，而 Qwen3.5 模型在抢占卸载下不支持它",
+            "异步调度默认打开，而 Qwen3.5 模型使用抢占卸载时不支持它",
         )
     )
     yield Hit(where, message, Msg("add --no-async-scheduling", "加上 --no-async-scheduling"))

@@ -17,20 +17,20 @@ ZH = r"""
 ## 作用
 
 检查 `--additional-config` 中调度器以外的成对选项：融合 MC2 与分层 MC2；reduce-sample 与 lm-head 张量并行；
-混合放置与共享专家 DP 或多流重叠；稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行；转储配置给了两次；
-静态核没有 npugraph_ex；Xlite 图与流水线并行或多于一个草稿 token；以及没有张量并行或专家并行的 FlashComm。
-还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同用（0.22 到 0.24），或者没有 V2 model runner（0.25 起）；
-以及 `enable_dsa_cp` 与两者之一同用（0.30.0rc1 起）。vLLM 自身的选项：睡眠模式与不支持它的连接器，
-以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`（vLLM 0.33.0 起）；`--kv-offloading-size` 会取代所配置的连接器；
-`--async-scheduling` 与 ngram 一类的草稿；`--enable-return-routed-experts` 与附带的
-卸载连接器。还有缺少另一个选项就会被拒绝的选项：自动工具选择缺少解析器，输出日志缺少
-请求日志，ngram 草稿缺少个数，冗余专家缺少 EPLB，torch profiler 缺少目录，编码器缓存连接器缺少角色，
-多端口负载均衡缺少 rank；
-以及必须整除或不超过另一个的数：DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
+混合放置与共享专家 DP 或多流重叠；稀疏 KV 卸载与稀疏 SFA C8 缓存、流水线并行或上下文并行；转储配置写了两次；
+打开了静态核却没有 npugraph_ex；Xlite 图与流水线并行或多于一个草稿 token；打开了 FlashComm 却没有张量并行或专家并行。
+还检查 `--prefill-context-parallel-size` 大于 1 时与数据并行同时使用（0.22 到 0.24），
+或者没有 V2 model runner（0.25 起）；以及 `enable_dsa_cp` 与两者之一同时使用（0.30.0rc1 起）。vLLM 自身的选项：
+睡眠模式与不支持它的连接器，以及与 `--dtype` 不同的浮点 `--kv-cache-dtype`（vLLM 0.33.0 起）；
+`--kv-offloading-size` 会取代所配置的连接器；`--async-scheduling` 与 ngram 一类的草稿；
+`--enable-return-routed-experts` 与附带的卸载连接器。还检查必须搭配另一个选项、单独写会被拒绝的选项：
+自动工具选择没有解析器，输出日志没有请求日志，ngram 草稿没有 token 数，冗余专家没有 EPLB，torch profiler 没有目录，
+编码器缓存连接器没有角色，多端口负载均衡没有 rank；
+以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
 
 ## 为什么重要
 
-引擎在启动时发现矛盾并退出。`--kv-offloading-size` 更糟：引擎正常启动，而所配置的连接器没有启动，KV 从不到达。
+引擎在启动时发现矛盾就会退出。`--kv-offloading-size` 更麻烦：引擎能正常启动，但所配置的连接器没有启动，KV 永远传不过来。
 
 ## 适用版本
 
@@ -109,6 +109,6 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),
-            conflict.help or Msg("keep only one of the two", "只保留其中之一"),
+            conflict.help or Msg("keep only one of the two", "两者只保留一个"),
             related=((conflict.other, Msg("the other one is here", "另一个在这里")),) if conflict.other else (),
         )

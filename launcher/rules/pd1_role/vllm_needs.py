@@ -55,7 +55,7 @@ def _needs(node: NodeLaunch, name: str, other: str) -> Conflict:
     return Conflict(
         node.named(name)[-1].origin,
         f"--{name} needs {other}: the engine refuses it on its own",
-        f"--{name} 需要 {other}：单独给出时引擎会拒绝",
+        f"--{name} 需要同时写 {other}：单独写会被引擎拒绝",
         None,
         Msg(f"add {other}, or leave --{name} out", f"加上 {other}，或去掉 --{name}"),
     )
@@ -124,7 +124,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             name.origin,
             f"drafting with {name.value} needs {TOKENS}: no model supplies the number",
-            f"{name.value} 草稿需要 {TOKENS}：没有模型能给出个数",
+            f"{name.value} 草稿需要写 {TOKENS}：没有草稿模型，无从得知 token 数",
             None,
             Msg(f'write "{TOKENS}": 3, for example', f'例如写 "{TOKENS}": 3'),
         )
@@ -144,7 +144,7 @@ def _drafts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             node.named("async-scheduling")[-1].origin,
             f"--async-scheduling cannot be combined with {method(node)} drafting",
-            f"--async-scheduling 不能与 {method(node)} 草稿同用",
+            f"--async-scheduling 不能与 {method(node)} 草稿同时使用",
             _place(config, "method").origin,
         )
 
@@ -155,7 +155,7 @@ def _bound(one: Node, other: Node, shown: str, limit: str) -> Conflict:
         f"{shown} is above {limit}: the engine refuses this",
         f"{shown} 大于 {limit}：引擎会拒绝",
         other.origin,
-        Msg(f"write at most the value of {limit}", f"写不超过 {limit} 的值"),
+        Msg(f"write at most the value of {limit}", f"请写不超过 {limit} 的值"),
     )
 
 
@@ -169,7 +169,7 @@ def _context(node: NodeLaunch) -> Iterator[Conflict]:
         yield Conflict(
             written.origin,
             f"tensor-parallel size {tensor} is not a multiple of decode context parallel size {size}",
-            f"张量并行数 {tensor} 不是解码上下文并行数 {size} 的倍数",
+            f"张量并行大小 {tensor} 不是解码上下文并行大小 {size} 的倍数",
             None,
             Msg(f"write a divisor of {tensor}", f"写 {tensor} 的约数"),
         )
@@ -209,7 +209,7 @@ def _experts(node: NodeLaunch) -> Iterator[Conflict]:
         yield Conflict(
             extra.key or extra.origin,
             "num_redundant_experts needs --enable-eplb: the engine refuses it on its own",
-            "num_redundant_experts 需要 --enable-eplb：单独给出时引擎会拒绝",
+            "num_redundant_experts 需要同时写 --enable-eplb：单独写会被引擎拒绝",
             None,
             Msg("add --enable-eplb, or leave it out", "加上 --enable-eplb，或去掉它"),
         )
@@ -240,7 +240,7 @@ def _profiler(node: NodeLaunch) -> Iterator[Conflict]:
         yield Conflict(
             kind.origin,
             "the torch profiler needs torch_profiler_dir: the engine refuses it on its own",
-            "torch profiler 需要 torch_profiler_dir：单独给出时引擎会拒绝",
+            "torch profiler 需要同时写 torch_profiler_dir：单独写会被引擎拒绝",
             None,
             Msg('write "torch_profiler_dir": "/absolute/path"', '写 "torch_profiler_dir": "/绝对路径"'),
         )
@@ -256,7 +256,7 @@ def _whitespace(node: NodeLaunch) -> Iterator[Conflict]:
         yield Conflict(
             wish.key or wish.origin,
             f"disable_any_whitespace works with xgrammar and guidance only, not with {backend.value}",
-            f"disable_any_whitespace 只能与 xgrammar 或 guidance 同用，不能与 {backend.value} 同用",
+            f"disable_any_whitespace 只能与 xgrammar 或 guidance 一起使用，不能用于 {backend.value}",
             backend.origin,
         )
 
@@ -268,7 +268,7 @@ def _encoder(node: NodeLaunch) -> Iterator[Conflict]:
         yield Conflict(
             name.origin,
             "an encoder cache connector needs ec_role: the engine refuses it on its own",
-            "编码器缓存连接器需要 ec_role：单独给出时引擎会拒绝",
+            "编码器缓存连接器需要同时写 ec_role：单独写会被引擎拒绝",
             None,
             Msg(
                 'write "ec_role": "ec_producer", "ec_consumer" or "ec_both"',

@@ -32,7 +32,7 @@ def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
             yield Conflict(
                 node.named("enable-sleep-mode")[-1].origin,
                 f"{connector.name} as configured does not work with sleep mode",
-                f"{connector.name} 按当前配置不支持睡眠模式",
+                f"{connector.name} 在当前配置下不支持睡眠模式",
                 (connector.tree.get("kv_connector") or connector.tree).origin,
             )
 
@@ -46,7 +46,7 @@ def _cache_dtype(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
         yield Conflict(
             cache.origin,
             f"--kv-cache-dtype {word} cannot be combined with --dtype {model.string()}",
-            f"--kv-cache-dtype {word} 与 --dtype {model.string()} 不能同用",
+            f"--kv-cache-dtype {word} 与 --dtype {model.string()} 不能同时使用",
             model.origin,
         )
 

@@ -36,13 +36,13 @@ ZH = """
 ## 作用
 
 检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册：改名的、删除的、尚未出现的、
-只支持 CUDA 的和拼错的都会报告，并给出正确的名称。引擎跑在别人的镜像里、而名称与任何已知的都不相近时，只是 warning：
-镜像可能自带这个连接器。vLLM 本身没有 pd-launch 的连接器：装上 pd-launch 后，由它的 vLLM 插件注册。`--host` 会查看插件
-是否已安装；`VLLM_PLUGINS` 可能没有列出它。
+只支持 CUDA 的和拼错的都会报告，并给出正确的名称。引擎在第三方镜像里运行、而名称与任何已知的都不相近时，只给出警告：
+镜像里可能已经有这个连接器。原版 vLLM 没有 pd-launch 的连接器：装上 pd-launch 后，由它的 vLLM 插件注册。`--host` 会检查
+插件是否已安装；`VLLM_PLUGINS` 可能没有列出它。
 
 ## 为什么重要
 
-未注册的名称会让引擎在启动时退出；而名称相同但只支持 CUDA 的上游连接器在 NPU 上会在更晚的地方失败。
+名称没有注册，引擎在启动时就会退出；如果加载了同名但只支持 CUDA 的上游连接器，在 NPU 上要到更晚才会失败。
 
 ## 适用版本
 
@@ -152,7 +152,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
                 f"{target} has no connector {name}; pd-launch provides it, but whether this image includes pd-launch "
                 "is unknown"
             ),
-            f"{target} 没有连接器 {name}；它由 pd-launch 提供，而这个镜像里有没有安装 pd-launch 无从得知",
+            f"{target} 没有连接器 {name}；它由 pd-launch 提供，但无法得知这个镜像里是否装有 pd-launch",
         )
     else:
         reason = _reason(name, target, cuda_only=False)
@@ -164,7 +164,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
             f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
             "name alone is enough where pd-launch is installed beside vLLM (--host checks this)",
             f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}"，使用 pd-launch 附带的连接器；如果 pd-launch '
-            "与 vLLM 装在同一环境里，只写名称即可（--host 会查看是否已安装）",
+            "与 vLLM 装在同一环境里，只写名称即可（--host 会检查是否已安装）",
         ),
         severity="warning" if own else None,
     )
@@ -182,7 +182,7 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
         place.origin,
         Msg(
             f"{target} has no connector {name}; whether this image registers it is unknown",
-            f"{target} 没有连接器 {name}；不知道这个镜像是否注册了它",
+            f"{target} 没有连接器 {name}；无法得知这个镜像是否注册了它",
         ),
         Msg(
             "a plugin of the image must register it, or kv_connector_module_path must name its module",
@@ -204,11 +204,11 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if row is not None and not target.is_ascend:
         return Msg(": the name is vllm-ascend's own", "：这个名称属于 vllm-ascend")
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
-        return Msg(f": {row.until} was the last release with it", f":{row.until} 是最后一个带有它的版本")
+        return Msg(f": {row.until} was the last release with it", f"：{row.until} 是最后一个有它的版本")
     if row is not None and row.since is not None:
         return Msg(f": it was added in {row.since}", f"：它从 {row.since} 才出现")
     if theirs is not None and theirs.until is not None:
-        return Msg(f": vLLM {theirs.until} no longer has it", f":vLLM {theirs.until} 起不再有它")
+        return Msg(f": vLLM {theirs.until} no longer has it", f"：vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
         return Msg(f": it was added in vLLM {theirs.since}", f"：它从 vLLM {theirs.since} 才出现")
     if (right := registered_as(name, target)) is not None:

@@ -24,11 +24,11 @@ kv_connector_module_path 不对
 
 ## 作用
 
-检查 `kv_connector_module_path`：为空、指向已经移走的模块，或者那个模块里的类名与 `kv_connector` 不同。
+检查 `kv_connector_module_path`：值为空，指向已经移走的模块，或者模块里的类名与 `kv_connector` 不同。
 
 ## 为什么重要
 
-写了模块路径之后注册表不再起作用，引擎会导入那个模块并取名为 `kv_connector` 的类，取不到就在启动时退出。
+写了模块路径，注册表就不再起作用：引擎会导入那个模块，取其中名称与 `kv_connector` 相同的类，取不到就在启动时退出。
 
 ## 适用版本
 
@@ -115,7 +115,7 @@ def _bundled(module: str, name: str, right: str) -> tuple[Msg, Msg] | None:
     if name not in OFFLOAD_NAMES:
         return (
             Msg(f"{module} has no connector {name}", f"{module} 里没有连接器 {name}"),
-            Msg(f'with this module path kv_connector is "{right}"', f'用这个模块路径时 kv_connector 是 "{right}"'),
+            Msg(f'with this module path kv_connector is "{right}"', f'用这个模块路径时，kv_connector 应写 "{right}"'),
         )
     return None
 

@@ -21,8 +21,8 @@ MultiConnector 的子连接器写错了
 
 ## 为什么重要
 
-这些错误都会让引擎在启动时以断言或难懂的异常退出，空列表则让混合 KV 缓存 管理器失效。
-子项的 `engine_id` 会与从父项继承的那一个冲突。
+这些错误会让引擎在启动时因断言或难懂的异常退出，空列表则会让混合 KV 缓存管理器失效。
+子项里写的 `engine_id` 会与从顶层继承的冲突。
 
 ## 适用版本
 
@@ -115,9 +115,9 @@ def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hi
                     "engine_id inside a child: it is inherited from the top level, and the connector fails when it "
                     "is given twice"
                 ),
-                "子项里写了 engine_id：它从顶层继承，写两次连接器会报错",
+                "子项里写了 engine_id：它会从顶层继承，写两次会让连接器报错",
             ),
-            Msg("remove it here; the top level may have one", "在这里删掉；顶层可以写"),
+            Msg("remove it here; the top level may have one", "删掉这里的；顶层可以写"),
             fix=fix(remove, remove_entry(engine), safe=True),
         )
 

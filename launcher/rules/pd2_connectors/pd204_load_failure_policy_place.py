@@ -22,7 +22,7 @@ kv_load_failure_policy 写在了子连接器里
 
 ## 为什么重要
 
-只有顶层的 `kv_load_failure_policy` 会被调度器读取，子项里的没有代码读取，加载失败时仍按默认的 `fail` 结束请求。
+调度器只读顶层的 `kv_load_failure_policy`，子项里写的不会被读取：加载失败时，请求仍按默认的 `fail` 结束。
 
 ## 适用版本
 
@@ -86,7 +86,7 @@ def load_failure_policy_place(node: NodeLaunch, deployment: Deployment) -> Itera
                 f"move it to the top level of --kv-transfer-config, next to kv_role{_model_note(top)}",
                 "把它移到 --kv-transfer-config 的顶层，与 kv_role 并列",
             ),
-            related=((top.origin, Msg("this one takes effect", "生效的是这个")),) if top else (),
+            related=((top.origin, Msg("this one takes effect", "生效的是这里")),) if top else (),
             fix=_move(node, value, top),
         )
 

@@ -22,13 +22,13 @@ ZH = """
 
 ## 作用
 
-把 P/D 连接器里为本节点角色声明的 `dp_size`、`tp_size`、`pp_size` 与本节点自己的并行参数比较：producer 看 `prefill`，
-consumer 看 `decode`，`kv_both` 两个都看。MultiConnector 的子项也会检查。
+把 P/D 连接器里为本节点角色声明的 `dp_size`、`tp_size`、`pp_size` 与本节点自己的并行参数比较：生产者看 `prefill`，
+消费者看 `decode`，`kv_both` 两个都看。MultiConnector 的子项也会检查。
 
 ## 为什么重要
 
-连接器用这些数字计算从哪个 rank 取哪些 KV 头，不一致会取错或连不上。顶层的不一致会让 vllm-ascend 拒绝启动，
-子项里的则不会检查。
+连接器用这些数字计算从哪个 rank 取哪些 KV 头，不一致就会取错或连不上。顶层不一致时 vllm-ascend 会拒绝启动，
+子项里的则没有检查。
 
 ## 适用版本
 
@@ -36,7 +36,7 @@ vllm-ascend 的所有版本。
 
 ## 来源
 
-vllm_ascend/utils.py 的 check_kv_extra_config（0.27.1rc1，第 1217–1246 行），0.18.0 起都有。
+vllm_ascend/utils.py 的 check_kv_extra_config（0.27.1rc1，第 1217–1246 行），从 0.18.0 起就有。
 """
 
 
@@ -131,7 +131,7 @@ def _text(value: Node, key: str, declared: int) -> Hit:
         value.origin,
         Msg(
             f'{key} is the string "{declared}": the platform compares it with a number and finds them different',
-            f'{key} 是字符串 "{declared}"：平台拿它和数字比较，会认为两者不同',
+            f'{key} 是字符串 "{declared}"：vllm-ascend 拿它和数字比较，会认为两者不同',
         ),
         Msg(f"write {declared} without quotes", f"写成不带引号的 {declared}"),
         fix=fix(Msg(f"write {declared}", f"写成 {declared}"), set_value(value, declared), safe=True),

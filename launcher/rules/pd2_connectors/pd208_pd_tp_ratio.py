@@ -16,7 +16,7 @@ from pd_launch.schemas.releases.transfers import MAMBA_DIVIDES
 NOT_SMALLER = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeLayerwiseConnector"})
 
 ZH = """
-预填充与解码的 TP 比例不被支持
+不支持这样的预填充与解码 TP 比例
 
 ## 作用
 
@@ -25,7 +25,7 @@ ZH = """
 
 ## 为什么重要
 
-不符合的比例会让 worker 在启动或第一次传输时退出。
+比例不符合要求，worker 会在启动时或第一次传输时退出。
 
 ## 示例
 

@@ -20,9 +20,9 @@ ZH = """
 
 ## 作用
 
-对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查：`decode.pp_size` 不是 1，解码节点自己开了流水线并行，
+对 MooncakeConnectorV1 和 MooncakeHybridConnector 检查：`decode.pp_size` 不是 1，解码节点自己用了流水线并行，
 `prefill.pp_layer_partition` 的段数与 `pp_size` 不同；对 MooncakeConnectorV1 还检查流水线并行与预填充上下文并行
-同时大于 1。对 NixlConnector 检查：消费者开了流水线并行，以及带 Mamba 层的混合模型开了流水线并行。
+同时大于 1。对 NixlConnector 检查：消费者用了流水线并行，以及含 Mamba 层的混合模型用了流水线并行。
 
 ## 为什么重要
 
@@ -115,7 +115,7 @@ def _nixl(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"{facts.family} has Mamba layers, with which {own.name} refuses {stages} pipeline stages",
-                f"{facts.family} 带有 Mamba 层，{own.name} 不支持它用 {stages} 个流水线阶段",
+                f"{facts.family} 含有 Mamba 层，{own.name} 不支持它用 {stages} 个流水线阶段",
             ),
             Msg("remove --pipeline-parallel-size; use more TP", "删掉 --pipeline-parallel-size，改用更大的 TP"),
         )
@@ -142,7 +142,7 @@ def _decode(node: NodeLaunch, connector: Connector) -> Iterator[Hit]:
             ),
             Msg(
                 "remove pp_size, and --pipeline-parallel-size on the decode nodes",
-                "删掉 pp_size，解码节点不用流水线并行",
+                "删掉 pp_size，以及解码节点的 --pipeline-parallel-size",
             ),
         )
     elif flag is not None and own is not None and own > 1:

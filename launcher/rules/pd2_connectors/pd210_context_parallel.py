@@ -22,15 +22,15 @@ ZH = """
 
 ## 作用
 
-当 DCP 或 PCP 大于 1，而卸载连接器或 P/D 连接器在目标版本里不支持时报告：卸载连接器（内置的到 0.27 两者都不支持，
-从 0.28.0rc1 起只不支持 PCP；附带的两者都不支持）、MooncakeHybridConnector、
+当 DCP 或 PCP 大于 1，而目标版本的卸载连接器或 P/D 连接器不支持时报告：卸载连接器（内置的在 0.27 及以前两者都不支持，
+从 0.28.0rc1 起只是不支持 PCP；附带的两者都不支持）、MooncakeHybridConnector、
 解码节点（包括 `kv_both`）上带 PCP 的 MooncakeLayerwiseConnector，
 以及从 <since v1-pcp-on-prefill> 起解码节点上带 PCP 的 MooncakeConnectorV1。
 在 vllm-ascend 上，有 `--kv-transfer-config` 时还要求 `--cp-kv-cache-interleave-size` 等于块大小。
 
 ## 为什么重要
 
-这些组合会让引擎在启动时以断言退出，卸载连接器的断言甚至没有任何说明。
+这些组合会让引擎在启动时因断言失败而退出，卸载连接器的断言甚至没有任何说明。
 
 ## 适用版本
 

@@ -16,7 +16,7 @@ from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, supports_hm
 FLAG = "disable-hybrid-kv-cache-manager"
 
 ZH = """
-混合 KV 缓存 管理器与连接器或模型不配
+混合 KV 缓存管理器与连接器或模型不匹配
 
 ## 作用
 
@@ -26,7 +26,7 @@ vLLM 会自己关闭它，而模型需要它。
 
 ## 为什么重要
 
-强制打开时引擎拒绝启动；关闭时含 Mamba 或线性注意力层的模型在分配 KV 缓存 时失败。
+强制打开时，引擎会拒绝启动；关闭后，含 Mamba 或线性注意力层的模型会在分配 KV 缓存时失败。
 
 ## 适用版本
 
@@ -87,7 +87,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             _flag(node),
             Msg(
                 "the hybrid KV cache manager is turned off, but this model has Mamba or linear-attention layers",
-                "关闭了混合 KV cache 管理器，但这个模型含有 Mamba 或线性注意力层",
+                "关闭了混合 KV 缓存管理器，但这个模型含有 Mamba 或线性注意力层",
             ),
             Msg(f"remove --{FLAG}", f"删掉 --{FLAG}"),
         )
@@ -102,10 +102,10 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 _flag(node),
                 Msg(
                     f"the hybrid KV cache manager is forced on, but {name} does not support it in {target}",
-                    f"强制打开了混合 KV cache 管理器，但 {target} 的 {name} 不支持它",
+                    f"强制打开了混合 KV 缓存管理器，但 {target} 的 {name} 不支持它",
                 ),
                 _replace(connector, hybrid),
-                related=((place.origin, Msg("this connector", "就是这个连接器")),),
+                related=((place.origin, Msg("this connector", "这个连接器")),),
             )
         elif hybrid:
             yield Hit(
@@ -113,7 +113,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 Msg(
                     f"{name} does not support the hybrid KV cache manager in {target}, so vLLM turns it off, and this "
                     "model with its Mamba or linear-attention layers cannot start",
-                    f"{target} 的 {name} 不支持混合 KV cache 管理器，vLLM 会把它关闭，而这个含 Mamba 或线性注意力"
+                    f"{target} 的 {name} 不支持混合 KV 缓存管理器，vLLM 会把它关闭，于是这个含 Mamba 或线性注意力"
                     "层的模型无法启动",
                 ),
                 _replace(connector, hybrid),
@@ -135,7 +135,7 @@ def _replace(connector: Connector, hybrid: bool) -> Msg:
             f"使用 {since} 或更新的版本，或 MooncakeLayerwiseConnector",
         )
     if hybrid:
-        return Msg(f"serve this model without {connector.name}", f"为这个模型去掉 {connector.name}")
+        return Msg(f"serve this model without {connector.name}", f"部署这个模型时不要用 {connector.name}")
     return Msg(f"remove --no-{FLAG}, or the connector", f"删掉 --no-{FLAG}，或者去掉这个连接器")
 
 

@@ -17,15 +17,15 @@ from pd_launch.schemas.models.known import model_of
 SIDES: tuple[PairSide, PairSide] = ("prefill", "decode")
 
 ZH = """
-两侧的大小只写在 MultiConnector 的子项里
+两侧的并行大小只写在 MultiConnector 的子项里
 
 ## 作用
 
-当 MultiConnector 的子连接器写了 `prefill`/`decode` 大小，而顶层的 `kv_connector_extra_config` 里没有时报告。
+当 MultiConnector 的子连接器写了 `prefill`、`decode` 的并行大小，而顶层的 `kv_connector_extra_config` 里没有时报告。
 
 ## 为什么重要
 
-vllm-ascend 自己的检查和 KV 头比例的推导只看顶层，子项里的大小对它们不存在：写错了也无从发现，GQA 模型在两侧 TP 不同时
+vllm-ascend 自己的检查和 KV 头比例的推导只看顶层，看不到子项里的大小：写错了也不会被发现；GQA 模型两侧 TP 不同时，
 比例会被当成 1。
 
 ## 示例
@@ -118,7 +118,7 @@ def pd_sizes_hidden(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 ("these sizes are inside a child: the platform's checks and KV head ratio look only at the top level"),
-                "这些大小写在子项里：平台的检查和 KV 头比例只看顶层",
+                "这些大小写在子项里：vllm-ascend 的检查和 KV 头比例只看顶层",
             ),
             Msg(
                 "repeat prefill and decode in the top level's kv_connector_extra_config, next to connectors",

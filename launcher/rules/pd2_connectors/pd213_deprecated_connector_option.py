@@ -19,12 +19,12 @@ ZH = """
 
 ## 作用
 
-当 `use_ascend_direct` 写在不再读取它的版本（0.13 起）时报告；在还需要它的旧版本（到 0.11）上没有写时报错误。
-`mooncake_rpc_port` 已由 `lookup_rpc_port` 取代，也会报告。
+目标版本已不再读取 `use_ascend_direct`（0.13 起），却还写了它时报告；旧版本（0.11 及以前）还需要它，
+却没有写时报告为错误。`mooncake_rpc_port` 已由 `lookup_rpc_port` 取代，也会报告。
 
 ## 为什么重要
 
-没有作用的选项会让人以为打开了直接传输；旧版本上缺少它则真的没有打开。
+不起作用的选项会让人以为是它打开了直接传输；而旧版本上缺少它，直接传输就真的没有打开。
 
 ## 适用版本
 
@@ -32,7 +32,7 @@ vllm-ascend 的所有版本；0.11 是最后一个读取它的版本，0.12 未�
 
 ## 来源
 
-对各标签代码的检索：0.13.0 起没有读取者；vllm-ascend 的 PR 7434 从文档中删除了它。
+对各标签代码的检索：从 0.13.0 起没有代码读取它；vllm-ascend 的 PR 7434 从文档中删除了它。
 """
 
 
@@ -92,7 +92,7 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
                     ),
                     Msg(
                         f'add "{OPTION}": true to its kv_connector_extra_config',
-                        f'在它的额外配置里加上 "{OPTION}": true',
+                        f'在它的 kv_connector_extra_config 里加上 "{OPTION}": true',
                     ),
                     severity="error",
                 )
@@ -100,7 +100,8 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
             yield Hit(
                 option.key or option.origin,
                 Msg(
-                    f"{OPTION} has no effect: nothing has read it since 0.13", f"{OPTION} 没有作用：从 0.13 起不再读取"
+                    f"{OPTION} has no effect: nothing has read it since 0.13",
+                    f"{OPTION} 没有作用：从 0.13 起不再被读取",
                 ),
                 Msg("remove it", "删掉它"),
                 fix=fix(Msg("remove it", "删掉它"), remove_entry(option), safe=True),

@@ -18,8 +18,8 @@ ZH = """
 
 ## 为什么重要
 
-每一个都会为同一个被抢占的请求分配主机块，却只有第一个用来恢复，其余的内存全部浪费。
-附带的连接器与另一个自己并列时拒绝启动。
+每一个都会为同一个被抢占的请求分配主机块，却只有第一个用来恢复，其余的内存都浪费了。
+附带的连接器如果写了两个，会拒绝启动。
 
 ## 适用版本
 
@@ -85,7 +85,7 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place.origin,
             Msg(
                 "a second offload connector: only the first one restores requests",
-                "第二个卸载连接器：只有第一个会恢复请求",
+                "这是第二个卸载连接器：只有第一个会恢复请求",
             ),
             Msg("remove it and give the first one the whole budget", "删掉它，把全部预算给第一个"),
             related=((before.origin, Msg("the first one", "第一个在这里")),),

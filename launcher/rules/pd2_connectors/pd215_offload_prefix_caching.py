@@ -12,7 +12,7 @@ from pd_launch.schemas.engine.budget import PREFIX_CACHING
 from pd_launch.schemas.engine.offload import served
 
 ZH = """
-打开了卸载前缀共享
+打开了主机块的前缀共享
 
 ## 作用
 
@@ -20,7 +20,7 @@ ZH = """
 
 ## 为什么重要
 
-让前缀相同的请求共享主机块还是实验功能，上游指南要求除了专门测试之外保持关闭。
+让前缀相同的请求共享主机块还是实验功能，上游指南要求：除非明确测试前缀共享，否则保持关闭。
 
 ## 示例
 

@@ -96,6 +96,6 @@ def _hit(origin: Origin, what: str, en: str, zh: str) -> Hit:
         Msg(f"{what} {en}; it does not keep the KV of preempted requests", f"{what}：{zh}，不保存被抢占请求的 KV"),
         Msg(
             "for preempted requests use the preemption offload connector; otherwise leave it as it is",
-            "要保存被抢占的请求，请用抢占卸载连接器；否则不用改",
+            "要保存被抢占的请求，请用抢占卸载连接器；没有这个需要就不用改",
         ),
     )

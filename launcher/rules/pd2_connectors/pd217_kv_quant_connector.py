@@ -18,11 +18,11 @@ ZH = """
 
 ## 作用
 
-当 GQA 模型的 KV 缓存 是 C8（int8）量化，而连接器（包括 MultiConnector 的子项）是 MooncakeConnectorV1 时报告。
+当 GQA 模型的 KV 缓存是 C8（int8）量化，而连接器（包括 MultiConnector 的子项）是 MooncakeConnectorV1 时报告。
 
 ## 为什么重要
 
-预填充侧的 KV 是 bf16，解码侧分配的是 int8，直接搬运会把字节读错，因此 vllm-ascend 在启动时拒绝。
+预填充侧的 KV 是 bf16，解码侧分配的是 int8，逐字节传过去就会读错，因此 vllm-ascend 在启动时拒绝。
 
 ## 示例
 
@@ -98,10 +98,10 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
                 name.origin,
                 Msg(
                     f"{connector.name} with the int8 (C8) KV cache of a GQA model: {deployment.target} refuses it",
-                    f"{connector.name} 与 GQA 模型的 int8(C8)KV cache:{deployment.target} 会拒绝",
+                    f"{connector.name} 与 GQA 模型的 int8（C8）KV 缓存：{deployment.target} 会拒绝",
                 ),
                 Msg(
                     "use MooncakeLayerwiseConnector on both sides, or weights without C8",
-                    "两侧都改用 MooncakeLayerwiseConnector，或者用不带 C8 的权重",
+                    "两侧都改用 MooncakeLayerwiseConnector，或者改用没有 C8 量化的权重",
                 ),
             )

@@ -17,12 +17,12 @@ KV 池连接器的角色或设置有问题
 
 ## 作用
 
-检查 vllm-ascend 的 KV 池连接器：`kv_consumer` 既不加载也不写入；同一台机器上的两个实例使用同一个 `lookup_rpc_port`；
+检查 vllm-ascend 的 KV 池连接器：消费者既不加载也不写入；同一台机器上的两个实例使用同一个 `lookup_rpc_port`；
 UCMConnector 没有 `UCM_CONFIG_FILE`，SfaRemoteD2HConnector 没有 `transfer_backend`。
 
 ## 为什么重要
 
-没有开关的 consumer 占着池却什么也不做；共用查询端口的两个实例使用同一个套接字路径，后启动的会出错；
+消费者没有打开开关，就占着池却什么也不做；两个实例共用一个查询端口，套接字路径就相同，后启动的会出错；
 缺少后端设置则无法启动。
 
 ## 适用版本
@@ -111,7 +111,7 @@ def _setting(connector: Connector) -> Iterator[Hit]:
             name.origin,
             Msg(
                 f"{connector.name} needs {key} in its kv_connector_extra_config",
-                f"{connector.name} 的额外配置里需要 {key}",
+                f"{connector.name} 的 kv_connector_extra_config 里需要 {key}",
             ),
             Msg(f'add "{key}": "{example}"', f'加上 "{key}": "{example}"'),
         )
@@ -130,11 +130,11 @@ def _idle(connector: Connector) -> tuple[Msg, Msg]:
     return (
         Msg(
             f"{connector.name} on a consumer neither loads nor stores unless told to",
-            f"consumer 上的 {connector.name} 不打开开关就既不加载也不写入",
+            f"消费者上的 {connector.name} 如果不打开开关，就既不加载也不写入",
         ),
         Msg(
             'add "consumer_is_to_load": true or "consumer_is_to_put": true, or leave the pool out on decode nodes',
-            '加上 "consumer_is_to_load": true 或 "consumer_is_to_put": true，或者解码节点不配置 KV 池',
+            '加上 "consumer_is_to_load": true 或 "consumer_is_to_put": true，或者不在解码节点上配置 KV 池',
         ),
     )
 

@@ -13,7 +13,7 @@ from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.kv_fields import kv_fields
 from pd_launch.schemas.releases.stock import UNREAD_FIELDS
 
-NOBODY = Msg("it is not read on Ascend", "在昇腾上不会被读取")
+NOBODY = Msg("it is not read on Ascend", "昇腾上不会读取它")
 IGNORED = {
     "kv_rank": NOBODY,
     "kv_parallel_size": NOBODY,
@@ -22,21 +22,21 @@ IGNORED = {
     "kv_buffer_size": Msg("vllm-ascend resets it to 1e9", "vllm-ascend 会把它重置为 1e9"),
     "enable_permute_local_kv": Msg("vllm-ascend resets it to false", "vllm-ascend 会把它重置为 false"),
 }
-IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("it is not read", "不会被读取"))
+IGNORED_ON_VLLM = dict.fromkeys(("kv_rank", "kv_parallel_size", "kv_ip"), Msg("it is not read", "不会读取它"))
 DEFAULTS = {"kv_buffer_size": 1e9, "enable_permute_local_kv": False}
 
 ZH = """
-kv-transfer-config 的字段没有作用
+--kv-transfer-config 的字段没有作用
 
 ## 作用
 
 在 vllm-ascend 上，当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有代码读取或会被重置的字段时提示：`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
-在 vLLM 上，对 vLLM 自带的连接器提示前三个。
+在原版 vLLM 上，使用 vLLM 内置的连接器时，只提示前三个。
 
 ## 为什么重要
 
-这些字段来自旧版本的示例，看起来像是在设置什么，其实什么也没有改变，其中几个在新版本里还会让启动失败。
+这些字段来自旧版本的示例，看起来像是在设置什么，实际上什么也不会改变，其中几个在新版本里还会让启动失败。
 
 ## 适用版本
 

@@ -28,12 +28,13 @@ ZH = """
 
 ## 作用
 
-检查连接器 `kv_connector_extra_config` 里的键：目标版本的连接器不读取的键（包括拼写错误、
-只有其他版本或其他连接器才读的键），以及本该写在上一层的字段。由另外的软件包读取选项的连接器（LMCache、FlexKV、UCM）只报告明显的拼写错误，其余的键会说明一次没有检查。
+检查连接器的 `kv_connector_extra_config` 里的键：目标版本的连接器不读取的键（包括拼写错误，
+以及只有其他版本或其他连接器才读取的键），还有本该写在上一层的字段。
+有的连接器由另外的软件包读取选项（LMCache、FlexKV、UCM），对它们只报告明显的拼写错误，其余的键说明一次“没有检查”。
 
 ## 为什么重要
 
-没有代码读取的键会被悄悄忽略，设置也就不生效：例如 `cpu_bytes_per_rank` 的结果是整个引擎默认的 8 GiB。
+不认识的键会被悄悄忽略，设置也就不生效：例如写成 `cpu_bytes_per_rank`，得到的是整个引擎默认的 8 GiB。
 附带的连接器会在启动时拒绝未知的键。
 
 ## 适用版本
@@ -177,7 +178,7 @@ def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
         span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
         en, zh = (
             f"{name} of {target} does not read it; {span} does",
-            f"{target} 的 {name} 不读取它，{span} 的才读",
+            f"{target} 的 {name} 不读取它，只有 {span} 的读取",
         )
     elif others:
         listed = ", ".join(others[:3])
@@ -201,7 +202,7 @@ def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
         values[0].key or values[0].origin,
         Msg(
             f"options of {name} that {reader} reads are not known here: {listed}{more} not checked",
-            f"{name} 由 {reader} 读取的选项这里不了解：没有检查 {listed}{more}",
+            f"{name} 的选项由 {reader} 读取，pd-launch 不了解：没有检查 {listed}{more}",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",
@@ -213,7 +214,7 @@ def _misplaced(connector: Connector, key: str, value: Node) -> Hit:
         value.key or value.origin,
         Msg(
             f"{key} has no effect inside kv_connector_extra_config: it is a field of the connector itself",
-            f"写在 kv_connector_extra_config 里的 {key} 不会被读取：它是连接器自己的字段",
+            f"{key} 写在 kv_connector_extra_config 里不会被读取：它是与 kv_connector 同级的字段",
         ),
         Msg(f"move it one level up, next to kv_connector of {connector.name}", "把它上移一层，与 kv_connector 并列"),
     )

@@ -18,13 +18,13 @@ cpu_bytes_to_use 会除以一个引擎的 rank 数
 
 ## 作用
 
-当卸载连接器的预算写成 `cpu_bytes_to_use` 时报告：列出除以 TP×PP×PCP 的算式，每张卡、每个引擎和每个节点实际得到多少，
-以及应当改写成的 `cpu_bytes_to_use_per_rank`。
+当卸载连接器的预算写成 `cpu_bytes_to_use` 时报告：列出除以 TP × PP × PCP 的算式，每张卡、
+每个引擎和每个节点实际得到多少，以及 `cpu_bytes_to_use_per_rank` 应当写多少。
 
 ## 为什么重要
 
-每张卡得到的只是总量除以 TP×PP×PCP，数据并行从不参与除法，因此往往比预想的小得多。上游指南说除以 DP，代码并不是这样：
-DP2×TP8 写 16 GiB 时，每张卡得到 2 GiB，而不是 8 GiB。
+每张卡得到的是总量除以 TP × PP × PCP，与数据并行无关，往往比预想的小得多。上游指南说除以 DP，代码并不是这样：
+DP 2 × TP 8 时写 16 GiB，每张卡得到 2 GiB，而不是 8 GiB。
 
 ## 适用版本
 
@@ -119,8 +119,8 @@ def _message(node: NodeLaunch, budget: Budget, total: int) -> Msg:
         f"({sizes}), never by DP: each {on.en} gets {share}{wrong}, each engine {engine}"
     )
     zh = (
-        f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)}，除以它的 {budget.ranks_per_engine} 个 rank({sizes})，"
-        f"从不除以 DP:{on.each_zh} 得到 {share}{wrong_zh}，每个引擎 {engine}"
+        f"cpu_bytes_to_use 是一个引擎的总量 {human_size(total)}，除以它的 {budget.ranks_per_engine} 个 rank（"
+        f"{sizes}），从不除以 DP：{on.each_zh} 得到 {share}{wrong_zh}，每个引擎 {engine}"
     )
     if engines is not None:
         node_bytes = human_size(budget.per_node_bytes(engines, node.local_world) or 0)

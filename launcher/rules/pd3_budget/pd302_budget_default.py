@@ -21,12 +21,12 @@ ZH = """
 
 ## 为什么重要
 
-默认预算因版本而异，而且往往不合适：旧名称下一个引擎一共只有 8 GiB，新名称下则与设备上的 KV 缓存 一样大。
+默认预算因版本而异，而且往往不合适：用旧名称时一个引擎总共只有 8 GiB，用新名称时则与设备上的 KV 缓存一样大。
 
 ## 适用版本
 
 vllm-ascend <all offload-default-bytes> 以及旧名称：每个引擎 8 GiB。新名称（<since offload-ratio> 起）：
-与设备上的 KV 缓存 相同。
+与设备上的 KV 缓存相同。
 
 ## 来源
 
@@ -87,14 +87,14 @@ def budget_default(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             message = Msg(
                 f"no budget is set: each {on.en} gets as many host blocks as it has device blocks, so the host needs "
                 "as much memory as all device KV caches together",
-                f"没有写预算：{on.each_zh} 的主机块数与设备块数相同，主机需要的内存等于所有设备 KV cache 之和",
+                f"没有写预算：{on.each_zh} 的主机块数与设备块数相同，主机需要的内存等于所有设备的 KV 缓存之和",
             )
         else:
             share, ranks = human_size(budget.per_rank_bytes or 0), budget.ranks_per_engine
             message = Msg(
                 f"no budget is set: the default of 8 GiB for one engine is divided by its {counted(ranks, 'rank')}, so "
                 f"{describe(budget, node.local_engines or 1, on.en)}",
-                f"没有写预算：默认每个引擎 8 GiB，除以它的 {ranks} 个 rank,{on.each_zh} 得到 {share}",
+                f"没有写预算：默认每个引擎 8 GiB，除以它的 {ranks} 个 rank，{on.each_zh} 得到 {share}",
             )
         yield Hit(
             named.origin,

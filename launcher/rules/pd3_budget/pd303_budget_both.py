@@ -22,7 +22,7 @@ ZH = """
 
 ## 为什么重要
 
-按 rank 的预算总是生效，另一个会被悄悄忽略，于是主机内存的用量与写下的总量不符。
+生效的总是每个 rank 的预算，另一个会被悄悄忽略，主机内存的用量就与所写的总量不符。
 
 ## 适用版本
 
@@ -96,14 +96,15 @@ def budget_both(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"cpu_bytes_to_use would give each {on.en} {loses}, but cpu_bytes_to_use_per_rank wins: each {on.en} "
                 f"gets {wins}, each engine {engine}",
-                f"按 cpu_bytes_to_use {on.each_zh} 是 {loses}，但 cpu_bytes_to_use_per_rank 优先：{on.each_zh} 得"
+                f"按 cpu_bytes_to_use 算，{on.each_zh} 是 {loses}，但 cpu_bytes_to_use_per_rank 优先：{on.each_zh} 得"
                 f"到 {wins}，每个引擎 {engine}",
             ),
             Msg(
                 f"keep only cpu_bytes_to_use_per_rank ({wins} per {on.en}), or set it to {share} for {loses} per "
                 f"{on.en}",
-                f"只保留 cpu_bytes_to_use_per_rank({on.each_zh} {wins})；想要{on.each_zh} {loses} 就把它写成 {share}",
+                f"只保留 cpu_bytes_to_use_per_rank（{on.each_zh} {wins}）；想要{on.each_zh} {loses}，"
+                f"就把它写成 {share}",
             ),
-            related=((per_rank.origin, Msg("this one takes effect", "生效的是这个")),),
+            related=((per_rank.origin, Msg("this one takes effect", "生效的是这里")),),
             fix=fix(remove, remove_entry(total), safe=True),
         )

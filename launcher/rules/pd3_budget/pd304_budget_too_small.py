@@ -23,13 +23,13 @@ ZH = """
 
 ## 作用
 
-根据模型的 KV 尺寸计算每张卡的预算能放下多少块：一块可用的都没有时报错误，连一个最长的请求都放不下
-（`ceil(max_model_len / block_size) + 1` 块）时报警告。
+根据模型的 KV 大小计算每张卡的预算能放下多少块：没有一块可用时报告为错误，连一个最长的请求
+（`ceil(max_model_len / block_size) + 1` 块）都放不下时报告为警告。
 
 ## 为什么重要
 
-放不下的请求不会被保存：它会像没有卸载一样被交还给代理或重新计算，而内存已经白白占用。内置的连接器还有一块是空块，
-因此一块的预算等于零。
+放不下的请求不会被保存：它会像没有配置卸载一样被交还给代理或重新计算，内存则白白占用。内置的连接器有一块要用作空块，
+因此只够一块的预算等于没有。
 
 ## 适用版本
 
@@ -38,7 +38,7 @@ ZH = """
 ## 来源
 
 vllm-ascend 的 recompute_cpu_offload/manager.py（`_derive_cpu_config`，0.27.1rc1）与 vLLM 的 v1/core/block_pool.py；
-模型尺寸来自其 config.json。
+模型的各项大小来自它的 config.json。
 """
 
 
@@ -149,18 +149,18 @@ def _no_block(have: int, geometry: Geometry, null: int, on: Noun) -> tuple[Msg, 
     block, least = human_size(geometry.block_bytes), geometry.block_bytes * (1 + null)
     about, about_zh = ("", "") if geometry.exact else ("at least ", "至少 ")
     lost = ", and one block is lost to the null block" if null else ""
-    lost_zh = "，而且有一块是空块" if null else ""
+    lost_zh = "，而且有一块要用作空块" if null else ""
     return (
         Msg(
             (
                 f"{human_size(have)} per {on.en} is too small for even one block: a block takes {about}{block} on "
                 f"each {on.en}{lost}"
             ),
-            f"{on.each_zh} {human_size(have)} 连一块可用的都放不下：{on.each_zh} 上一块占 {about_zh}{block}{lost_zh}",
+            f"{on.each_zh} {human_size(have)} 连一块都放不下：{on.each_zh} 上一块占 {about_zh}{block}{lost_zh}",
         ),
         Msg(
             f"give each {on.en} {about}{human_size(least)}, or better, what one full-length request needs",
-            f"{on.each_zh} {about_zh or '至少 '}给 {human_size(least)}，最好够放一个最长的请求",
+            f"{on.each_zh} 至少给 {human_size(least)}，最好够放一个最长的请求",
         ),
     )
 
@@ -173,11 +173,11 @@ def _no_request(have: int, geometry: Geometry, wanted: tuple[int, int], on: Noun
         Msg(
             f"{human_size(have)} per {on.en} cannot hold one request of {length} tokens: it needs {need} blocks, "
             f"{about}{human_size(size)} on each {on.en}",
-            f"{on.each_zh} {human_size(have)} 放不下一个 {length} 个 token 的请求：它需要 {need} 块，{on.each_zh} "
-            f"上 {about_zh}{human_size(size)}",
+            f"{on.each_zh} {human_size(have)} 放不下一个 {length} 个 token 的请求：它需要 {need} 块，"
+            f"{on.each_zh} 上占 {about_zh}{human_size(size)}",
         ),
         Msg(
             f'"{PER_RANK}": {size} holds one full-length request; multiply by how many are preempted at once',
-            f'"{PER_RANK}": {size} 能放一个最长的请求；同时被抢占几个就要几倍',
+            f'"{PER_RANK}": {size} 能放一个最长的请求；会同时抢占几个，就要乘以几',
         ),
     )

@@ -23,7 +23,7 @@ ZH = """
 
 ## 为什么重要
 
-卸载的主机内存在引擎启动时一次性分配并写满，超过上限的引擎会在加载完模型之后才被杀掉。
+卸载用的主机内存在引擎启动时一次性分配并写满，超过上限时，引擎要到加载完模型之后才会被杀掉。
 
 ## 适用版本
 
@@ -31,7 +31,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的 recompute_cpu_offload/worker.py，第 100–111 行（0.27.1rc1）：主机张量在注册 KV 缓存 时创建并清零。
+vllm-ascend 的 recompute_cpu_offload/worker.py，第 100–111 行（0.27.1rc1）：主机张量在注册 KV 缓存时创建并清零。
 """
 
 
@@ -133,7 +133,7 @@ def _over(
         ),
         Msg(
             f"give each {on.en} less than {human_size(fits)}, and leave room for the engines themselves",
-            f"{on.each_zh} 给的要少于 {human_size(fits)}，并给引擎自己留出内存",
+            f"{on.each_zh} 的预算应小于 {human_size(fits)}，还要给引擎自己留出内存",
         ),
-        related=((place, Msg("the limit is set here", "上限写在这里")),) if place else (),
+        related=((place, Msg("the limit is set here", "上限在这里设置")),) if place else (),
     )

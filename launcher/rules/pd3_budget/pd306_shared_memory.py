@@ -21,9 +21,9 @@ ZH = """
 
 ## 作用
 
-计算一个节点上的引擎在 /dev/shm 里需要多少（每个引擎的消息环，以及放在那里的 CPU 层），与写下的或测得的大小比较。
-不够时报错误；容器形式里没有写大小时报警告（Docker 默认 64 MB）；在 vllm-ascend 上，大小不足以再放下卸载预算时也报警告：
-上游指南这样要求，但目前不知道有哪个版本真的需要。
+计算一个节点上的引擎需要多少 /dev/shm（每个引擎的消息环，以及放在那里的 CPU 缓存层），与配置里写的或实测的大小比较。
+不够时报告为错误；容器没有写大小时报告为警告（Docker 默认 64 MB）；在 vllm-ascend 上，
+放不下另外的卸载预算时也报告为警告：上游指南这样要求，但目前没有发现哪个版本真的需要。
 
 ## 为什么重要
 
@@ -31,11 +31,12 @@ ZH = """
 
 ## 适用版本
 
-所有版本；CPU 层文件从 vLLM <since cpu-tier-is-a-file> 起。
+所有版本；CPU 缓存层的文件从 vLLM <since cpu-tier-is-a-file> 起。
 
 ## 来源
 
-vLLM 的 v1/executor/multiproc_executor.py 与 distributed/device_communicators/shm_broadcast.py（环的大小运行验证过），
+vLLM 的 v1/executor/multiproc_executor.py
+与 distributed/device_communicators/shm_broadcast.py（消息环的大小运行验证过），
 v1/kv_offload/cpu/shared_offload_region.py（0.27.1、0.32.0）；vllm-ascend 的卸载指南（--shm-size）。
 """
 
@@ -142,8 +143,8 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
             Msg(
                 f"/dev/shm of {en} holds the engines' own {addends(need)}, but not {human_size(budget)} (offload "
                 "budget) as well; the guides ask for that, though no release is known to need it",
-                f"/dev/shm({zh})放得下引擎自己的 {addends(need, 'zh')}，但放不下另外 {human_size(budget)}（卸载预"
-                "算）；官方指南这样要求，但目前不知道有哪个版本真的需要",
+                f"/dev/shm（{zh}）放得下引擎自己的 {addends(need, 'zh')}，但放不下另外 {human_size(budget)}（卸载预"
+                "算）；上游指南这样要求，但目前没有发现哪个版本真的需要",
             ),
             _give(both),
             severity="warning",
@@ -161,7 +162,7 @@ def _unsized(deployment: Deployment, nodes: list[NodeLaunch], container: Contain
             f"the size of /dev/shm is not set, so the container gets 64 MB; its "
             f"{counted(need.engines, 'engine')} {agreeing(need.engines, 'needs', 'need')} "
             f"{human_size(need.total)} = {addends(need)}",
-            f"没有写 /dev/shm 的大小，容器只会得到 64 MB;里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
+            f"没有写 /dev/shm 的大小，容器只会得到 64 MB；里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
             f"{addends(need, 'zh')}",
         ),
         _how(container, need.total),
@@ -181,7 +182,7 @@ def _how(container: Container, size: int) -> Msg:
     amount = _whole(size)
     if container.form == "manifest":
         text = f"mount an emptyDir with medium: Memory and sizeLimit: {amount}Gi at /dev/shm"
-        return Msg(text, f"在 /dev/shm 挂载一个 emptyDir(medium: Memory,sizeLimit: {amount}Gi)")
+        return Msg(text, f"在 /dev/shm 挂载一个 emptyDir（medium: Memory，sizeLimit: {amount}Gi）")
     if container.form == "compose":
         return Msg(f"add shm_size: {amount}g, or ipc: host", f"加上 shm_size: {amount}g，或者 ipc: host")
     return Msg(f"add --shm-size={amount}g, or --ipc=host", f"加上 --shm-size={amount}g，或者 --ipc=host")

@@ -20,11 +20,11 @@ memlock 限制低于要锁定的内存
 ## 作用
 
 把每个 worker 进程要锁定或注册的主机内存（内置卸载连接器的预算、附带的连接器打开 `pin_host_memory` 时的预算、
-KV 池的段）与主机的 RLIMIT_MEMLOCK 比较。
+KV 池的内存段）与主机的 RLIMIT_MEMLOCK 比较。
 
 ## 为什么重要
 
-锁页内存超过 memlock 限制时分配会失败；NPU 驱动是否把自己的分配算在内，尚不清楚。
+锁页内存超过 memlock 限制时会分配失败；NPU 驱动的分配是否也算在内，尚不清楚。
 
 ## 适用版本
 
@@ -97,11 +97,11 @@ def memlock(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             parts[0][1],
             Msg(
                 f"each worker process pins {human_size(total)}, but RLIMIT_MEMLOCK is {human_size(limit)}",
-                f"每个 worker 进程要固定 {human_size(total)}，但 RLIMIT_MEMLOCK 是 {human_size(limit)}",
+                f"每个 worker 进程要锁定 {human_size(total)} 内存，但 RLIMIT_MEMLOCK 是 {human_size(limit)}",
             ),
             Msg(
                 "raise it: ulimit -l unlimited, --ulimit memlock=-1 for docker, LimitMEMLOCK=infinity for systemd",
-                "提高它：ulimit -l unlimited,docker 用 --ulimit memlock=-1,systemd 用 LimitMEMLOCK=infinity",
+                "提高限制：ulimit -l unlimited；docker 用 --ulimit memlock=-1，systemd 用 LimitMEMLOCK=infinity",
             ),
         )
 

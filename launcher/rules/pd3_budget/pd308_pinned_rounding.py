@@ -20,15 +20,16 @@ ZH = """
 
 ## 作用
 
-在 0.27 之前的 vLLM（CUDA）上，当上游 CPU 层每个 rank 的大小取整到 2 的幂之后比写下的多出四分之一以上时报告。
+在 0.27 之前的 vLLM（CUDA）上，如果上游 CPU 缓存层每个 rank 的大小取整到 2 的幂之后，比所写的多出四分之一以上，
+就会报告。
 
 ## 为什么重要
 
-PyTorch 的锁页内存分配器把每次分配向上取整到 2 的幂，于是主机内存的用量可能接近写下的两倍。
+PyTorch 的锁页内存分配器把每次分配向上取整到 2 的幂，主机内存的用量可能接近所写的两倍。
 
 ## 适用版本
 
-<since cpu-tier-is-a-file> 之前的 vLLM。从 <since cpu-tier-is-a-file> 起 CPU 层是 /dev/shm 里的一个文件。
+<since cpu-tier-is-a-file> 之前的 vLLM。从 <since cpu-tier-is-a-file> 起，CPU 缓存层是 /dev/shm 里的一个文件。
 NPU 上的分配器未核实，因此不报告。
 
 ## 来源
@@ -88,8 +89,8 @@ def pinned_rounding(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         Msg(
             f"{human_size(share)} for each rank are pinned as {human_size(rounded)}: the allocator rounds up to a "
             f"power of two, {human_size(rounded * world)} instead of {human_size(total)} for the engine",
-            f"每个 rank 的 {human_size(share)} 会按 {human_size(rounded)} 固定：分配器向上取整到 2 的幂，整个引擎"
-            f"用 {human_size(rounded * world)} 而不是 {human_size(total)}",
+            f"每个 rank 的 {human_size(share)} 实际占用 {human_size(rounded)} 锁页内存：分配器向上取整到 2 的幂，"
+            f"整个引擎占用 {human_size(rounded * world)}，而不是 {human_size(total)}",
         ),
         Msg(
             f"use {human_size(below)} or {human_size(rounded)} for each rank ({human_size(below * world)} or "

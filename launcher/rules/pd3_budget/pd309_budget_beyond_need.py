@@ -18,16 +18,16 @@ from pd_launch.schemas.models.known import model_of
 FACTOR = 1.1
 
 ZH = """
-预算比设备上的 KV 缓存 还大
+预算比设备上的 KV 缓存还大
 
 ## 作用
 
-当每张卡的卸载预算超过该卡 KV 缓存 的 1.1 倍时提示。KV 缓存 的大小取自 `--kv-cache-memory-bytes`、
+当每张卡的卸载预算超过该卡 KV 缓存的 1.1 倍时提示。KV 缓存的大小取自 `--kv-cache-memory-bytes`、
 `--num-gpu-blocks-override` 与模型的 KV 尺寸，或者以设备内存乘以 `--gpu-memory-utilization` 为上限。
 
 ## 为什么重要
 
-被抢占的请求不可能比设备上的 KV 缓存 更大，多出的主机内存永远用不到。
+被抢占的请求不可能比设备上的 KV 缓存还大，多出的主机内存永远用不到。
 
 ## 适用版本
 
@@ -95,8 +95,8 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
         if budget is None or written is None:
             continue
         if budget.source == "ratio" and budget.ratio is not None and budget.ratio > FACTOR:
-            what = Msg(f"{budget.ratio:g} × the device's KV cache", f"设备 KV cache 的 {budget.ratio:g} 倍")
-            yield Hit(written.origin, _too_much(what), Msg("1.0 holds everything", "1.0 就能放下全部"))
+            what = Msg(f"{budget.ratio:g} × the device's KV cache", f"设备 KV 缓存的 {budget.ratio:g} 倍")
+            yield Hit(written.origin, _too_much(what), Msg("1.0 holds everything", "写 1.0 就能放下全部"))
             continue
         cache = _cache(node, deployment)
         size = budget.per_rank_bytes
@@ -109,18 +109,18 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
             _too_much(
                 Msg(
                     f"{have} per {on.en}, but its KV cache is {about}{most}",
-                    f"{on.each_zh} {have}，它的 KV cache {about_zh}{most}",
+                    f"{on.each_zh} {have}，而它的 KV 缓存是 {about_zh}{most}",
                 )
             ),
             Msg(
                 f"{most} per {on.en} holds everything that can be preempted",
-                f"{on.each_zh} {most} 就能放下所有可能被抢占的内容",
+                f"{on.each_zh} {most} 就能放下所有可能被抢占的请求",
             ),
         )
 
 
 def _too_much(what: Msg) -> Msg:
-    return Msg(f"more than can ever be saved: {what.en}", f"比可能保存的还多：{what.zh}")
+    return Msg(f"more than can ever be saved: {what.en}", f"超出了可能保存的最大量：{what.zh}")
 
 
 def _cache(node: NodeLaunch, deployment: Deployment) -> _Cache | None:

@@ -12,11 +12,11 @@ from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 
 ZH = """
-/dev/shm 里有已退出引擎的残留
+/dev/shm 里有已退出引擎残留的文件
 
 ## 作用
 
-当主机事实说明 /dev/shm 里属于已退出引擎的文件达到 64 MiB 或以上，或者没有它们空间才够时报告。
+主机信息显示 /dev/shm 里属于已退出引擎的文件达到 64 MiB，或者删掉它们空间才够用时报告。
 
 ## 为什么重要
 

@@ -14,16 +14,16 @@ from pd_launch.schemas.engine.pools import is_pool
 from pd_launch.schemas.engine.segments import segment_bytes
 
 ZH = """
-KV 池的段按 rank 计算，超过主机内存
+KV 池的内存段按 rank 计算，超过了主机内存
 
 ## 作用
 
-把 `MOONCAKE_GLOBAL_SEGMENT_SIZE` 乘以本节点的 rank 数，与机器内存、cgroup 或容器上限比较：超过时报错误；
-不知道主机内存时，合计超过 1 TiB 就报警告。
+把 `MOONCAKE_GLOBAL_SEGMENT_SIZE` 乘以本节点的 rank 数，与机器内存、cgroup 或容器上限比较：超过时报告为错误；
+不知道主机内存时，合计超过 1 TiB 就报告为警告。
 
 ## 为什么重要
 
-这个大小是每个 rank 的，不是整个节点的：引擎启动时每个 rank 都会注册这么多，合计超过内存就会失败。
+这是每个 rank 的大小，不是整个节点的：引擎启动时每个 rank 都会注册这么多，合计超过内存就会失败。
 
 ## 适用版本
 
@@ -95,7 +95,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"the segment size is per rank: {sums} on this node, which has {human_size(limit)}",
-                f"段大小按每个 rank 计算：本节点 {sums}，但它只有 {human_size(limit)}",
+                f"内存段的大小是每个 rank 的：本节点共 {sums}，但只有 {human_size(limit)}",
             ),
             _help(limit // ranks),
         )
@@ -104,7 +104,7 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 f"the segment size is per rank, not per node: {sums}; few machines have that much",
-                f"段大小按每个 rank 而不是节点计算：{sums}；很少有机器有这么多内存",
+                f"内存段的大小是每个 rank 的，不是每个节点的：{sums}；很少有机器有这么多内存",
             ),
             _help(size // ranks),
             severity="warning",
@@ -119,7 +119,7 @@ def _help(each: int) -> Msg:
     gib = max(1, each // 2**30)
     return Msg(
         f"write what one rank may use, at most about {gib}GB here, and leave room for the engines",
-        f"写每个 rank 可以用的大小，这里最多约 {gib}GB，并给引擎留出内存",
+        f"写每个 rank 可以用的大小，这里最多约 {gib}GB，还要给引擎留出内存",
     )
 
 

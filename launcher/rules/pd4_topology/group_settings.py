@@ -37,11 +37,11 @@ def _compared(first: NodeLaunch, node: NodeLaunch) -> Iterator[Hit]:
             place(node),
             Msg(
                 f"{shown} is {right} here and {left} on another node of this data-parallel group",
-                f"{shown} 在这里是 {right}，在同一数据并行组的另一节点是 {left}",
+                f"{shown} 在这里是 {right}，在同一数据并行组的另一个节点上是 {left}",
             ),
-            Msg(f"write the same {name} on all nodes of the group", f"全组各节点写相同的 {name}"),
+            Msg(f"write the same {name} on all nodes of the group", f"组内各节点的 {name} 要写得一样"),
             severity=severity,
-            related=((place(first), Msg("the other node", "另一节点")),),
+            related=((place(first), Msg("the other node", "另一个节点")),),
         )
 
 

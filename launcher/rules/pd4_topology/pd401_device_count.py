@@ -12,17 +12,17 @@ from pd_launch.schemas.engine.devices import device_count, ranks_here, visible, 
 from pd_launch.schemas.engine.sides import exclusive, in_turn, same_machine
 
 ZH = """
-本节点需要的设备数超过了可见的或实有的设备数
+本节点需要的设备多于可见的或实际的设备
 
 ## 作用
 
-把本机 DP × TP × PP（以及 PCP）与可见设备列表、节点的设备数比较；同一台机器上由一个输入启动的所有引擎合在一起算。
-同一张卡被给出两次也会报告：在一个列表里重复，或者给了同一台机器上的两个引擎（两者的 `--gpu-memory-utilization`
+把本机 DP × TP × PP（以及 PCP）与可见设备列表、节点的设备数比较；同一个输入在同一台机器上启动的所有引擎合在一起计算。
+同一张卡用了两次也会报告：在一个列表里重复，或者分给了同一台机器上的两个引擎（两者的 `--gpu-memory-utilization`
 加起来放得下时除外）。不会同时运行的引擎（例如两个分支里的）不相加。可见设备比需要的多没有问题。
 
 ## 为什么重要
 
-每个 rank 独占一个设备：设备不够时，引擎在初始化时退出，或者两个 rank 抢同一张卡而内存不足。
+每个 rank 独占一个设备：设备不够时，引擎会在初始化时退出，或者两个 rank 争用同一张卡，导致内存不足。
 
 ## 适用版本
 
@@ -100,11 +100,11 @@ def _list(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
             Msg(
                 f"{_product(node)} = {need} devices are needed, but {have} are visible",
-                f"{_product(node)} = {need}，需要 {need} 个设备，但只有 {have} 个可见",
+                f"需要 {_product(node, 'zh')} = {need} 个设备，但只有 {have} 个可见",
             ),
             Msg(
                 f"make {need} devices visible, or lower the parallel sizes to {have} ranks",
-                f"让 {need} 个设备可见，或把并行规模降到 {have} 个 rank",
+                f"让 {need} 个设备可见，或把并行大小降到 {have} 个 rank",
             ),
             related=((place.origin, Msg("the visible devices", "可见的设备")),),
         )
@@ -135,9 +135,9 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
     needs = [ranks_here(m) for m in mates if m is node or id(m) not in alternatives]
     if None not in needs and sum(n or 0 for n in needs) > count:
         need = sum(n or 0 for n in needs)
-        what, what_zh = _product(node), _product(node)
+        what, what_zh = _product(node), _product(node, "zh")
         if len(needs) > 1:
-            what, what_zh = f"{len(needs)} engines ({what} each)", f"{len(needs)} 个引擎（每个 {what}）"
+            what, what_zh = f"{len(needs)} engines ({what} each)", f"{len(needs)} 个引擎（每个 {what_zh}）"
         yield Hit(
             at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
             Msg(
@@ -146,7 +146,7 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
             ),
             Msg(
                 "start fewer ranks on this node, or lower the parallel sizes",
-                "减少本节点上的 rank 数，或降低并行规模",
+                "减少本节点上的 rank 数，或降低并行大小",
             ),
             related=seen(node, "data-parallel-size", "DP size", "DP 大小"),
         )
@@ -159,7 +159,7 @@ def _machine(node: NodeLaunch, deployment: Deployment, alternatives: set[int]) -
                 place.origin,
                 Msg(
                     f"device {beyond[0]} is listed, but the node has the devices 0 to {count - 1}",
-                    f"列出了设备 {beyond[0]}，但节点只有设备 0 到 {count - 1}",
+                    f"列表里有设备 {beyond[0]}，但节点只有设备 0 到 {count - 1}",
                 ),
                 Msg(f"list devices from 0 to {count - 1}", f"只写 0 到 {count - 1} 之间的设备"),
             )
@@ -182,9 +182,9 @@ def _shared(deployment: Deployment) -> Iterator[Hit]:
             place.origin,
             Msg(
                 f"device {both[0]} is given to two engines on this machine",
-                f"设备 {both[0]} 同时给了这台机器上的两个引擎",
+                f"设备 {both[0]} 同时分给了这台机器上的两个引擎",
             ),
-            Msg("give each engine its own devices", "给每个引擎各自的设备"),
+            Msg("give each engine its own devices", "给每个引擎分配各自的设备"),
             related=((before.origin, Msg("the other engine's devices", "另一个引擎的设备")),),
         )
 
@@ -201,7 +201,7 @@ def _on_purpose(one: NodeLaunch, other: NodeLaunch) -> bool:
     return sum(shares) <= 1.0
 
 
-def _product(node: NodeLaunch) -> str:
+def _product(node: NodeLaunch, lang: str = "en") -> str:
     sizes = (
         ("DP", node.local_engines),
         ("TP", node.tensor),
@@ -209,4 +209,6 @@ def _product(node: NodeLaunch) -> str:
         ("PCP", node.prefill_context),
     )
     product = " × ".join(f"{name} {size}" for name, size in sizes if name == "TP" or size != 1)
-    return product if node.local_world == node.world_size else f"{product} over {node.machines} nodes"
+    if node.local_world == node.world_size:
+        return product
+    return f"{product} over {node.machines} nodes" if lang == "en" else f"{product}（分布在 {node.machines} 个节点上）"

@@ -26,17 +26,15 @@ ZH = """
 ## 作用
 
 检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP；再把同一组（同侧、同 master 地址与 rpc 端口）
-的各节点放在一起，
-检查 rank 有没有重复或缺失。只给出一个节点的文件不算缺失。
+的各节点放在一起，检查 rank 有没有重复或缺失。只给出一个节点的文件时，不算缺失。
 launch_online_dp.py 按各次调用启动的 rank 计数，`--dp-address` 是同一个没有赋值的变量时也一样。
-同一组的节点（地址写成 LeaderWorkerSet 的
-`$(LWS_LEADER_ADDRESS)` 也算）还必须写相同的模型、DP/TP/PP 大小、rpc 端口、dtype、KV 缓存 dtype、连接器与推测解码；
-`--max-model-len` 与 PYTHONHASHSEED 不同是 warning。
+同一组的节点（地址写成 LeaderWorkerSet 的 `$(LWS_LEADER_ADDRESS)` 也算）还必须写相同的模型、DP/TP/PP 大小、rpc 端口、
+dtype、KV 缓存 dtype、连接器与推测解码设置；`--max-model-len` 或 PYTHONHASHSEED 不同则报告为警告。
 
 ## 为什么重要
 
-组内每个 rank 必须恰好出现一次：越界的会退出，重复或缺失时所有节点都会在建组时一直等待。
-并行设置不同的节点会在握手时被拒绝，或让集合通信一直等待。
+组内每个 rank 必须恰好出现一次：越界的会退出；有重复或缺失时，所有节点都会在建立通信组时一直等待。
+并行设置不同的节点会在握手时被拒绝，或使集合通信一直等待。
 
 ## 适用版本
 
@@ -118,10 +116,13 @@ def _alone(node: NodeLaunch) -> Iterator[Hit]:
     if local is not None and local > data:
         yield Hit(
             at(node, "data-parallel-size-local"),
-            Msg(f"the local DP size {local} is larger than the DP size {data}", f"本机 DP {local} 大于 DP 大小 {data}"),
+            Msg(
+                f"the local DP size {local} is larger than the DP size {data}",
+                f"本机 DP 大小 {local} 大于 DP 大小 {data}",
+            ),
             Msg(
                 f"write at most {data}, or set --data-parallel-size to the size of the whole side",
-                f"最多写 {data}，或把 --data-parallel-size 写成整侧的大小",
+                f"最多写 {data}，或把 --data-parallel-size 写成整个一侧的大小",
             ),
             related=related,
         )
@@ -221,7 +222,7 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
         ),
         Msg(
             f"make {local} of the group's nodes add up to the DP size, or add the missing node's file",
-            "让各节点的本机 DP 加起来等于 DP 大小，或补上缺少的节点文件",
+            "让各节点的本机 DP 加起来等于 DP 大小，或补上缺少的节点的文件",
         ),
         related=tuple((place, Msg("ranks of another node", "其他节点的 rank")) for place in [*others][:4]),
     )

@@ -18,14 +18,16 @@ ZH = """
 
 ## 作用
 
-查找不能放在一起的选项：第一个节点（rank 0）写了 --headless；起始 rank 大于 0 却既没有 --headless 也不是混合负载均衡；
---headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同用；--data-parallel-hybrid-lb 缺少
---data-parallel-size-local；外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同用；外部负载均衡没有 rank。
-从 vLLM 0.28 起，第一个节点写了起始 rank 0 而组内有 headless 节点也报告：那时它同样会切换为混合负载均衡。
+检查不能同时使用的选项：第一个节点（rank 0）写了 --headless；起始 rank 大于 0，却既没有 --headless 也不是混合负载均衡；
+--headless 与 --api-server-count 或 --data-parallel-hybrid-lb 同时使用；写了 --data-parallel-hybrid-lb 却没有
+--data-parallel-size-local；外部 DP 的 rank 与大于 1 的本机 DP、起始 rank 或混合负载均衡同时使用；
+外部负载均衡没有写 rank。从 vLLM 0.28 起，第一个节点写了起始 rank 0 而组内有 headless 节点时也报告：
+它同样会切换为混合负载均衡。
 
 ## 为什么重要
 
-vLLM 从这些选项推断由谁提供 HTTP、由谁建组：混用时启动失败，或者节点悄悄换成另一种形式，整组等不齐。
+vLLM 根据这些选项推断由谁提供 HTTP 服务、由谁建立通信组：混用时会启动失败，或者某个节点悄悄换成另一种形式，
+其余节点一直等待。
 
 ## 示例
 
@@ -108,7 +110,7 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             at(node, "api-server-count"),
             Msg(
                 f"--api-server-count {servers} with --headless: a headless node starts no API server",
-                f"--api-server-count {servers} 与 --headless 同用：headless 节点不启动 API 服务",
+                f"--api-server-count {servers} 与 --headless 同时使用：headless 节点不启动 API 服务",
             ),
             Msg("leave --api-server-count out", "去掉 --api-server-count"),
             related=((place, Msg("headless here", "这里是 headless")),),
@@ -116,10 +118,10 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     if node.switch(HYBRID):
         yield Hit(
             at(node, HYBRID),
-            Msg("hybrid load balancing with --headless", "混合负载均衡与 --headless 同用"),
+            Msg("hybrid load balancing with --headless", "混合负载均衡与 --headless 同时使用"),
             Msg(
                 "with hybrid load balancing every node serves HTTP: leave --headless out",
-                "混合负载均衡下每个节点都提供 HTTP：去掉 --headless",
+                "混合负载均衡下每个节点都提供 HTTP 服务：去掉 --headless",
             ),
             related=((place, Msg("headless here", "这里是 headless")),),
         )
@@ -129,7 +131,7 @@ def _headless(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             place,
             Msg(
                 "the node with rank 0 is headless: no node serves HTTP",
-                "rank 0 所在的节点是 headless：没有节点提供 HTTP",
+                "rank 0 所在的节点是 headless：没有节点提供 HTTP 服务",
             ),
             Msg(
                 f"leave --headless out on the first node, or give this node its --{START}",
@@ -223,7 +225,7 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
             at(node, LOCAL),
             Msg(
                 f"external DP with --{LOCAL} {local}: each command starts one rank",
-                f"外部 DP 的 rank 与 --{LOCAL} {local} 同用：每条命令只启动一个 rank",
+                f"外部 DP 与 --{LOCAL} {local} 同时使用：每条命令只启动一个 rank",
             ),
             Msg(f"leave --{LOCAL} out, or write 1", f"去掉 --{LOCAL}，或写 1"),
             related=here,
@@ -232,7 +234,7 @@ def _external(node: NodeLaunch) -> Iterator[Hit]:
         if node.switch(flag) if flag == HYBRID else node.arg(flag) is not None:
             yield Hit(
                 at(node, flag),
-                Msg(f"--{flag} with external DP", f"--{flag} 与外部 DP 同用"),
+                Msg(f"--{flag} with external DP", f"--{flag} 与外部 DP 同时使用"),
                 Msg(f"leave --{flag} out, or --{RANK}", f"去掉 --{flag}，或去掉 --{RANK}"),
                 related=here,
             )

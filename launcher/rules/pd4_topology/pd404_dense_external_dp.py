@@ -17,12 +17,12 @@ ZH = """
 
 ## 作用
 
-当模型是稠密的（没有专家），而每个 DP rank 由自己的命令启动（--data-parallel-rank、--data-parallel-external-lb）时报告。
+模型是稠密模型（没有专家），而每个 DP rank 各由一条命令启动（--data-parallel-rank、--data-parallel-external-lb）时报告。
 模型未知时不报告。
 
 ## 为什么重要
 
-vLLM 拒绝这种组合并退出：稠密模型的各个 rank 之间没有可以共享的专家，它们就是互不相关的实例。
+vLLM 会拒绝这种组合并退出：稠密模型的各个 rank 之间没有要共享的专家，它们就是互不相关的实例。
 
 ## 适用版本
 

@@ -23,16 +23,16 @@ ZH = """
 
 对同一台机器上的每两个引擎，比较它们真正绑定的端口：HTTP、DP rpc、`--master-port`、NIXL 的 side channel、KV 缓存事件
 及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、
-数据并行的 supervisor、从其他节点取 KV 的层，以及 kv_port 的范围；默认值也算。kv_port 只看真正监听的一方：
+数据并行的 supervisor、从其他节点取 KV 的缓存层，以及 kv_port 的范围；默认值也算在内。kv_port 只看真正监听的一侧：
 MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者，MooncakeLayerwiseConnector 是消费者。
-一个引擎自己的端口互相重叠也会报告。输入里的代理或路由在同一个地址访问的引擎，算在同一台机器上。
+一个引擎自己的端口互相重叠也会报告。输入里的代理或路由用同一个地址访问的引擎，视为在同一台机器上。
 
-两个引擎看起来在同一台机器上，又都用连接器的默认端口时，报告为 warning：预填充与解码引擎的设备不同、`--port` 不同，
-而 NIXL又以 `localhost` 公布它们；或者一个 Python 文件里有两侧的引擎。
+两个引擎看起来在同一台机器上，又都用连接器的默认端口时，报告为警告：预填充与解码引擎的设备不同、`--port` 不同，
+而 NIXL 对外公布的地址又是 `localhost`；或者一个 Python 文件里有两侧的引擎。
 
 ## 为什么重要
 
-后启动的那个引擎绑定失败并退出；kv_port 重叠时，KV 会找错引擎或时断时续。
+后启动的那个引擎会绑定失败并退出；kv_port 重叠时，会向错误的引擎取 KV，或者时好时坏。
 
 ## 适用版本
 
@@ -42,7 +42,7 @@ MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者，MooncakeLayerwise
 
 各连接器的端口公式：vllm_ascend/distributed/kv_transfer/kv_p2p，0.18.0 到 0.27.1rc1；NixlConnector 的 side channel：
 vLLM 0.32.0；kv_events.py、mooncake_connector.py、moriio_common.py、
-kv_offload/tiering/p2p/manager.py:vLLM 0.18.0 到 0.33.0。
+kv_offload/tiering/p2p/manager.py：vLLM 0.18.0 到 0.33.0。
 """
 
 

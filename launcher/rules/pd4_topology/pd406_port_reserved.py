@@ -20,12 +20,11 @@ kv_port 落在 AscendDirect 随机取用的端口范围内
 ## 作用
 
 计算本节点真正绑定的 kv_port 范围，与 AscendDirect 的取用范围比较：从 20000 起，每个设备 1000 个端口（8 个设备到 27999，
-16 个到 35999）。
-设备数未知时只比较 20000–27999。`ASCEND_BASE_PORT` 会移动这个范围。只拨号、不监听的一方不报告。
+16 个到 35999）。设备数未知时只比较 20000–27999。`ASCEND_BASE_PORT` 会移动这个范围。只发起连接、不监听的一侧不报告。
 
 ## 为什么重要
 
-AscendDirect 在这个范围内随机占用端口：引擎偶尔会因为地址已被占用而启动失败，重试又可能成功。
+AscendDirect 在这个范围内随机占用端口：引擎有时会因为地址已被占用而启动失败，重试又可能成功。
 
 ## 适用版本
 
@@ -34,7 +33,7 @@ vllm-ascend 的所有版本。
 ## 来源
 
 vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md，0.18.0 到 0.27.1rc1；许多已发布的配置仍用范围内的端口，
-因此是 warning。`ASCEND_BASE_PORT`：https://github.com/vllm-project/vllm-ascend/issues/8938。
+因此是警告。`ASCEND_BASE_PORT`：https://github.com/vllm-project/vllm-ascend/issues/8938。
 """
 
 
@@ -103,7 +102,7 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"kv {shown(bound.ports)} in {reserved.start}-{reserved.stop - 1}, from which AscendDirect picks its "
                 f"own ports ({by})",
                 f"kv {shown(bound.ports, 'zh')}位于 {reserved.start}-{reserved.stop - 1} 之内，AscendDirect 会从中"
-                f"取用端口（{by_zh}）",
+                f"随机取用端口（{by_zh}）",
             ),
             instead,
         )

@@ -16,11 +16,11 @@ ZH = """
 
 ## 作用
 
-把本节点真正绑定的端口（HTTP、DP rpc、side channel、监听一方的 kv_port 范围）与主机上已在监听的端口比较。需要主机信息。
+把本节点真正绑定的端口（HTTP、DP rpc、side channel、监听一侧的 kv_port 范围）与主机上已在监听的端口比较。需要主机信息。
 
 ## 为什么重要
 
-端口被占用时引擎绑定失败并退出，而大模型的加载往往已经花去了几分钟。
+端口被占用时，引擎会绑定失败并退出，而这时加载大模型往往已经花了几分钟。
 
 ## 适用版本
 
@@ -96,7 +96,7 @@ def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> H
         bound.origin,
         Msg(
             f"port {listed} ({use}{of}) is already in use on this host",
-            f"端口 {listed}({use_zh}{f'，属于 {bound.first}-{bound.ports.stop - 1}' if of else ''})在本机已被占用",
+            f"端口 {listed}（{use_zh}{f'，属于 {bound.first}-{bound.ports.stop - 1}' if of else ''}）在本机已被占用",
         ),
         Msg(
             f"stop whatever listens there (`ss -ltnp` shows it), or use another: {advice}",

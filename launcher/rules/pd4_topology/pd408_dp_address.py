@@ -16,12 +16,12 @@ ZH = """
 ## 作用
 
 在确实跨多台机器的数据并行布局里，检查 --data-parallel-address 与 HCCL_IF_IP 是否为本机回环地址（127.0.0.1、localhost）
-或 0.0.0.0；
-没有写 --data-parallel-address 时默认就是 127.0.0.1。引擎由 --nnodes 分布到多台机器时，检查 --master-addr，默认值相同。
+或 0.0.0.0；没有写 --data-parallel-address 时，默认就是 127.0.0.1。用 --nnodes 把引擎分布到多台机器时，
+检查 --master-addr，默认值相同。
 
 ## 为什么重要
 
-其他节点会去连它们自己的回环地址：建组一直等不到其他节点，最后超时退出。
+其他节点会去连接它们自己的回环地址：建立通信组时一直等不到其他节点，最后超时退出。
 
 ## 适用版本
 
@@ -81,7 +81,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     address = written.string() if written else None
     help = Msg(
         "write the address at which the other nodes reach the node with rank 0, the same on all nodes",
-        "写 rank 0 所在节点可被其他节点访问的地址，各节点相同",
+        "写 rank 0 所在节点能被其他节点访问到的地址，各节点写得一样",
     )
     related = seen(node, "data-parallel-size-local", "ranks of this node", "本节点的 rank 数")
     if address is not None and is_unreachable(address):
@@ -100,7 +100,7 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"no --data-parallel-address in a group of several nodes: the default {DEFAULT_ADDRESS} cannot be "
                 "reached from the others",
-                f"多节点的组没有写 --data-parallel-address：默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
+                f"多个节点的组没有写 --data-parallel-address：默认的 {DEFAULT_ADDRESS} 无法从其他节点访问",
             ),
             help,
             related=related,
@@ -121,11 +121,11 @@ def _meeting(node: NodeLaunch) -> Iterator[Hit]:
         at(node, "master-addr", "nnodes"),
         Msg(
             f"the nodes of this engine meet at {address or DEFAULT_ADDRESS}, which the others cannot reach",
-            f"该引擎各节点会合的地址 {address or DEFAULT_ADDRESS} 无法从其他节点访问",
+            f"这个引擎各节点汇合的地址 {address or DEFAULT_ADDRESS} 无法从其他节点访问",
         ),
         Msg(
             "set --master-addr to the address at which the other nodes reach node 0, the same on all nodes",
-            "写 --master-addr，值为其他节点能访问的节点 0 的地址，各节点相同",
+            "写 --master-addr，值为其他节点能访问到的节点 0 的地址，各节点写得一样",
         ),
     )
 
@@ -140,5 +140,5 @@ def _hccl(node: NodeLaunch) -> Iterator[Hit]:
                 f"HCCL_IF_IP {text} cannot be reached from the group's other nodes",
                 f"HCCL_IF_IP {text} 无法从组内其他节点访问",
             ),
-            Msg("write this node's address on the network", "写本节点在网络上的地址"),
+            Msg("write this node's address on the network", "写本节点在网络中的地址"),
         )

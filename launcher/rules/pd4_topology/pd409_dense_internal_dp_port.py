@@ -13,7 +13,7 @@ from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.models.known import model_of
 
 ZH = """
-稠密模型的内部数据并行：所有 rank 算出同一个 kv 端口
+稠密模型使用内部数据并行：所有 rank 算出同一个 KV 端口
 
 ## 作用
 
@@ -21,7 +21,7 @@ ZH = """
 
 ## 为什么重要
 
-对稠密模型，vLLM 在每个引擎进程里把 DP rank 归零，于是各 rank 绑定同样的 kv 端口，除第一个外都可能失败。
+对稠密模型，vLLM 会在每个引擎进程里把 DP rank 归零，于是各 rank 绑定同样的 KV 端口，除第一个以外都可能失败。
 
 ## 适用版本
 
@@ -87,7 +87,7 @@ def dense_internal_dp_port(node: NodeLaunch, deployment: Deployment) -> Iterator
             bound.origin,
             Msg(
                 f"{engines} ranks of a dense model ({facts.family}) compute the same kv ports from {bound.first}",
-                f"稠密模型（{facts.family}）的 {engines} 个 rank 会算出同样的 kv 端口（从 {bound.first} 起）",
+                f"稠密模型（{facts.family}）的 {engines} 个 rank 会算出同样的 KV 端口（从 {bound.first} 起）",
             ),
             Msg(
                 f"start {engines} instances without --data-parallel-size, each with its own --port and kv_port",

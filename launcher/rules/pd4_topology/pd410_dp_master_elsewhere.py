@@ -15,17 +15,17 @@ from pd_launch.schemas.engine.sides import DEFAULT_RPC_PORT, exclusive, master, 
 PORT = "data-parallel-rpc-port"
 
 ZH = """
-DP master 地址写成了别处
+DP master 地址写成了别的节点
 
 ## 作用
 
-三种情况：rank 不从 0 开始的节点把自己的地址写成 DP master（而 rank 0 不在这台机器上）；
-这一组写的 master 地址属于另一侧的节点，而不属于本组的任何节点；
+有三种情况：rank 不从 0 开始的节点把自己的地址写成 DP master（而 rank 0 不在这台机器上）；
+组里写的 master 地址属于另一侧的节点，而不属于本组的任何节点；
 地址正确，但 --data-parallel-rpc-port 与 rank 0 所在节点的不同。节点自己的地址取自 HCCL_IF_IP、VLLM_HOST_IP 或配置文件。
 
 ## 为什么重要
 
-master 由 rank 0 所在的节点担任：写成别处时，节点等待一个不存在的 master，或者加入了错误的组，直到超时。
+master 由 rank 0 所在的节点担任：写成别的节点时，会等待一个不存在的 master，或者加入错误的组，直到超时。
 
 ## 适用版本
 
@@ -121,10 +121,10 @@ def _port(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Iterator[H
         at(node, PORT, "data-parallel-address"),
         Msg(
             f"this node looks for the DP master on port {dialled}, but the node with rank 0 uses port {listens}",
-            f"本节点在端口 {dialled} 上找 DP master，但 rank 0 所在节点用的是端口 {listens}",
+            f"本节点连接 DP master 的端口 {dialled}，但 rank 0 所在节点用的是端口 {listens}",
         ),
         Msg(f"write --{PORT} {listens}", f"写 --{PORT} {listens}"),
-        related=((at(masters[0], PORT, "data-parallel-address"), Msg("rank 0 runs here", "rank 0 在这里")),),
+        related=((at(masters[0], PORT, "data-parallel-address"), Msg("rank 0 runs here", "rank 0 在这里运行")),),
     )
 
 
@@ -138,16 +138,16 @@ def _away(node: NodeLaunch, first: list[NodeLaunch]) -> bool:
 
 def _own(node: NodeLaunch, address: str, first: list[NodeLaunch]) -> Hit:
     right = next((found for m in first if (found := own_address(m)) not in (None, address)), None)
-    place = tuple((m.origin, Msg("rank 0 runs here", "rank 0 在这里")) for m in first[:1])
+    place = tuple((m.origin, Msg("rank 0 runs here", "rank 0 在这里运行")) for m in first[:1])
     return Hit(
         at(node, "data-parallel-address"),
         Msg(
             f"the DP master {address} is this node itself, but rank 0 runs elsewhere",
-            f"DP master {address} 就是本节点自己，但 rank 0 在别处",
+            f"DP master {address} 就是本节点自己，但 rank 0 不在本节点上",
         ),
         Msg(
             f"write the address of the node with rank 0{f': {right}' if right else ''}",
-            f"写 rank 0 所在节点的地址{f':{right}' if right else ''}",
+            f"写 rank 0 所在节点的地址{f'：{right}' if right else ''}",
         ),
         related=place,
     )
@@ -170,7 +170,7 @@ def _foreign(node: NodeLaunch, address: str, mates: list[NodeLaunch], deployment
         ),
         Msg(
             f"write the address of this group's node with rank 0{f': {right}' if right else ''}",
-            f"写本组 rank 0 所在节点的地址{f':{right}' if right else ''}",
+            f"写本组 rank 0 所在节点的地址{f'：{right}' if right else ''}",
         ),
         related=((owner.origin, Msg("the node with that address", "拥有这个地址的节点")),),
     )

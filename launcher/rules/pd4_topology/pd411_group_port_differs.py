@@ -18,11 +18,11 @@ ZH = """
 
 ## 作用
 
-比较一个 DP 组（同侧、同 master 地址与 rpc 端口）内各次启动的 kv_port，不同时说明。
+比较同一个 DP 组（同侧、同 master 地址与 rpc 端口）内各节点的 kv_port，不同时说明。
 
 ## 为什么重要
 
-连接器已经按全局 DP rank 给每个 rank 错开端口，另一侧从一个 kv_port 推算全组的端口：各节点应当写同一个值。
+连接器已经按全局 DP rank 错开每个 rank 的端口，另一侧由一个 kv_port 推算全组的端口：各节点应当写同一个值。
 
 ## 适用版本
 
@@ -97,13 +97,13 @@ def group_port_differs(deployment: Deployment) -> Iterator[Hit]:
                         port.origin,
                         Msg(
                             (f"kv_port {port.integer()} differs from {first.integer()} on another node of this group"),
-                            f"kv_port {port.integer()} 与同组另一节点的 {first.integer()} 不同",
+                            f"kv_port {port.integer()} 与同组另一个节点的 {first.integer()} 不同",
                         ),
                         Msg(
                             "write one kv_port for all nodes of the group: each rank derives its port from it",
-                            "全组写同一个 kv_port：各 rank 的端口由它推算",
+                            "组内各节点写同一个 kv_port：各 rank 的端口由它推算",
                         ),
-                        related=((first.origin, Msg("the other node's kv_port", "另一节点的 kv_port")),),
+                        related=((first.origin, Msg("the other node's kv_port", "另一个节点的 kv_port")),),
                     )
 
 

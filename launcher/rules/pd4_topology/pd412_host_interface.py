@@ -14,15 +14,15 @@ _PREFIXES = ("HCCL_SOCKET_IFNAME",)
 _NAME = re.compile(r"[\w.:@-]+")
 
 ZH = """
-写下的网络接口在本机不存在
+所写的网卡在本机不存在
 
 ## 作用
 
-把 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME 和 HCCL_SOCKET_IFNAME 中写的接口名与本机的网络接口比较。需要主机信息。
+把 GLOO_SOCKET_IFNAME、TP_SOCKET_IFNAME 和 HCCL_SOCKET_IFNAME 中写的网卡名与本机的网卡比较。需要主机信息。
 
 ## 为什么重要
 
-接口名不存在时，引擎在建立通信组时失败，或者一直等到超时，而且报错里往往没有接口名。
+网卡不存在时，引擎会在建立通信组时失败，或者一直等到超时，而且报错里往往不提网卡名。
 
 ## 适用版本
 
@@ -96,9 +96,9 @@ def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 written.value.origin,
                 Msg(
                     f"{variable} names {absent[0]}, but this host has no such interface",
-                    f"{variable} 写了 {absent[0]}，本机没有这个网络接口",
+                    f"{variable} 写的是 {absent[0]}，本机没有这个网卡",
                 ),
-                Msg(f"use one of {listed}", f"使用其中之一：{listed}"),
+                Msg(f"use one of {listed}", f"请使用其中之一：{listed}"),
             )
 
 

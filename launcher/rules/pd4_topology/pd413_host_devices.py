@@ -22,7 +22,7 @@ ZH = """
 
 ## 为什么重要
 
-容器里少了一个设备，引擎要到初始化时才失败，报的是驱动的错误码。
+容器里少了设备，引擎要到初始化时才失败，而且报的只是驱动的错误码。
 
 ## 适用版本
 
@@ -92,7 +92,7 @@ def host_devices(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             Msg("this host has no /dev/davinci*", "本机没有 /dev/davinci*"),
             Msg(
                 "run this where the NPUs are, or give the container its devices (--device /dev/davinci0 …)",
-                "在有 NPU 的机器上运行，或把设备交给容器（--device /dev/davinci0 …）",
+                "在有 NPU 的机器上运行，或把设备传给容器（--device /dev/davinci0 …）",
             ),
         )
         return
@@ -123,7 +123,9 @@ def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> It
     if absent and place is not None:
         yield Hit(
             place.origin,
-            Msg(f"device {absent[0]} is listed, but this host does not have it", f"列出了设备 {absent[0]}，本机没有它"),
+            Msg(
+                f"device {absent[0]} is listed, but this host does not have it", f"列表里有设备 {absent[0]}，但本机没有"
+            ),
             Msg(f"list only devices from {_shown(present)}", f"只写 {_shown(present)} 中的设备"),
         )
     elif listed is None and need is not None and need > len(present):
@@ -133,8 +135,8 @@ def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> It
 def _too_few(node: NodeLaunch, need: int, have: int) -> Hit:
     return Hit(
         at(node, "tensor-parallel-size", "data-parallel-size-local", "data-parallel-size"),
-        Msg(f"{need} devices are needed, but this host has {have}", f"需要 {need} 个设备，本机有 {have} 个"),
-        Msg("start fewer ranks here, or give the container its devices", "减少这里的 rank 数，或把设备交给容器"),
+        Msg(f"{need} devices are needed, but this host has {have}", f"需要 {need} 个设备，本机只有 {have} 个"),
+        Msg("start fewer ranks here, or give the container its devices", "减少这里的 rank 数，或把设备传给容器"),
     )
 
 

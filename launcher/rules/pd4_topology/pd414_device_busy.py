@@ -15,11 +15,11 @@ ZH = """
 
 ## 作用
 
-列出打开了本次启动所用设备（/dev/davinciN、/dev/nvidiaN）的进程，例如上一次没有退干净的引擎。需要主机信息。
+列出正在占用本次启动所需设备（/dev/davinciN、/dev/nvidiaN）的进程，例如上一次没有完全退出的引擎。需要主机信息。
 
 ## 为什么重要
 
-残留的进程占着设备内存，新的引擎会在分配 KV 缓存 时内存不足，或者得到很少的块。
+残留的进程占着设备内存，新的引擎会在分配 KV 缓存时内存不足，或者只得到很少的块。
 
 ## 适用版本
 
@@ -93,7 +93,7 @@ def device_busy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 node.origin,
                 Msg(
                     f"/dev/{held[0]} is held by process {pid} ({name})",
-                    f"/dev/{held[0]} 正被进程 {pid}({name})占用",
+                    f"/dev/{held[0]} 正被进程 {pid}（{name}）占用",
                 ),
                 Msg(
                     f"stop it if it is a leftover (kill {pid}), or use other devices",

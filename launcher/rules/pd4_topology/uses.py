@@ -48,8 +48,8 @@ USES = {
     "moriio_handshake": Use(Msg("MoRIIO handshake", "MoRIIO 握手"), _same("handshake_port")),
     "moriio_notify": Use(Msg("MoRIIO notices", "MoRIIO 通知"), _same("notify_port")),
     "p2p_tier": Use(
-        Msg("tier that fetches from peers", "从其他节点取 KV 的层"),
-        Msg("port of the tier, or VLLM_P2P_SIDE_CHANNEL_PORT,", "该层的 port，或 VLLM_P2P_SIDE_CHANNEL_PORT"),
+        Msg("tier that fetches from peers", "从其他节点取 KV 的缓存层"),
+        Msg("port of the tier, or VLLM_P2P_SIDE_CHANNEL_PORT,", "该缓存层的 port，或 VLLM_P2P_SIDE_CHANNEL_PORT"),
     ),
 }
 

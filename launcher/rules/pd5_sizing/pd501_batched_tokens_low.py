@@ -17,8 +17,8 @@ ZH = """
 
 ## 作用
 
-比较 --max-num-batched-tokens 与 --max-num-seqs：小于它是 error（任何节点）；在解码节点上小于 max_num_seqs ×
-（1 + 推测 token 数）是 warning。
+比较 --max-num-batched-tokens 与 --max-num-seqs：前者小于后者是错误（任何节点）；在解码节点上，小于 max_num_seqs ×
+（1 + 推测 token 数）是警告。
 
 ## 为什么重要
 
@@ -102,7 +102,7 @@ def batched_tokens_low(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
             "sequences and their drafts fit into one step",
             f"max_num_batched_tokens {batched} 小于 {sequences} × (1 + {drafts}) = {need}：一步排不下全部序列和草稿",
         ),
-        Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need}，或减少序列数、推测 token 数"),
+        Msg(f"write {need}, or fewer sequences or speculative tokens", f"写 {need}，或者减少序列数或推测 token 数"),
         severity="warning",
         related=related + (((config.origin, Msg("speculative tokens", "推测 token 数")),) if config else ()),
         fix=fix(Msg(f"write {need}", f"写成 {need}"), right),

@@ -20,7 +20,8 @@ ZH = """
 
 ## 为什么重要
 
-引擎按 max_num_batched_tokens 预留激活和通信缓冲区：解码每步用不到的部分会占掉本可放 KV 的设备内存，使抢占更早发生。
+引擎按 max_num_batched_tokens 预留激活值和通信缓冲区：解码时用不到的部分，会占掉本来可以存放 KV 的设备内存，
+使抢占更早发生。
 
 ## 适用版本
 
@@ -78,11 +79,11 @@ def batched_tokens_high(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
         at(node, "max-num-batched-tokens"),
         Msg(
             f"max_num_batched_tokens is {batched} on a decode node whose full step has {need} tokens",
-            f"解码节点满载的一步只有 {need} 个 token,max_num_batched_tokens 却是 {batched}",
+            f"解码节点满载时一步只有 {need} 个 token，max_num_batched_tokens 却是 {batched}",
         ),
         Msg(
             f"{need} is enough; if this node also prefills (recomputes prompts), keep what that needs",
-            f"{need} 就够；如果本节点也做预填充（重算提示），按它的需要保留",
+            f"{need} 就够了；如果本节点也做预填充（重新计算提示词），请按预填充的需要保留",
         ),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
     )

@@ -16,19 +16,19 @@ from pd_launch.schemas.engine.speculation import speculative_tokens, step_tokens
 _DEFAULT_CEILING = 512
 
 ZH = """
-图捕获大小不覆盖解码批次，或互相矛盾
+图捕获大小没有覆盖解码批次，或者互相矛盾
 
 ## 作用
 
-检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size：两处都写了却不一致、
-同一项既在 --compilation-config 又在自己的选项里、
-列表为空、或者所有大小都小于 1 + 推测 token 数，引擎会拒绝（error）；最大的大小没有覆盖满载的解码一步是 warning
-（预填充节点除外）。在 Ascend 的解码节点上，FULL 模式而两项都没写时，也看默认的大小是否到得了满载的一步。
+检查写明的 cudagraph_capture_sizes 与 max_cudagraph_capture_size。两项都写了却不一致、
+同一项既写在 --compilation-config 里又写成单独的选项、列表为空，或者所有大小都小于 1 + 推测 token 数时，
+引擎会拒绝（错误）；最大的捕获大小小于解码满载时一步的 token 数是警告（预填充节点除外）。
+在昇腾的解码节点上，使用 FULL 模式而两项都没有写时，还会检查默认的捕获大小是否够满载的一步使用。
 关闭图模式（--enforce-eager、cudagraph_mode NONE）时不检查。
 
 ## 为什么重要
 
-比最大捕获大小更大的批次不走图执行：恰恰在满载时，解码每一步都变慢。
+批次超过最大捕获大小就不会用图执行：偏偏在满载时，解码的每一步都会变慢。
 
 ## 适用版本
 
@@ -99,7 +99,7 @@ def _refused(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
             place,
             Msg(
                 f"{name} is set both in --compilation-config and by its own option: the engine refuses that",
-                f"{name} 既写在 --compilation-config 里又写成单独的选项：引擎拒绝同时出现",
+                f"{name} 既写在 --compilation-config 里又写成单独的选项：引擎会拒绝",
             ),
             Msg("keep one of them", "只保留一处"),
             severity="error",
@@ -162,9 +162,9 @@ def _uncovered(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         place,
         Msg(
             f"the largest captured size is {largest}, but a full decode step has {need} tokens",
-            f"最大的捕获大小是 {largest}，但满载的一步有 {need} 个 token",
+            f"最大的捕获大小是 {largest}，但解码满载时一步有 {need} 个 token",
         ),
-        Msg(f"capture up to {need}", f"捕获到 {need}"),
+        Msg(f"capture up to {need}", f"捕获大小要到 {need}"),
         related=seen(node, "max-num-seqs", "max_num_seqs", "max_num_seqs"),
     )
 
@@ -183,7 +183,7 @@ def _off_grid(node: NodeLaunch, graphs: Graphs) -> Iterator[Hit]:
         at(node, "max-num-seqs"),
         Msg(
             f"a full decode step has {need} tokens, and the largest size captured by default is {largest}",
-            f"满载的一步有 {need} 个 token，而默认捕获的最大值是 {largest}",
+            f"解码满载时一步有 {need} 个 token，而默认的最大捕获大小是 {largest}",
         ),
-        Msg(f"write {SIZES} up to {need}", f"写出到 {need} 为止的 {SIZES}"),
+        Msg(f"write {SIZES} up to {need}", f"写明 {SIZES}，最大到 {need}"),
     )

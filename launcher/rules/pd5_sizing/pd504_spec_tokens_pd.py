@@ -18,19 +18,19 @@ from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.handshake import HASHES_DRAFTS
 
 ZH = """
-预填充与解码的推测 token 数不合该模型的规则
+预填充与解码的推测 token 数不符合模型的要求
 
 ## 作用
 
-比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型（Qwen3-Next、Qwen3.5 等）两侧必须相等（error）；
-其他模型不相等时，预填充应为 1、解码不小于 1（warning）。KV 缓存里没有层的方法（ngram、suffix 等）不算。
-两侧用 NixlConnector 时比较的是方法（MTP、EAGLE 等）：只有一侧有，或两侧不同，是 error，token 数可以不同。
+比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型（Qwen3-Next、Qwen3.5 等）两侧必须相等（错误）；
+其他模型不相等时，预填充应为 1、解码不小于 1（警告）。在 KV 缓存里没有自己的层的方法（ngram、suffix 等）不比较。
+两侧使用 NixlConnector 时，比较的是推测方法（MTP、EAGLE 等）：只有一侧有，或者两侧不同，都是错误；token 数可以不同。
 任一侧未知时不报告。
 
 ## 为什么重要
 
-推测解码会改变 KV 缓存的布局：混合模型每个请求占 1 + 推测 token 数个状态块，两侧不同就读错位置；
-其他模型缺了草稿层的 KV，草稿会变差，或者传输对不上层数。
+推测解码会改变 KV 缓存的布局：混合模型每个请求占用（1 + 推测 token 数）个状态块，两侧不同就会读错位置；
+其他模型缺少草稿层的 KV，草稿质量会变差，或者传输时层数对不上。
 
 ## 示例
 
@@ -192,7 +192,7 @@ def _pair(prefill: NodeLaunch, decode: NodeLaunch, target: Target) -> Iterator[H
         ),
         Msg(advice, advice_zh),
         severity=severity,
-        related=((_place(prefill), Msg("the prefill side", "预填充一侧")),),
+        related=((_place(prefill), Msg("the prefill side", "预填充侧")),),
     )
 
 

@@ -16,21 +16,20 @@ from pd_launch.schemas.releases.sizing import DEFAULT_INTERLEAVE, FORCED_BLOCK, 
 from pd_launch.schemas.releases.stock import CPU_MLA_AMX
 
 ZH = """
-block size 会被改掉，或会被拒绝
+块大小会被改掉，或者会被拒绝
 
 ## 作用
 
 在 vllm-ascend 上检查 --block-size：没有 Mamba 层的模型只要开着前缀缓存或分块预填充（默认开），就会被改成 128
-（DeepSeek-V4 允许 32、64、128，其余改为 32），写了别的值是 warning；使用 DCP 或 PCP 并有 --kv-transfer-config 时，
-block size 必须等于
---cp-kv-cache-interleave-size，否则引擎拒绝（error）。
-在 CPU 上检查 vLLM 不接受的值：必须是 32 的倍数（0.28.0 及以前是 16 的倍数），否则引擎拒绝（error）。
-MLA 模型由处理器决定：没有 AMX 时写什么都是 16，有 AMX 时必须是 32 的倍数；所以 16 是 info，
-两种处理器上都不对的值是 warning。模型未知时不报告。
+（DeepSeek-V4 允许 32、64、128，其余改为 32），写了别的值是警告；使用 DCP 或 PCP 并有 --kv-transfer-config 时，
+块大小必须等于 --cp-kv-cache-interleave-size，否则引擎会拒绝（错误）。
+在 CPU 上检查 vLLM 不接受的值：必须是 32 的倍数（0.28.0 及以前是 16 的倍数），否则引擎会拒绝（错误）。
+MLA 模型取决于处理器：没有 AMX 时无论写什么都是 16，有 AMX 时必须是 32 的倍数；所以 16 只作提示，
+两种处理器上都不对的值是警告。模型未知时不报告。
 
 ## 为什么重要
 
-写下的 block size 不是真正生效的那个：按它算出的块数、预算和两侧的对应关系都会错。
+所写的块大小并不是实际生效的：按它算出的块数、预算和两侧的对应关系都会出错。
 
 ## 适用版本
 
@@ -109,7 +108,7 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         place,
         Msg(
             f"--block-size {written} is changed to {real} for {facts.family}",
-            f"对 {facts.family},--block-size {written} 会被改成 {real}",
+            f"对 {facts.family}，--block-size {written} 会被改成 {real}",
         ),
         Msg(f"write {real}", f"写 {real}"),
         fix=fix(Msg(f"write {real}", f"写成 {real}"), right, safe=True),
@@ -147,7 +146,7 @@ def _on_cpu(node: NodeLaunch, deployment: Deployment, facts: ModelFacts, written
         ),
         Msg(
             f"write {fitting}, which starts on both; without AMX a block has {MLA_BLOCK} tokens whatever is written",
-            f"写 {fitting}，两种处理器上都能启动；没有 AMX 时写什么都是 {MLA_BLOCK}",
+            f"写 {fitting}，两种处理器上都能启动；没有 AMX 时，无论写什么，一块都是 {MLA_BLOCK} 个 token",
         ),
         severity="info" if written == MLA_BLOCK else "warning",
     )
@@ -174,7 +173,7 @@ def _interleave(node: NodeLaunch, written: int | None) -> Iterator[Hit]:
         at(node, flag, "block-size", "decode-context-parallel-size", "prefill-context-parallel-size"),
         Msg(
             f"context parallelism with KV transfer: the block size {block} must equal --{flag} {step}",
-            f"上下文并行加 KV 传输：block size {block} 必须等于 --{flag} {step}",
+            f"上下文并行加 KV 传输：块大小 {block} 必须等于 --{flag} {step}",
         ),
         Msg(f"write --{flag} {block}", f"写 --{flag} {block}"),
         severity="error",

@@ -17,13 +17,13 @@ HCCL_BUFFSIZE 小于专家并行的需要
 
 ## 作用
 
-在每一项都已知时（专家数、top-k、共享专家、隐藏维、专家并行规模、每步 token 数、硬件），
-按 CANN 的公式计算专家并行分发与合并
-需要的缓冲区，与 HCCL_BUFFSIZE（未设为 200）比较。硬件未知时只在两种公式都不满足时报告。
+各项都已知时（专家数、top-k、共享专家、隐藏维度、专家并行大小、每步 token 数、硬件），
+按 CANN 的公式计算专家并行的分发与合并需要的缓冲区，与 HCCL_BUFFSIZE（没有设置时为 200）比较。
+硬件未知时，只在两种公式都不满足时报告。
 
 ## 为什么重要
 
-缓冲区太小，MC2 算子会在第一批大的请求上报错，整组引擎随之退出。
+缓冲区太小，遇到第一批较大的请求时 MC2 算子就会报错，整组引擎随之退出。
 
 ## 示例
 
@@ -115,7 +115,7 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         Msg(f"{said}: {_terms(need)} need {need.mib} MiB", f"{said_zh}：{_terms(need, 'zh')}需要 {need.mib} MiB"),
         Msg(
             f"set HCCL_BUFFSIZE={need.mib} or more, or lower max_num_seqs or max_num_batched_tokens",
-            f"设 HCCL_BUFFSIZE={need.mib} 或更大，或减小 max_num_seqs、max_num_batched_tokens",
+            f"把 HCCL_BUFFSIZE 设为 {need.mib} 或更大，或者减小 max_num_seqs、max_num_batched_tokens",
         ),
         related=((at(node, "enable-expert-parallel"), Msg("expert parallelism", "专家并行")),) if variable else (),
         fix=fix(Msg(f"write {need.mib}", f"写成 {need.mib}"), right),
@@ -126,6 +126,6 @@ def _terms(need: Need, lang: str = "en") -> str:
     model = need.experts
     if lang == "zh":
         kind = "融合 MC2" if need.fused else "MC2"
-        return f"{kind}，{model.ranks} 个 rank 上 {model.experts} 个专家、每 rank 每步 {need.tokens} 个 token,"
+        return f"{kind}，{model.ranks} 个 rank 上 {model.experts} 个专家、每个 rank 每步 {need.tokens} 个 token，"
     kind = "fused MC2" if need.fused else "MC2"
     return f"{kind} with {model.experts} experts over {model.ranks} ranks and {need.tokens} tokens per rank and step"

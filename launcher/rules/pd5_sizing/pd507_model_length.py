@@ -14,21 +14,21 @@ from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.stock import DRAFTS_APART
 
 ZH = """
-max_model_len 或批次上限无法配合
+max_model_len 与其他上限不匹配
 
 ## 作用
 
 检查：max_model_len 大于模型 config.json 的上限（没有 RoPE 扩展设置时）；关闭分块预填充时 max_num_batched_tokens 小于
 max_model_len；max_num_batched_tokens 大于 max_num_seqs × max_model_len；
-long_prefill_token_threshold 大于 max_model_len；草稿占位用光了每步的 token（vLLM 0.27 及以前）。
+long_prefill_token_threshold 大于 max_model_len；推测解码的草稿用光了每步的 token（vLLM 0.27 及以前）。
 
 ## 为什么重要
 
-这些组合要么让引擎拒绝启动，要么留出永远用不到的批次空间，或者拒绝较长的请求。
+这些组合会让引擎拒绝启动，留出永远用不到的批次空间，或者拒绝较长的请求。
 
 ## 适用版本
 
-所有版本；草稿占位一项到 vLLM <before drafts-take-no-tokens> 为止。
+所有版本；草稿一项到 vLLM <before drafts-take-no-tokens> 为止。
 
 ## 来源
 
@@ -103,7 +103,7 @@ def _model_limit(node: NodeLaunch, length: int) -> Iterator[Hit]:
         ),
         Msg(
             f"write at most {limit}, or extend the model with --hf-overrides (rope_scaling)",
-            f"最多写 {limit}，或用 --hf-overrides(rope_scaling)扩展模型",
+            f"最多写 {limit}，或用 --hf-overrides（rope_scaling）扩展模型",
         ),
     )
 
@@ -162,7 +162,8 @@ def _drafts(node: NodeLaunch) -> Iterator[Hit]:
         Msg(
             f"drafting takes {sequences} × {slots} tokens of each step, but max_num_batched_tokens is {batched}: "
             "nothing is left to schedule",
-            f"草稿每步要占 {sequences} × {slots} 个 token，而 max_num_batched_tokens 是 {batched}：没有可调度的 token",
+            f"草稿每步要占 {sequences} × {slots} 个 token，而 max_num_batched_tokens 是 {batched}："
+            "没有剩余的 token 可以调度",
         ),
         Msg(f"write at least {sequences * (slots + 1)}", f"至少写 {sequences * (slots + 1)}"),
         related=((config.origin, Msg("speculative decoding", "推测解码")),),

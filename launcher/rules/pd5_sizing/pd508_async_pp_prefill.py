@@ -17,11 +17,11 @@ ZH = """
 
 ## 作用
 
-当预填充节点的 pipeline-parallel-size 大于 1 且异步调度是开着的（明确打开，或 vLLM 0.30 及以前默认打开）时说明。
+当预填充节点的 pipeline-parallel-size 大于 1，并且异步调度是打开的（明确打开，或 vLLM 0.30 及以前默认打开）时说明。
 
 ## 为什么重要
 
-流水线并行下异步调度对预填充收益很小，而在较早的版本上，它与分块预填充一起曾使引擎卡住。
+使用流水线并行时，异步调度对预填充的收益很小；在较早的版本上，它与分块预填充一起使用曾使引擎卡住。
 
 ## 适用版本
 
@@ -29,7 +29,7 @@ ZH = """
 
 ## 来源
 
-vllm-ascend 的 pull request 8468 与 11076；vllm/config/vllm.py，
+vllm-ascend 的 PR 8468 与 11076；vllm/config/vllm.py，
 0.32.0（V1 model runner 在流水线并行下默认关闭异步调度）。
 """
 
@@ -81,7 +81,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         at(node, "async-scheduling", "pipeline-parallel-size"),
         Msg(
             f"async scheduling{how} on a prefill node with {pipeline} pipeline stages",
-            f"有 {pipeline} 个流水线阶段的预填充节点{how_zh}异步调度",
+            f"预填充节点有 {pipeline} 个流水线阶段，却{how_zh}异步调度",
         ),
         Msg(
             "write --no-async-scheduling unless measurements show a gain",

@@ -41,7 +41,7 @@ def block_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment)
     left, right = block_of(prefill, target), block_of(decode, target)
     if left is None or right is None or not differ(left, right):
         return
-    what = Msg(f"block size {right} on decode, {left} on prefill", f"block size 在解码是 {right}，在预填充是 {left}")
+    what = Msg(f"block size {right} on decode, {left} on prefill", f"块大小在解码侧是 {right}，在预填充侧是 {left}")
     if both_nixl(prefill, decode, target) and READER_DIVIDES.holds(target):
         yield from _copied(prefill, decode, deployment, (left, right), what)
         return
@@ -67,9 +67,9 @@ def tensor_sizes(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment
                 f"tensor parallel size {right} on decode, {left} on prefill: {name} needs one to be a multiple of the "
                 "other"
             ),
-            f"张量并行在解码是 {right}，在预填充是 {left}：{name} 要求其中一个是另一个的倍数",
+            f"张量并行大小在解码侧是 {right}，在预填充侧是 {left}：{name} 要求其中一个是另一个的倍数",
         )
-        help_ = Msg("use sizes where one divides the other", "使用一方能整除另一方的大小")
+        help_ = Msg("use sizes where one divides the other", "让其中一个能整除另一个")
         yield _hit(prefill, decode, "tensor-parallel-size", what, help_, "error")
 
 
@@ -86,13 +86,13 @@ def _copied(
     if own % other:
         message = Msg(
             f"{what.en}: the {side} side {verb}, and {own} is not a multiple of {other}",
-            f"{what.zh}：由{side_zh}一侧{verb_zh}，而 {own} 不是 {other} 的倍数",
+            f"{what.zh}：由{side_zh}侧{verb_zh}，而 {own} 不是 {other} 的倍数",
         )
         severity: Severity = "error"
     elif HOST_BUFFER_ONE_SIZE.holds(deployment.target) and any(map(uses_host_buffer, (prefill, decode))):
         message = Msg(
             f"{what.en}: with kv_buffer_device cpu the sizes must match",
-            f"{what.zh}:kv_buffer_device 为 cpu 时必须相同",
+            f"{what.zh}：kv_buffer_device 为 cpu 时必须相同",
         )
         severity = "error"
     else:
@@ -139,7 +139,7 @@ def hybrid_manager(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
         flag if right else f"no-{flag}",
         Msg(
             f"the hybrid KV cache manager is {second} on decode and {first} on prefill",
-            f"混合 KV 缓存管理器在解码{second_zh}，在预填充{first_zh}",
+            f"混合 KV 缓存管理器在解码侧是{second_zh}的，在预填充侧是{first_zh}的",
         ),
         Msg("write the same on both sides", "两侧写成一样"),
         "error",
@@ -160,7 +160,7 @@ def context(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -> 
         DCP,
         Msg(
             f"decode context parallelism is {right} on decode and {left} on prefill",
-            f"解码上下文并行在解码是 {right}，在预填充是 {left}",
+            f"解码上下文并行大小在解码侧是 {right}，在预填充侧是 {left}",
         ),
         Msg(f"write the same --{DCP} on both sides", f"两侧写相同的 --{DCP}"),
         "warning" if supported else "error",
@@ -180,9 +180,10 @@ def kv_layout(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment) -
     yield Hit(
         right.value.origin,
         Msg(
-            f"{LAYOUT} is {second} on decode and {first} on prefill", f"{LAYOUT} 在解码是 {second}，在预填充是 {first}"
+            f"{LAYOUT} is {second} on decode and {first} on prefill",
+            f"{LAYOUT} 在解码侧是 {second}，在预填充侧是 {first}",
         ),
-        Msg(f"set the same {LAYOUT} on both sides", f"两侧设相同的 {LAYOUT}"),
+        Msg(f"set the same {LAYOUT} on both sides", f"两侧设置相同的 {LAYOUT}"),
         severity="warning" if supported else "error",
         related=((left.value.origin, PREFILL),),
     )
@@ -210,7 +211,7 @@ def cross_layers(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment
     option = Connector(node.kv_transfer).option(CROSS) if node.kv_transfer else None
     yield Hit(
         (option.key or option.origin) if option else node.origin,
-        Msg(f"{CROSS} is on for {side} only", f"只有{side_zh}打开了 {CROSS}"),
+        Msg(f"{CROSS} is on for {side} only", f"只有{side_zh}侧打开了 {CROSS}"),
         Msg("write it on both sides or on neither", "两侧都写，或都不写"),
         severity="error",
     )
@@ -240,7 +241,8 @@ def moriio_mode(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployment)
     yield Hit(
         option.origin if option is not None else node.origin,
         Msg(
-            f"read_mode is on for {side} only: the other side writes", f"只有{side_zh}打开了 read_mode：另一侧是写模式"
+            f"read_mode is on for {side} only: the other side writes",
+            f"只有{side_zh}侧打开了 read_mode：另一侧是写模式",
         ),
         Msg("write the same read_mode on both sides", "两侧写相同的 read_mode"),
         severity="error",
@@ -269,8 +271,10 @@ def hash_algorithm(prefill: NodeLaunch, decode: NodeLaunch, deployment: Deployme
         prefill,
         decode,
         HASH,
-        Msg(f"--{HASH} is {right} on decode and {left} on prefill", f"--{HASH} 在解码是 {right}，在预填充是 {left}"),
-        Msg("write the same on both sides: the pool's keys depend on it", "两侧写成一样：池的键由它得出"),
+        Msg(
+            f"--{HASH} is {right} on decode and {left} on prefill", f"--{HASH} 在解码侧是 {right}，在预填充侧是 {left}"
+        ),
+        Msg("write the same on both sides: the pool's keys depend on it", "两侧写成一样：KV 池的键由它算出"),
         "error",
     )
 

@@ -8,8 +8,8 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.sides import of_side
 
-PREFILL = Msg("the prefill side", "预填充一侧")
-DECODE = Msg("the decode side", "解码一侧")
+PREFILL = Msg("the prefill side", "预填充侧")
+DECODE = Msg("the decode side", "解码侧")
 
 
 _OF_A_RANK = ("port", "data-parallel-rank", "data-parallel-start-rank", "data-parallel-rpc-port", "node-rank")

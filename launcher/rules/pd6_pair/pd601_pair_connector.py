@@ -18,11 +18,11 @@ ZH = """
 ## 作用
 
 比较两侧负责传输 KV 的连接器，MultiConnector 看它的子连接器；卸载连接器和只在本机起作用的连接器不算。
-两侧没有共同的一个时报告。
+两侧没有相同的连接器时报告。
 
 ## 为什么重要
 
-不同的连接器使用不同的协议：解码节点取不到 KV，每个请求都失败或超时。
+不同的连接器使用不同的协议：解码节点取不到 KV，每个请求都会失败或超时。
 
 ## 适用版本
 
@@ -90,7 +90,7 @@ def pair_connector(deployment: Deployment) -> Iterator[Hit]:
         listed, wanted = ", ".join(sorted(others)), ", ".join(sorted(names))
         yield Hit(
             _place(right[0]),
-            Msg(f"decode uses {listed}, prefill uses {wanted}", f"解码使用 {listed}，预填充使用 {wanted}"),
+            Msg(f"decode uses {listed}, prefill uses {wanted}", f"解码侧使用 {listed}，预填充侧使用 {wanted}"),
             Msg(
                 f"use one connector on both sides, for example {sorted(names)[0]}",
                 f"两侧用同一个连接器，例如 {sorted(names)[0]}",

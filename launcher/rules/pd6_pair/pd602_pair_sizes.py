@@ -16,16 +16,16 @@ from pd_launch.schemas.engine.kv_transfer import MULTI, SIZED_CONNECTORS, Connec
 from pd_launch.schemas.engine.sides import OTHER, PairSide, of_side, side_of
 
 ZH = """
-一侧写的对侧规模不是对侧的实际规模
+一侧所写的对侧并行大小与对侧实际不符
 
 ## 作用
 
-预填充的连接器里写着 `decode` 的 dp_size、tp_size、pp_size，解码的里写着 `prefill` 的：与对侧引擎自己的并行选项比较。
-对侧有几个规模不同的实例时，只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时按 1 比较。
+预填充侧的连接器里写有 `decode` 的 dp_size、tp_size、pp_size，解码侧的写有 `prefill` 的：与对侧引擎自己的并行选项比较。
+对侧有几个大小不同的实例时，只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时，按 1 比较。
 
 ## 为什么重要
 
-连接器用这些数字推算该从对侧哪个 rank 取哪些 KV：写错就取错，或者连到没有程序监听的端口。
+连接器用这些数字推算该从对侧哪个 rank 取哪些 KV：写错就会取错，或者连到没有程序监听的端口。
 
 ## 适用版本
 
@@ -131,10 +131,10 @@ def _undeclared(connector: Connector, others: list[NodeLaunch]) -> Iterator[Hit]
         section.origin,
         Msg(
             f"prefill has no pp_size here, which means 1, but the prefill side has --pipeline-parallel-size {real[0]}",
-            f"这里的 prefill 没有 pp_size，即 1，但预填充一侧是 --pipeline-parallel-size {real[0]}",
+            f"这里的 prefill 没有 pp_size，即 1，但预填充侧是 --pipeline-parallel-size {real[0]}",
         ),
         Msg(f'write "pp_size": {real[0]} on both sides', f'两侧都写 "pp_size": {real[0]}'),
-        related=((at(others[0], FLAGS["pp_size"]), Msg("the prefill side's own size", "对侧自己的大小")),),
+        related=((at(others[0], FLAGS["pp_size"]), Msg("the prefill side's own size", "预填充侧自己的大小")),),
     )
 
 

@@ -20,14 +20,13 @@ ZH = """
 
 ## 作用
 
-比较两侧的模型名（路径的最后一段）、--dtype、--quantization 与 --kv-cache-dtype。只写在一侧、而另一侧由引擎自己决定的，
-不报告；
-但一侧写了量化的 KV 缓存（如 fp8）、另一侧没有写时会报告。两侧用 NixlConnector（没有关闭
-`enforce_handshake_compat`）时，模型与 --kv-cache-dtype 的写法也要相同：它把文本本身算进握手的哈希。
+比较两侧的模型名（路径的最后一段）、--dtype、--quantization 与 --kv-cache-dtype。只有一侧写了、另一侧由引擎自己决定的，
+不报告；但一侧写了量化的 KV 缓存（如 fp8）、另一侧没有写时会报告。两侧使用 NixlConnector（没有关闭
+`enforce_handshake_compat`）时，模型与 --kv-cache-dtype 的写法也要完全相同：握手的哈希是按所写的文字计算的。
 
 ## 为什么重要
 
-KV 缓存是按模型和数据类型逐字节传过去的：两侧不同时，轻则报错，重则悄悄给出错误的回答。
+KV 缓存按模型和数据类型逐字节传输：两侧不同时，轻则报错，重则不声不响地给出错误的回答。
 
 ## 适用版本
 
@@ -117,7 +116,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
     first, second = model_name(prefill), model_name(decode)
     yield Hit(
         decode.model.origin,
-        Msg(f"decode serves {second}, prefill serves {first}", f"解码的模型是 {second}，预填充的模型是 {first}"),
+        Msg(f"decode serves {second}, prefill serves {first}", f"解码侧的模型是 {second}，预填充侧的模型是 {first}"),
         Msg("serve the same model on both sides", "两侧使用同一个模型"),
         related=((prefill.model.origin, PREFILL),),
     )
@@ -139,7 +138,7 @@ def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
         decode.model.origin,
         Msg(
             f"NixlConnector compares the model names literally: {second!r} on decode, {first!r} on prefill",
-            f"NixlConnector 按字面比较模型名：解码写的是 {second!r}，预填充写的是 {first!r}",
+            f"NixlConnector 按字面比较模型名：解码侧写的是 {second!r}，预填充侧写的是 {first!r}",
         ),
         Msg(
             (
@@ -184,7 +183,9 @@ def _kv_dtype(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator
 def _differs(prefill: NodeLaunch, decode: NodeLaunch, flag: str, left: str, right: str) -> Hit:
     return Hit(
         at(decode, flag),
-        Msg(f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码是 {right}，在预填充是 {left}"),
+        Msg(
+            f"--{flag} is {right} on decode and {left} on prefill", f"--{flag} 在解码侧是 {right}，在预填充侧是 {left}"
+        ),
         Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
         related=((at(prefill, flag), PREFILL),),
     )

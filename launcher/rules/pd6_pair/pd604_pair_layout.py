@@ -19,29 +19,29 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment
 
 ZH = """
-两侧必须一致的缓存布局不同
+两侧的缓存布局不一致
 
 ## 作用
 
-比较两侧的 block size、混合 KV 缓存管理器、解码上下文并行（DCP）、KV 缓存布局（VLLM_KV_CACHE_LAYOUT，以及
+比较两侧的块大小、混合 KV 缓存管理器、解码上下文并行（DCP）、KV 缓存布局（VLLM_KV_CACHE_LAYOUT，以及
 NixlConnector 的 `enable_cross_layers_blocks`）、MoRIIOConnector 的 `read_mode`，还有共用 KV 池时的前缀哈希算法。
-没有写 block size 而目标版本的默认值已知时（如昇腾上的 DeepSeek-V4），按默认值比较。
-连接器支持的差别（例如一方的 block size 整除另一方）是 warning，不支持的是 error。NixlConnector 看方向：
-由读取（push 时为写入）的一侧决定，它的 block size 必须是另一侧的倍数。
-MooncakeLayerwiseConnector 由预填充一侧写入：解码的 block size 必须是它的倍数，并且两侧都没有上下文并行。
-MooncakeConnectorV1 的 DCP 不同时，预填充的 DCP × PCP 必须是解码的倍数；
-从 <since context-either-way> 起，DCP 只要一侧是另一侧的倍数即可，但只有解码一侧带 DCP 时，block size 必须相同。
-解码带 DCP 时，预填充的块不能大于解码的块。
+没有写块大小而目标版本的默认值已知时（如昇腾上的 DeepSeek-V4），按默认值比较。
+连接器支持的差别（例如一侧的块大小能整除另一侧）是警告，不支持的是错误。NixlConnector 与方向有关：
+读取的一侧（push 时为写入的一侧）的块大小必须是另一侧的倍数。
+MooncakeLayerwiseConnector 由预填充侧写入：解码侧的块大小必须是它的倍数，并且两侧都没有上下文并行。
+MooncakeConnectorV1 两侧的 DCP 不同时，预填充侧的 DCP × PCP 必须是解码侧的倍数；
+从 <since context-either-way> 起，DCP 只要一侧是另一侧的倍数即可，但只有解码侧带 DCP 时，块大小必须相同。
+解码侧带 DCP 时，预填充侧的块不能大于解码侧的块。
 vLLM 的 NixlConnector 与 MooncakeConnector 还要求一侧的张量并行大小是另一侧的倍数。
 一侧未知时不报告。
 
 ## 为什么重要
 
-解码按自己的布局去读预填充写下的块：布局不同会读错位置，或在握手时被拒绝。
+解码侧按自己的布局去读预填充侧写入的块：布局不同就会读错位置，或者在握手时被拒绝。
 
 ## 适用版本
 
-所有版本；MooncakeConnectorV1 自 vllm-ascend <since blocks-divide> 起允许互相整除的 block size。
+所有版本；MooncakeConnectorV1 自 vllm-ascend <since blocks-divide> 起允许两侧的块大小互相整除。
 
 ## 来源
 

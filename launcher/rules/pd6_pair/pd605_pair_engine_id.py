@@ -16,11 +16,11 @@ ZH = """
 
 ## 作用
 
-比较预填充与解码在 --kv-transfer-config 顶层写的 engine_id。相同时说明；vllm-ascend 0.12 之前是 error。
+比较两侧在 --kv-transfer-config 顶层写的 engine_id。相同时说明；vllm-ascend 0.12 之前是错误。
 
 ## 为什么重要
 
-对侧按 engine_id 认引擎：相同曾使接收线程断言失败；自 vllm-ascend 0.12 起会自动加上随机后缀，写不写都一样。
+对侧按 engine_id 识别引擎：两侧相同曾使接收线程断言失败；从 vllm-ascend 0.12 起会自动加上随机后缀，写不写都一样。
 
 ## 适用版本
 
@@ -93,7 +93,7 @@ def pair_engine_id(deployment: Deployment) -> Iterator[Hit]:
             Msg(
                 f"prefill and decode both have engine_id {right.value}"
                 + ("; a random suffix makes them differ" if suffixed else ""),
-                f"预填充与解码的 engine_id 都是 {right.value}" + ("；随机后缀会使它们不同" if suffixed else ""),
+                f"预填充侧与解码侧的 engine_id 都是 {right.value}" + ("；随机后缀会使它们不同" if suffixed else ""),
             ),
             Msg("leave engine_id out", "去掉 engine_id"),
             severity="error" if old else "info",

@@ -11,18 +11,18 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.sides import ROLE_SIDES, named_side
 
 ZH = """
-作为两侧给出的文件是两个生产者或两个消费者
+给出的两侧都是生产者，或者都是消费者
 
 ## 作用
 
-当输入把引擎分成预填充与解码两侧（按小节、分组、标签或文件名），而所有引擎的 kv_role 都是 kv_producer 或
-都是 kv_consumer 时报告。
-一侧有几个引擎，或者只给出一侧，都没有问题；但只给出的一侧名为 decode 却是生产者，或名为 prefill 却是消费者时，
-给出警告。Dynamo 的预填充工作进程旁边，没有 `--disaggregation-mode` 的工作进程也给出警告。
+输入把引擎分成预填充与解码两侧（按配置段、分组、标签或文件名），而所有引擎的 kv_role 都是 kv_producer，
+或者都是 kv_consumer 时报告。
+一侧有几个引擎，或者只给出一侧，都没有问题；但只给出一侧时，名称是 decode 却是生产者，或名称是 prefill 却是消费者，
+会给出警告。有 Dynamo 的预填充 worker 时，没有 `--disaggregation-mode` 的 worker 也会给出警告。
 
 ## 为什么重要
 
-两个生产者谁也不取 KV，两个消费者谁也不产生 KV：请求一直等到超时。
+两侧都是生产者，就没有谁去取 KV；都是消费者，就没有谁产生 KV：请求会一直等到超时。
 
 ## 适用版本
 
@@ -117,11 +117,11 @@ def _aggregated(deployment: Deployment) -> Iterator[Hit]:
                     "this worker has no --disaggregation-mode: next to a prefill worker it must be decode, not "
                     "aggregated"
                 ),
-                "这个工作进程没有 --disaggregation-mode：与预填充工作进程配合时应当是 decode，而不是默认的聚合模式",
+                "这个 worker 没有 --disaggregation-mode：与预填充 worker 配合时应当是 decode，而不是默认的聚合模式",
             ),
             Msg("add --disaggregation-mode decode", "加上 --disaggregation-mode decode"),
             severity="warning",
-            related=((prefill.origin, Msg("the prefill worker", "预填充工作进程")),),
+            related=((prefill.origin, Msg("the prefill worker", "预填充 worker")),),
         )
 
 
@@ -137,7 +137,7 @@ def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:
         value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
         yield Hit(
             value.origin if value else node.origin,
-            Msg(f"this is named {side}, but its kv_role is {role}", f"名称表明这是 {side} 一侧，但 kv_role 是 {role}"),
+            Msg(f"this is named {side}, but its kv_role is {role}", f"从名称看这是 {side} 侧，但 kv_role 是 {role}"),
             Msg(f"write {right}, or rename it", f"写 {right}，或者改名"),
             severity="warning",  # and no fix: the name may be what is wrong
         )
@@ -150,7 +150,7 @@ def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment)
     origin = value.origin if value is not None else node.origin
     return Hit(
         origin,
-        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 一侧，但两侧都是 {role}"),
+        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 侧，但两侧都是 {role}"),
         Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
         related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
         fix=renamed(set_value(value, RIGHT[side]), RIGHT[side]) if value is not None else None,

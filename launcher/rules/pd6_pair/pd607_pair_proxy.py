@@ -21,32 +21,34 @@ TELLS_PROXY = frozenset({"MoRIIOConnector", "P2pNcclConnector"})
 """Connectors that tell a proxy their engine's HTTP port themselves."""
 
 _SIDES: dict[PairSide | EncoderSide, Msg] = {
-    "prefill": Msg("the prefill side", " prefill 一侧"),
-    "decode": Msg("the decode side", " decode 一侧"),
+    "prefill": Msg("the prefill side", "预填充侧"),
+    "decode": Msg("the decode side", "解码侧"),
     "encode": Msg("the encoders", "编码引擎"),
     "rest": Msg("the engines after the encoders", "编码引擎之后的引擎"),
 }
 
 ZH = """
-代理的种类或列表与连接器、rank 不符
+代理的种类或主机列表与连接器、rank 不符
 
 ## 作用
 
-检查输入里启动的代理：先走预填充的代理（load_balance_proxy_server_example.py）
-配 MooncakeConnectorV1 / MooncakeHybridConnector，先走
-解码的（load_balance_proxy_layerwise_server_example.py）配 MooncakeLayerwiseConnector；
-每一侧的主机列表与端口列表一样长；每个提供
-HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；脚本里的代理向本机请求的端口，
-必须有脚本里的引擎监听；在自己的容器（有自己的网络）里的代理，不能用 localhost 访问另一个容器或服务里的引擎；
-脚本向本机请求补全（`curl localhost:8001/v1/completions`）的端口，在没有别的服务可能监听时，必须是引擎的端口；
-编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查。
-还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
-vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
-生产者 bootstrap 服务的端口。
+检查输入里启动的代理：
+
+- 先访问预填充侧的代理（load_balance_proxy_server_example.py）用于 MooncakeConnectorV1 和 MooncakeHybridConnector，
+  先访问解码侧的（load_balance_proxy_layerwise_server_example.py）用于 MooncakeLayerwiseConnector；
+- 每一侧的主机列表与端口列表一样长；
+- 每个提供 HTTP 服务的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；
+- 脚本里的代理访问本机的某个端口，就必须有脚本里的引擎监听它；
+- 代理在单独的容器（有自己的网络）里，就不能用 localhost 访问另一个容器或服务里的引擎；
+- 脚本向本机某个端口发补全请求（`curl localhost:8001/v1/completions`），又没有别的服务可能监听时，它必须是引擎的端口；
+- 编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查；
+- MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 必须是引擎的 `--port`；
+- vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
+  生产者 bootstrap 服务的端口。
 
 ## 为什么重要
 
-种类不符时，请求按错误的顺序发出而取不到 KV；列表里缺少的引擎收不到请求，数据并行的其他 rank 还要陪它空转。
+代理的种类不符，请求就按错误的顺序发出，取不到 KV；列表里漏掉的引擎收不到请求，数据并行的其他 rank 还要陪着它空转。
 
 ## 适用版本
 
@@ -170,9 +172,9 @@ def _requests(deployment: Deployment) -> Iterator[Hit]:
             asked.origin,
             Msg(
                 f"this asks port {match[1]}, but the engine listens on {listens}",
-                f"这里访问端口 {match[1]},但引擎监听的是 {listens}",
+                f"这里访问端口 {match[1]}，但引擎监听的是 {listens}",
             ),
-            Msg("ask the --port of the engine", "访问引擎的 --port"),
+            Msg("ask the --port of the engine", "请访问引擎的 --port"),
         )
         return
 
@@ -195,7 +197,7 @@ def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployme
             listed.origin,
             Msg(
                 f"the proxy asks port {wrong[0]} for {_SIDES[side].en}, but no engine of this script serves there",
-                f"代理到端口 {wrong[0]} 找{_SIDES[side].zh},但脚本里没有引擎监听这个端口",
+                f"代理在端口 {wrong[0]} 访问{_SIDES[side].zh}，但脚本里没有引擎监听这个端口",
             ),
             Msg("list the --port of the engine", "写引擎的 --port"),
         )
@@ -212,11 +214,11 @@ def _apart(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
                 listed.origin,
                 Msg(
                     f"the proxy asks its own container for {_SIDES[side].en}: no engine runs there",
-                    f"代理在自己的容器里找{_SIDES[side].zh},但那里没有引擎",
+                    f"代理在自己的容器里访问{_SIDES[side].zh}，但那里没有引擎",
                 ),
                 Msg(
                     "write the name of the engine's service, or put both on the host's network",
-                    "写引擎的服务名，或让两者都用主机网络",
+                    "写引擎的服务名，或者让两者都使用主机网络",
                 ),
             )
             return
@@ -264,7 +266,7 @@ def _kind(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
                 proxy.origin,
                 Msg(
                     f"this proxy contacts {first} first, which {name} does not support",
-                    f"这个代理先走{first_zh}，{name} 不支持这样的顺序",
+                    f"这个代理先访问{first_zh}侧，{name} 不支持这样的顺序",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),
@@ -289,9 +291,12 @@ def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
         listed.origin,
         Msg(
             f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
-            f"{_SIDES[side].zh}有 {hosts} 个主机，却有 {ports} 个端口",
+            f"{_SIDES[side].zh}写了 {hosts} 个主机，却有 {ports} 个端口",
         ),
-        Msg("write one host and one port for each engine, in the same order", "每个引擎写一个主机和一个端口，次序相同"),
+        Msg(
+            "write one host and one port for each engine, in the same order",
+            "每个引擎写一个主机和一个端口，两个列表的顺序要一致",
+        ),
     )
 
 
@@ -317,7 +322,7 @@ def _unlisted(side: PairSide | EncoderSide, listed: SideList, nodes: list[NodeLa
             ),
             Msg(
                 "list the host and port of every engine; with external DP that is one entry for each rank",
-                "列出每个引擎的主机和端口；外部 DP 时每个 rank 一项",
+                "列出每个引擎的主机和端口；外部 DP 时每个 rank 写一项",
             ),
             related=((port.origin if port.written else node.origin, Msg("the engine", "引擎")),),
         )

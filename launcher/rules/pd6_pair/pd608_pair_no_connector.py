@@ -16,17 +16,16 @@ ZH = """
 
 ## 作用
 
-当输入把引擎分成预填充与解码（小节、分组、标签或文件名），或者启动了带两侧列表的代理，而引擎没有 --kv-transfer-config 时
-报告。
-引擎还有未知的参数时不报告。
+输入把引擎分成预填充与解码两侧（按配置段、分组、标签或文件名），或者启动了列有两侧的代理，
+而引擎没有 --kv-transfer-config 时报告。引擎还有未知的参数时不报告。
 
-Dynamo 的预填充工作进程（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
-镜像标签表明是 Dynamo 1.0 或更新的版本时是 error，看不出版本时是 warning。预填充工作进程有而解码工作进程没有时同样报告。
+Dynamo 的预填充 worker（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
+镜像标签表明是 Dynamo 1.0 或更新的版本时是错误，看不出版本时是警告。预填充 worker 写了、解码 worker 没有写时也报告。
 
 ## 为什么重要
 
-没有连接器就没有 KV 传过去：解码节点会把每个提示从头再算一遍，预填充节点白白工作，而且没有任何报错。
-Dynamo 从 1.0 起不再默认使用 NIXL，这样的预填充工作进程启动时以 ValueError 退出。
+没有连接器，KV 就传不过去：解码节点会把每个提示词从头再计算一遍，预填充节点白白工作，而且没有任何报错。
+Dynamo 从 1.0 起不再默认使用 NIXL，这样的预填充 worker 会在启动时因 ValueError 退出。
 
 ## 适用版本
 
@@ -112,11 +111,11 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
                 node.origin,
                 Msg(
                     f"this engine{f' of the {side} side' if side else ''} has no --kv-transfer-config",
-                    f"{f'{side} 一侧的' if side else ''}这个引擎没有 --kv-transfer-config",
+                    f"这个引擎{f'（{side} 侧）' if side else ''}没有 --kv-transfer-config",
                 ),
                 Msg(
                     f"add --kv-transfer-config with the connector of both sides and kv_role {role}",
-                    f"加上 --kv-transfer-config，写两侧共用的连接器和 kv_role {role}",
+                    f"加上 --kv-transfer-config，写两侧共用的连接器和 kv_role {role.replace(' or ', ' 或 ')}",
                 ),
             )
 
@@ -136,7 +135,7 @@ def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
                 "this prefill worker has no --kv-transfer-config: since 1.0 Dynamo supplies no default, and the "
                 "worker exits at start"
             ),
-            "这个预填充工作进程没有 --kv-transfer-config:Dynamo 从 1.0 起不再给它默认值，启动时就会退出",
+            "这个预填充 worker 没有 --kv-transfer-config：Dynamo 从 1.0 起不再提供默认值，它启动时就会退出",
         ),
         Msg(
             'add --kv-transfer-config \'{"kv_connector": "NixlConnector", "kv_role": "kv_both"}\' on both sides',
@@ -160,14 +159,14 @@ def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         node.origin,
         Msg(
             "this decode worker has no --kv-transfer-config, as the prefill worker has: it receives no KV",
-            "预填充工作进程有 --kv-transfer-config，这个解码工作进程却没有：它不会接收 KV",
+            "预填充 worker 有 --kv-transfer-config，这个解码 worker 却没有：它不会接收 KV",
         ),
         Msg(
             "add --disaggregation-mode decode and the prefill worker's --kv-transfer-config",
-            "加上 --disaggregation-mode decode，以及与预填充工作进程相同的 --kv-transfer-config",
+            "加上 --disaggregation-mode decode，以及与预填充 worker 相同的 --kv-transfer-config",
         ),
         severity="error" if release is not None else "warning",
-        related=((peer.origin, Msg("the prefill worker's", "预填充工作进程的")),),
+        related=((peer.origin, Msg("the prefill worker's", "预填充 worker 的")),),
     )
 
 

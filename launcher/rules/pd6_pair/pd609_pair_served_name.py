@@ -14,15 +14,15 @@ from pd_launch.schemas.core.values import HOLE
 from pd_launch.schemas.models.known import model_name
 
 ZH = """
-两侧以不同的名字提供模型
+两侧对外提供的模型名不同
 
 ## 作用
 
-比较两侧的 --served-model-name；没有写时，名字就是模型本身的写法。两侧没有共同的名字时报告。
+比较两侧的 --served-model-name；没有写时，就是所写的模型名或路径。两侧没有相同的名称时报告。
 
 ## 为什么重要
 
-代理把同一个请求先后发给两侧：只有一侧认识请求里的模型名，另一侧会返回 404。
+代理把同一个请求先后发给两侧：如果只有一侧认识请求里的模型名，另一侧就会返回 404。
 
 ## 适用版本
 
@@ -95,7 +95,7 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
             at(decode, flag) if decode.arg(flag) or decode.model is None else decode.model.origin,
             Msg(
                 f"the served model name is {right[0]} on decode and {left[0]} on prefill",
-                f"对外提供的模型名在解码是 {right[0]}，在预填充是 {left[0]}",
+                f"对外提供的模型名在解码侧是 {right[0]}，在预填充侧是 {left[0]}",
             ),
             Msg(f"write the same --{flag} on both sides", f"两侧写相同的 --{flag}"),
             related=(

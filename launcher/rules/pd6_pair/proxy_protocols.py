@@ -30,7 +30,7 @@ def protocol(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
                 proxy.origin,
                 Msg(
                     f"this proxy does not add what {name} needs to its requests: no KV is transferred",
-                    f"这个代理不在请求里写入 {name} 需要的内容：不会传输 KV",
+                    f"这个代理不会在请求里加上 {name} 需要的内容：KV 不会传输",
                 ),
                 Msg(f"start {right}", f"改用 {right}"),
                 related=((connector.tree.origin, Msg("the connector", "连接器")),),

@@ -51,7 +51,7 @@ def misread_addresses(node: NodeLaunch, deployment: Deployment) -> Iterator[Misr
             found,
             Msg(
                 "HCCL expects an address here, but this is the name of a network interface",
-                "HCCL 在这里需要 IP 地址，这里写的却是网卡名",
+                "这里应当写 HCCL 使用的 IP 地址，写的却是网卡名",
             ),
             Msg(
                 "write this node's IP address; the interface name goes into HCCL_SOCKET_IFNAME",
@@ -76,9 +76,9 @@ def _card(found: EnvVar, text: str, severity: Severity) -> Iterator[Misread]:
             found,
             Msg(
                 "Gloo reads this as an interface name: only NCCL and HCCL understand ^ and =",
-                "Gloo 把它当作网卡名：只有 NCCL、HCCL 认识 ^ 和 =",
+                "Gloo 会把它当作网卡名：只有 NCCL 和 HCCL 认识 ^ 和 =",
             ),
-            Msg("write the name of one interface", "请写一个网卡的名字"),
+            Msg("write the name of one interface", "请写一个网卡名"),
             severity,
         )
 
@@ -98,7 +98,7 @@ def _side_channel(node: NodeLaunch, deployment: Deployment, name: str, connector
             found,
             Msg(
                 "other engines are told to fetch this node's KV there, where each finds only itself",
-                "其他引擎会按这个地址来取本节点的 KV，而它们在那里只会找到自己",
+                "其他引擎会按这个地址来取本节点的 KV，结果连到的是它们自己",
             ),
             Msg(
                 "write this node's own address; in a pod, take it from status.podIP",

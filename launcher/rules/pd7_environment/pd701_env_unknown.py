@@ -36,13 +36,13 @@ ZH = """
 
 ## 作用
 
-报告没有任何程序读取、但与某个已知变量只差一点的变量名，以及常被误用的名字：`ASCEND_VISIBLE_DEVICES` 只对
-`docker run -e`（配合 Ascend 容器运行时）有意义，作为 shell 变量，或在逐个传入设备的容器里，并不能为引擎选择设备。
+报告没有任何程序读取、但与某个已知变量很相近的变量名，以及常被误用的名字：`ASCEND_VISIBLE_DEVICES` 只对
+`docker run -e`（配合 Ascend 容器运行时）有意义；作为 shell 变量，或者在逐个传入设备的容器里，并不能为引擎选择设备。
 不认识、也不相近的名字不报告。
 
 ## 为什么重要
 
-写错名字的变量会被悄悄忽略，所要的设置根本不生效。
+名字写错的变量会被悄悄忽略，想要的设置根本不生效。
 
 ## 适用版本
 
@@ -107,7 +107,7 @@ def env_unknown(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             place,
             Msg(f"nothing in the engine reads {name}", f"引擎不会读取 {name}"),
-            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant}，请改过来"),
+            Msg(f"write {meant}, if that is what you meant", f"如果想写的是 {meant}，请改正"),
             fix=renamed(rename_key(variable.value, meant), meant),
         )
 

@@ -30,17 +30,18 @@ ZH = """
 
 ## 作用
 
-报告读取者无法解析、或会解析成别的意思的值：按整数解析的开关写了 `true`，端口超出 1–65535，超出允许范围的模式，
-不是 JSON 的 JSON，写成 `0-7` 的设备列表，该写网卡名的地方写了地址（或相反），其他引擎会连到自己身上的
-`VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`，清单里没有引号的数字或布尔值等。只检查目标版本确实读取的变量。
+报告程序无法解析、或者会解析成别的意思的值：按整数解析的开关写了 `true`，端口超出 1–65535，模式超出允许范围，
+应当是 JSON 却不是合法的 JSON，设备列表写成 `0-7`，该写网卡名的地方写了地址（或者相反），
+`VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`（其他引擎会连到它们自己），清单里的数字或布尔值没有加引号等。
+只检查目标版本确实读取的变量。
 
 ## 为什么重要
 
-读取者要么在启动时报错退出，要么悄悄按另一个值运行。
+程序要么在启动时报错退出，要么悄悄按另一个值运行。
 
 ## 适用版本
 
-随版本不同：例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 <since fused-mc2-two-values> 起被拒绝。
+因版本而异：例如 `VLLM_ASCEND_ENABLE_FUSED_MC2=2` 从 <since fused-mc2-two-values> 起被拒绝。
 
 ## 来源
 
@@ -112,7 +113,7 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         if wanted is None:
             continue
         silent = Msg("is silently misread", "会被悄悄读错")
-        effect = Msg("stops the engine", "会使引擎停止启动") if found.refused else silent
+        effect = Msg("stops the engine", "会使引擎无法启动") if found.refused else silent
         yield Hit(
             given.value.origin,
             Msg(f"{name} cannot be {_shown(text)!r}: it {effect.en}", f"{name} 不能是 {_shown(text)!r}：{effect.zh}"),
@@ -164,7 +165,7 @@ def _wanted(found: Variable, text: str) -> Msg | None:
         if text.strip().lower() in map(str.lower, found.choices) or (not text and not found.refused):
             return None
         listed = ", ".join(choice for choice in found.choices if choice)
-        return Msg(f"one of {listed}", f"其中之一：{listed}")
+        return Msg(f"one of {listed}", f"以下值之一：{listed}")
     check = _CHECKS.get(found.kind)
     return check(text) if check else None
 

@@ -24,15 +24,15 @@ ZH = """
 
 ## 作用
 
-报告：数据并行或单个引擎（`--nnodes`）跨机器，却没有 `GLOO_SOCKET_IFNAME`，
-或 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有；
-NixlConnector 跨机器，或它的生产者（也包括名为预填充的 `kv_both` 引擎）在自己的 Pod 里，却没有
-`VLLM_NIXL_SIDE_CHANNEL_HOST`（使用 Ray 的引擎和 Dynamo 的 worker 除外）；KV 池后端没有自己的配置变量；
-`LD_LIBRARY_PATH` 被整个替换，不再包含 Mooncake 的库目录。若脚本还会读入别的环境文件，则不报告。
+在以下情况下报告：数据并行或单个引擎（`--nnodes`）跨机器，却没有设置 `GLOO_SOCKET_IFNAME`，
+或者 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有设置；
+NixlConnector 跨机器，或者它的生产者（也包括从名称看是预填充的 `kv_both` 引擎）在单独的 Pod 里，却没有设置
+`VLLM_NIXL_SIDE_CHANNEL_HOST`（使用 Ray 的引擎和 Dynamo 的 worker 除外）；KV 池后端缺少自己的配置变量；
+`LD_LIBRARY_PATH` 被整个替换，不再包含 Mooncake 的库目录。如果脚本还会引入别的环境变量文件，则不报告。
 
 ## 为什么重要
 
-缺少它们时，引擎会选错网卡、只在本机监听，或者在启动时找不到后端的配置和动态库。
+缺少它们，引擎会选错网卡、只在本机监听，或者在启动时找不到后端的配置和动态库。
 
 ## 适用版本
 
@@ -150,7 +150,7 @@ def _backend(node: NodeLaunch, deployment: Deployment, connector: Connector) -> 
         return
     place = written or connector.tree.get("kv_connector") or connector.tree
     what = "the address of its worker" if variable == "DS_WORKER_ADDR" else "the path of its configuration file"
-    what_zh = "工作进程地址" if variable == "DS_WORKER_ADDR" else "配置文件路径"
+    what_zh = "worker 地址" if variable == "DS_WORKER_ADDR" else "配置文件路径"
     yield Hit(
         place.origin,
         Msg(f"the backend {backend} needs {variable}, which is not set", f"后端 {backend} 需要 {variable}，但没有设置"),

@@ -20,9 +20,9 @@ ZH = """
 
 ## 作用
 
-报告：KV 连接器与 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用；图模式与 `ASCEND_LAUNCH_BLOCKING=1`
-同时使用；睡眠模式与 `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` 同时使用。另以提示级别说明：
-`HCCL_INTRA_PCIE_ENABLE=1` 加 `HCCL_INTRA_ROCE_ENABLE=0` 会打开分层 MC2，从而关掉重计算调度器带来的一项优化。
+在以下情况下报告：KV 连接器与 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用；图模式与
+`ASCEND_LAUNCH_BLOCKING=1` 同时使用；睡眠模式与 `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` 同时使用。
+`HCCL_INTRA_PCIE_ENABLE=1` 加 `HCCL_INTRA_ROCE_ENABLE=0` 只作提示：它会打开分层 MC2，使重计算调度器的一项优化失效。
 
 ## 为什么重要
 
@@ -32,7 +32,7 @@ ZH = """
 
 可扩展段从 vLLM <since expandable-segments-refused> 起被拒绝（启用 cumem 分配器或睡眠模式除外）；
 其余适用于表中所有 vllm-ascend 版本。
-没有任何版本还读取 `VLLM_USE_V1`（见 PD705）。
+已经没有版本读取 `VLLM_USE_V1`（见 PD705）。
 
 ## 来源
 
@@ -105,7 +105,7 @@ def _expandable(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg(
             f"remove {EXPANDABLE} from {CUDA_ALLOC}; on an NPU the variable is {NPU_ALLOC}",
-            f"从 {CUDA_ALLOC} 中去掉 {EXPANDABLE};NPU 上对应的变量是 {NPU_ALLOC}",
+            f"从 {CUDA_ALLOC} 中去掉 {EXPANDABLE}；NPU 上对应的变量是 {NPU_ALLOC}",
         ),
         related=((name.origin, Msg("the KV connector", "KV 连接器")),),
     )
@@ -148,7 +148,7 @@ def _sleep(node: NodeLaunch) -> Iterator[Hit]:
         found.value.origin,
         Msg(
             f"sleep mode's allocator stops the engine when {NPU_ALLOC} asks for expandable segments",
-            f"{NPU_ALLOC} 要求可扩展段时，睡眠模式的分配器会使引擎停止",
+            f"{NPU_ALLOC} 打开可扩展段时，睡眠模式的分配器会使引擎退出",
         ),
         Msg(f"remove {EXPANDABLE} from {NPU_ALLOC}", f"从 {NPU_ALLOC} 中去掉 {EXPANDABLE}"),
     )
@@ -170,7 +170,7 @@ def _hierarchy(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         ),
         Msg(
             "keep both variables only where the link between the machines needs them",
-            "只有机器间链路确实需要时才保留它们",
+            "只有机器之间的链路确实需要时，才保留这两个变量",
         ),
         severity="info",
         related=((roce.value.origin, Msg("the other variable", "另一个变量")),),

@@ -13,20 +13,20 @@ from pd_launch.schemas.releases.connector_options import MORIIO_VARIABLES, MORII
 from pd_launch.schemas.releases.environment import INSTEAD, removed
 
 ZH = """
-目标版本已经不再读取的环境变量
+目标版本不再读取这个环境变量
 
 ## 作用
 
-报告目标版本已经删除、或改成配置项的变量，并给出替代写法。
+报告目标版本已经删除或改成配置项的变量，并给出替代写法。
 
 ## 为什么重要
 
-设置它没有任何效果，原来想要的功能可能因此没有打开。
+设置它没有任何效果，想要的功能可能因此没有打开。
 
 ## 适用版本
 
 见各变量：例如 `VLLM_USE_V1` 在表中任何版本都不再读取；MoRIIOConnector 从 vLLM <since moriio-ignores-variables> 起
-忽略 `VLLM_MORIIO_CONNECTOR_READ_MODE` 等变量（改变传输方式的那个是 warning）。
+忽略 `VLLM_MORIIO_CONNECTOR_READ_MODE` 等变量（其中会改变传输方式的报告为警告）。
 
 ## 来源
 

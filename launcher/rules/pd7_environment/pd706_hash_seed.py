@@ -23,14 +23,14 @@ KV 池需要固定的 PYTHONHASHSEED
 
 ## 作用
 
-报告：使用 KV 池（AscendStoreConnector 等，以及 OffloadingConnector 的 p2p 层）的节点没有设置 `PYTHONHASHSEED`，设成
-`random`，或各节点的值不同。LMCache 在多个 rank 之间，以及几个引擎或几个数据并行 rank
-通过 LMCache 或 MooncakeStoreConnector 共用一个存储时，同样需要它，以警告级别报告；
-LMCacheMPConnector 由服务器自己计算哈希，不需要。若脚本还会读入别的环境文件，则不报告。
+使用 KV 池（AscendStoreConnector 等，以及 OffloadingConnector 的 p2p 缓存层）的节点没有设置 `PYTHONHASHSEED`、设成了
+`random`，或者各节点的值不同时报告。LMCache 用在多个 rank 之间，以及几个引擎或几个数据并行 rank
+通过 LMCache 或 MooncakeStoreConnector 共用一个存储时，同样需要它，报告为警告；
+LMCacheMPConnector 由服务器自己计算哈希，不需要。如果脚本还会引入别的环境变量文件，则不报告。
 
 ## 为什么重要
 
-没有固定的种子，每个进程算出的块哈希都不同，池里的 KV 永远不会命中。
+没有固定的种子，每个进程算出的块哈希都不同，KV 池永远不会命中。
 
 ## 适用版本
 
@@ -162,9 +162,9 @@ def _differs(pools: list[NodeLaunch], deployment: Deployment) -> Iterator[Hit]:
                 node.env[SEED].value.origin,
                 Msg(
                     f"{SEED} is {seed} here and {other} on another node",
-                    f"{SEED} 在这里是 {seed}，在别处是 {other}",
+                    f"{SEED} 在这里是 {seed}，在另一个节点上是 {other}",
                 ),
-                Msg(f"export the same {SEED} on all nodes", f"在所有节点上使用同一个 {SEED}"),
+                Msg(f"export the same {SEED} on all nodes", f"在所有节点上导出相同的 {SEED}"),
                 severity="warning" if _only_hits(connector) else "error",
                 related=((first.env[SEED].value.origin, Msg("the other value", "另一个值")),),
             )

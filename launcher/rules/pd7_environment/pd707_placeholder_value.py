@@ -13,16 +13,16 @@ from pd_launch.schemas.core.values import Node
 
 _REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w{0,99}|\{[A-Za-z_]\w{0,99}\})")
 ZH = """
-占位符还没有换成真实的值
+占位符还没有换成实际的值
 
 ## 作用
 
-报告仍是占位符的参数、环境变量、JSON 值和挂载：`your_ip_here`、`xxxx`、`192.168.x.x`、`/path/to/…`、`<model>` 等。
-其他规则不再检查这样的值。另外报告配置文件中看起来引用其他变量的值（`${HOME}/x`、`$USER`）：那里的 `$` 只是普通字符。
+报告还是占位符的参数、环境变量、JSON 值和挂载：`your_ip_here`、`xxxx`、`192.168.x.x`、`/path/to/…`、`<model>` 等。
+其他规则不再检查这样的值。还会报告配置文件中像是在引用其他变量的值（`${HOME}/x`、`$USER`）：那里的 `$` 只是普通字符。
 
 ## 为什么重要
 
-引擎会拿着占位符去连接或打开文件，启动后才失败。
+引擎会把占位符当成实际的地址或路径使用，启动后才失败。
 
 ## 适用版本
 
@@ -76,7 +76,7 @@ def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
         yield Hit(
             leaf.origin,
             Msg(f"{what} is still a placeholder: {shown!r}", f"{what} 还是占位符：{shown!r}"),
-            Msg("write the real value", "换成真实的值"),
+            Msg("write the real value", "换成实际的值"),
         )
     for what, leaf, name in _references(node):
         yield Hit(
@@ -109,6 +109,6 @@ def _instead(what: str, name: str) -> Msg:
     if name.strip("${}") == what:
         return Msg(
             (f"to keep the value that {what} already has, write {{prepend: TEXT}} or {{append: TEXT}} without {name}"),
-            f"要保留 {what} 原有的值，请写 {{prepend：文本}} 或 {{append：文本}}，不写 {name}",
+            f"要保留 {what} 原有的值，请写 {{prepend: …}} 或 {{append: …}}，不要写 {name}",
         )
-    return Msg("write the value itself", "写出值本身")
+    return Msg("write the value itself", "请直接写出它的值")

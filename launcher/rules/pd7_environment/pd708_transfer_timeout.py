@@ -27,7 +27,7 @@ ZH = """
 
 ## 为什么重要
 
-解码节点排队或发生抢占时，请求可能等得比这更久；那时它的 KV 已被释放，请求会失败或重新预填充。
+解码节点上有排队或发生抢占时，请求等待的时间可能超过这个值；那时它的 KV 已被释放，请求会失败或重新预填充。
 
 ## 适用版本
 
@@ -106,11 +106,11 @@ def _hit(origin: Origin, seconds: int, needed: int, wait: Origin | None) -> Hit:
         origin,
         Msg(
             f"this node frees KV that has not been fetched after {seconds} s; {what} is {needed} s",
-            f"本节点在 {seconds} 秒后释放没有被取走的 KV;{what_zh}是 {needed} 秒",
+            f"本节点在 {seconds} 秒后就会释放没有被取走的 KV；{what_zh}是 {needed} 秒",
         ),
         Msg(
             f"set {ABORT} above the longest wait in the decode node's queue, at least {needed}",
-            f"把 {ABORT} 设得大于解码节点队列中的最长等待时间，至少 {needed}",
+            f"把 {ABORT} 设得比解码节点队列中最长的等待时间更大，至少 {needed}",
         ),
         related=() if wait is None else ((wait, Msg("the decode node's wait", "解码节点的等待时间")),),
     )

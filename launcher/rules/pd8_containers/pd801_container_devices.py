@@ -28,7 +28,7 @@ ZH = """
 
 ## 作用
 
-报告 `docker run` 与 compose 中：传入的 davinci 设备少于容器内的 rank 数；缺少 `/dev/davinci_manager`、
+对 `docker run` 与 compose 报告：传入的 davinci 设备少于容器内的 rank 数；缺少 `/dev/davinci_manager`、
 `/dev/devmm_svm`、
 `/dev/hisi_hdc`；没有挂载驱动的 `lib64`。使用 `--privileged`、`--runtime=ascend`、
 `ASCEND_VISIBLE_DEVICES` 或设备插件时不报告，它们会自行带入设备。
@@ -104,12 +104,12 @@ def _devices(container: Container, nodes: Sequence[NodeLaunch], paths: list[str]
         return
     last = [device for device in container.devices if DAVINCI.match(device_path(device) or "")]
     place: Node | None = last[-1] if last else None
-    have, have_zh = (f"{len(given)} of them", f"{len(given)} 个") if given else ("none", "没有")
+    have, have_zh = (f"{len(given)} of them", f"只得到 {len(given)} 个") if given else ("none", "一个也没有")
     yield Hit(
         place.origin if place else container.origin,
         Msg(
             f"the engines inside need {counted(needed, 'NPU')}, but the container gets {have}",
-            f"容器内的引擎需要 {needed} 个 NPU，容器得到的设备：{have_zh}",
+            f"容器内的引擎需要 {needed} 个 NPU，但容器{have_zh}",
         ),
         Msg(
             f"add --device /dev/davinciN for each of the {needed} ranks, or use --runtime=ascend",

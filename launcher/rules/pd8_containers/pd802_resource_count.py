@@ -16,14 +16,13 @@ Pod 申请的设备数与 rank 数不同
 
 ## 作用
 
-报告：Pod 的 `resources` 申请的 NPU（或 GPU）数量，与容器内所有 rank 的数量不同。rank 数为奇数、
-多申请一个以凑成整卡（A3）的
-情况不报告；经 Ray、`--nnodes` 或一组 Pod（LeaderWorkerSet）可能分布在多个 Pod 上的引擎也不报告。
-不会同时运行的引擎（例如脚本两个分支里的）不相加：只在它们需要的数量相同时比较。
+Pod 的 `resources` 申请的 NPU（或 GPU）数量与容器内所有 rank 的数量不同时报告。rank 数为奇数、
+多申请一个以凑成整卡（A3）时不报告；引擎可能通过 Ray、`--nnodes` 或一组 Pod（LeaderWorkerSet）
+分布在多个 Pod 上时也不报告。不会同时运行的引擎（例如脚本两个分支里的）不相加：只有它们需要的数量相同时才比较。
 
 ## 为什么重要
 
-申请少了，引擎启动时找不到设备；申请多了，多出的设备一直被占着不用。
+申请少了，引擎启动时找不到设备；申请多了，多出的设备一直闲置。
 
 ## 适用版本
 
@@ -108,7 +107,7 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
             ),
             Msg(
                 f"request {needed}, or change the parallel sizes to {asked} ranks",
-                f"申请 {needed} 个，或把并行规模改为 {asked} 个 rank",
+                f"申请 {needed} 个，或把并行大小改为 {asked} 个 rank",
             ),
             fix=_fix(container, name, needed),
         )

@@ -23,12 +23,12 @@ TRANSFERS = SIZED_CONNECTORS | {
 _RANGE = re.compile(r"(?:.*:)?(\d+)(?:-(\d+))?(?:/tcp)?")
 
 ZH = """
-多机 P/D 布局的容器没有主机网络
+多机 P/D 分离部署的容器没有使用主机网络
 
 ## 作用
 
-报告 `docker run` 与 compose：节点属于多机的 P/D 布局，容器却既没有 `--net=host`，也没有发布它要监听的端口。
-Pod 有自己的地址，只在数据并行跨多台机器的 Ascend 引擎没有 `hostNetwork` 时报告。
+对 `docker run` 与 compose：节点属于多机的 P/D 分离部署，容器却既没有 `--net=host`，也没有发布它要监听的端口时报告。
+Pod 有自己的地址，只在数据并行跨多台机器的昇腾引擎没有 `hostNetwork` 时报告。
 同一个 compose 文件里的两侧共用网络，不报告。
 
 ## 为什么重要
@@ -111,7 +111,7 @@ def container_network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
                 "this node works with other machines, but its container neither uses the host network nor publishes "
                 "its ports"
             ),
-            "本节点要与其他机器协作，但容器没有主机网络，也没有发布端口",
+            "本节点要与其他机器通信，但容器既没有使用主机网络，也没有发布端口",
         ),
         Msg(f"add {how}", f"加上 {how}"),
     )

@@ -21,13 +21,13 @@ ZH = """
 
 ## 作用
 
-报告：使用 Mooncake 系列连接器的 Ascend 容器没有挂载 `/etc/hccn.conf`；或者后端的配置文件（`MOONCAKE_CONFIG_PATH`、
-`MMC_LOCAL_CONFIG_PATH`、`LMCACHE_CONFIG_FILE`、`UCM_CONFIG_FILE`）不在任何挂载之内。由同一脚本在容器内写出的文件不报告；
+使用 Mooncake 系列连接器的昇腾容器没有挂载 `/etc/hccn.conf`，或者后端的配置文件（`MOONCAKE_CONFIG_PATH`、
+`MMC_LOCAL_CONFIG_PATH`、`LMCACHE_CONFIG_FILE`、`UCM_CONFIG_FILE`）不在任何挂载之内时报告。由同一脚本在容器内写出的文件不报告；
 使用 Ascend 容器运行时的容器不检查 `/etc/hccn.conf`。
 
 ## 为什么重要
 
-没有 `hccn.conf`，传输层找不到设备的网络地址，服务看似启动成功，KV 却是错的或传不过去。
+没有 `hccn.conf`，传输层就找不到设备的网络地址：服务看似启动成功，KV 却是错的，或者传不过去。
 
 ## 适用版本
 
@@ -122,7 +122,7 @@ def _backends(
             value.origin,
             Msg(
                 f"{name} points to {path}, which is not mounted in the container",
-                f"{name} 指向 {path}，但它不在任何挂载之内",
+                f"{name} 指向 {path}，但容器里没有挂载这个路径",
             ),
             Msg(f"mount it: -v {path}:{path}", f"把它挂载进去：-v {path}:{path}"),
         )

@@ -15,8 +15,8 @@ ZH = """
 
 ## 作用
 
-报告：pod 的一个容器在 `volumeMounts` 里把同一个 `mountPath` 写了两次，或者 `docker run` 用两个不同的 `-v` 挂载到同一个
-路径。文字完全相同的两个 `-v`，docker 只当作一个，不报告；compose 会合并，也不报告。
+Pod 的一个容器在 `volumeMounts` 里把同一个 `mountPath` 写了两次，或者 `docker run` 用两个不同的 `-v` 挂载到同一个
+路径时报告。两个完全相同的 `-v`，docker 只当作一个，不报告；compose 会合并，也不报告。
 
 ## 为什么重要
 

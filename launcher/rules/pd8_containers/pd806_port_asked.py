@@ -16,17 +16,17 @@ _PUBLISHED = re.compile(r"(?:[\w.$ {}:\[\]-]{0,80}:)?(\d{1,5})(?:/tcp)?")
 """A port of a container as docker and compose publish it: ``[[ADDRESS:]HOST:]PORT``."""
 
 ZH = """
-容器被访问的端口上没有引擎监听
+探针或发布的端口上没有引擎监听
 
 ## 作用
 
-报告 Pod 的探针（startup、liveness、readiness）访问的端口：容器里的引擎都监听别的端口，
-Pod 里其他地方也没有提到这个端口。
-对 `docker run` 与 compose，报告所发布的容器端口：引擎没有监听它，而引擎的 HTTP 端口又没有发布。
+Pod 的探针（startup、liveness、readiness）访问一个端口，而容器里的引擎都监听别的端口，
+Pod 里其他地方也没有提到它时报告。
+对 `docker run` 与 compose：所发布的容器端口上没有引擎监听，而引擎的 HTTP 端口又没有发布时报告。
 
 ## 为什么重要
 
-探针得不到回答：kubelet 会反复重启引擎，或者永远不把流量转给它。发布错了端口，主机上的请求到不了引擎。
+探针得不到响应，kubelet 就会反复重启引擎，或者一直不把流量转给它。发布错了端口，主机上的请求就到不了引擎。
 
 ## 适用版本
 
@@ -119,7 +119,7 @@ def _probes(container: Container, nodes: Sequence[NodeLaunch], served: set[int])
                 port.origin,
                 Msg(
                     f"the probe asks port {number}, but the engine listens on {_https(nodes)}",
-                    f"探针访问端口 {number},但引擎监听的是 {_https(nodes)}",
+                    f"探针访问端口 {number}，但引擎监听的是 {_https(nodes)}",
                 ),
                 Msg("write the engine's --port", "写引擎的 --port"),
                 None if any(node.arg("port") is not None for node in nodes) else "warning",
@@ -143,7 +143,7 @@ def _published(container: Container, nodes: Sequence[NodeLaunch], served: set[in
                 entry.origin,
                 Msg(
                     f"port {number} of the container is published, but the engine listens on {_https(nodes)}",
-                    f"发布了容器的端口 {number},但引擎监听的是 {_https(nodes)}",
+                    f"发布的是容器的端口 {number}，但引擎监听的是 {_https(nodes)}",
                 ),
                 Msg("publish the engine's --port", "发布引擎的 --port"),
                 "warning",

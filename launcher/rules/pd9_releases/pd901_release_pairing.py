@@ -17,8 +17,8 @@ ZH = """
 
 ## 作用
 
-用主机事实中的 `vllm` 与 `vllm_ascend`（安装的版本）核对：每个 vllm-ascend 版本只为一个 vLLM 版本构建。
-`cann`、`torch_npu`、`mooncake` 与发布时的版本不同则是警告。
+按主机信息中的 `vllm` 与 `vllm_ascend`（已安装的版本）核对：每个 vllm-ascend 版本只为一个 vLLM 版本构建。
+`cann`、`torch_npu`、`mooncake` 与该版本发布时所用的不同，报告为警告。
 
 ## 为什么重要
 
@@ -118,7 +118,7 @@ def _companions(deployment: Deployment, ascend: str) -> Iterator[Hit]:
             deployment.nodes[0].origin,
             Msg(
                 f"vllm-ascend {ascend} was released with {name} {wanted}, but {name} {found} is installed",
-                f"vllm-ascend {ascend} 发布时使用 {name} {wanted}，安装的却是 {name} {found}",
+                f"vllm-ascend {ascend} 发布时用的是 {name} {wanted}，安装的却是 {name} {found}",
             ),
             Msg(f"install {name} {wanted}, or the image of that release", f"安装 {name} {wanted}，或使用该版本的镜像"),
             "warning",

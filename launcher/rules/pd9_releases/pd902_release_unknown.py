@@ -13,20 +13,20 @@ from pd_launch.schemas.core.target import Target, TargetError, release
 from pd_launch.schemas.core.values import Origin
 
 ZH = """
-目标版本不在表里
+版本表里没有目标版本
 
 ## 作用
 
-说明目标版本比表里最新的还新、比最旧的还旧，或在两行之间时，实际按哪个版本的事实检查。目标是路径时读取它自己的文件，
-并说明其余事实取自哪个版本。目标比所有行都旧时，取决于版本的问题最多是警告：在那个版本上可能本来就是对的。
+目标版本比版本表里最新的还新、比最旧的还旧，或者在两行之间时，说明实际按哪个版本的事实检查。目标是路径时，读取它自己的文件，
+并说明其余事实取自哪个版本。目标比表里所有版本都旧时，与版本有关的问题最多是警告：在那个版本上可能本来就是对的。
 
 配置文件里与硬件不符的 target 是警告：它不起作用。
 
-加了 `--require-target`（或 pd-launch.toml 中的 `require-target = true`）时，没有任何内容说明版本的引擎是错误。
+加了 `--require-target`（或 pd-launch.toml 中的 `require-target = true`）时，没有写明版本的引擎报告为错误。
 
 ## 为什么重要
 
-检查用的是最近的较旧版本的事实，目标版本自己的变化可能没有考虑到。
+检查用的是相邻的较旧版本的事实，没有考虑目标版本自己的变化。
 
 ## 适用版本
 
@@ -95,14 +95,14 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
         release(target.asked)
     except TargetError:
         return
-    side, side_zh = ("oldest", "最旧") if target.is_before_rows else ("nearest older", "最近的较旧")
+    side, side_zh = ("oldest", "最旧") if target.is_before_rows else ("nearest older", "相邻的较旧")
     yield Hit(
         origin,
         Msg(
             f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
-            f"表中没有 {asked}：按{side_zh}的版本 {target} 的事实检查",
+            f"版本表里没有 {asked}：按{side_zh}版本 {target} 的事实检查",
         ),
-        Msg("use --target to choose another release from the tables", "用 --target 指定表中的其他版本"),
+        Msg("use --target to choose another release from the tables", "用 --target 指定版本表里的其他版本"),
     )
 
 
@@ -112,7 +112,7 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
     if part is None or not (part.is_guess or target.asked):
         return
     row = f"vllm-ascend {part.row}" if target.is_ascend else f"vLLM {part.row}"
-    why, why_zh = "the nearest older release", "最近的较旧版本"
+    why, why_zh = "the nearest older release", "相邻的较旧版本"
     if part.is_guess:
         why, why_zh = (
             "the release it resembles most: its version number does not help",
@@ -122,7 +122,7 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
         origin,
         Msg(
             f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
-            f"表中没有 {target}：文件里没有写的事实取自 {row}({why_zh})",
+            f"版本表里没有 {target}：文件里没有写的事实取自 {row}（{why_zh}）",
         ),
         Msg("no change needed", "无需修改"),
     )
@@ -138,7 +138,7 @@ def _undecided(deployment: Deployment) -> Iterator[Hit]:
         image = node.container.image if node.container is not None else None
         yield Hit(
             image.origin if image is not None else node.origin,
-            Msg("nothing says which release this engine runs", "没有任何内容说明这个引擎的版本"),
+            Msg("nothing says which release this engine runs", "没有写明这个引擎用的是哪个版本"),
             Msg(
                 "write # pd-launch: target vllm-ascend==X above it, or target in pd-launch.toml, or give --target",
                 "在它上方写 # pd-launch: target vllm-ascend==X，或写进 pd-launch.toml，或用 --target 指定",

@@ -12,23 +12,23 @@ from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES, KnownIssue
 
 ZH = """
-目标版本有一个已记录的缺陷，正好涉及这个配置
+目标版本有一个已知缺陷，正好涉及这份配置
 
 ## 作用
 
-当模型系列、连接器、功能与目标版本的组合命中一条已记录的缺陷（带链接和日期）时报告。不知道的条件不算命中。
+模型系列、连接器、功能与目标版本的组合符合一条已知缺陷的记录（带链接和日期）时报告。条件未知的不算符合。
 
 ## 为什么重要
 
-配置本身没有写错，但这个版本会因此崩溃，或给出错误的答案。
+配置本身没有写错，但这个版本会因此崩溃，或者给出错误的回答。
 
 ## 适用版本
 
-每条缺陷注明的版本。
+每条缺陷所注明的版本。
 
 ## 来源
 
-schemas/releases/known_issues.py 中每条的链接。
+schemas/releases/known_issues.py 中每条记录的链接。
 """
 
 
@@ -81,7 +81,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                     written.origin,
                     Msg(
                         f"known bug in {deployment.target}: {issue.what.en} ({issue.link}, {issue.date})",
-                        f"{deployment.target} 的已知缺陷：{issue.what.zh}({issue.link}，{issue.date})",
+                        f"{deployment.target} 的已知缺陷：{issue.what.zh}（{issue.link}，{issue.date}）",
                     ),
                     issue.instead,
                 )

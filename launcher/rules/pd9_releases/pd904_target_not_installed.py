@@ -10,12 +10,13 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, TargetError, release
 
 ZH = """
-检查所针对的版本不是本机安装的版本
+检查所用的目标版本不是本机安装的版本
 
 ## 作用
 
-由 `--target`、profile、文件中的注释、配置文件或镜像确定了版本，而主机上安装的 vLLM 或 vllm-ascend 是另一个版本时报告：
-真实启动时，以及给出 `--host` 或 `--host-facts` 时。在自己的容器里运行的引擎不受主机上安装的版本影响，不报告。
+`--target`、配置文件、文件中的注释、pd-launch.toml 或镜像写明了版本，
+而主机上安装的 vLLM 或 vllm-ascend 是另一个版本时报告：在真正启动时，以及给出 `--host` 或 `--host-facts` 时检查。
+引擎在容器里运行时，不受主机上安装的版本影响，不报告。
 
 ## 为什么重要
 
@@ -27,7 +28,7 @@ ZH = """
 
 ## 来源
 
-主机事实 `vllm` 与 `vllm_ascend`：已安装软件包的元数据。
+主机信息 `vllm` 与 `vllm_ascend`：已安装软件包的元数据。
 """
 _SAID = ("--target", "path", "profile", "comment", "config", "image", "requirement")
 """Who decides with a word of the user's, and not because nothing else did."""
@@ -97,7 +98,7 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
         node.origin,
         Msg(
             f"this is for {_family(target)} {wanted}, but {family} {version} is installed",
-            f"这里针对的是 {_family(target)} {wanted}，安装的却是 {family} {version}",
+            f"这里写的是 {_family(target)} {wanted}，安装的却是 {family} {version}",
         ),
         Msg(
             f"name the release that runs ({word}), or install the one named here",

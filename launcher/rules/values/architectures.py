@@ -40,8 +40,8 @@ def _one(entry: Node, own: str) -> Iterator[Hit]:
         entry.origin,
         Msg(
             f"{architecture} is the class of {kind}, but {own} is none by its name",
-            f"{architecture} 是{kind_zh}的类，而从名称看 {own} 不是",
+            f"{architecture} 是{kind_zh}的架构，而从名称看，{own} 不是{kind_zh}",
         ),
-        Msg("name the architecture of this model, or leave it out", "写这个模型自己的架构，或不写"),
+        Msg("name the architecture of this model, or leave it out", "请写这个模型自己的架构，或者不写"),
         "warning",
     )

@@ -54,7 +54,7 @@ def _missing(row: Required, place: Node) -> Hit:
     return Hit(
         place.origin,
         Msg(f"{row.connector} needs {row.key} {where}", f"{row.connector} 需要{where_zh} {row.key}"),
-        Msg(f'add "{row.key}": {row.meant[0]}', f'加上 "{row.key}":{row.meant[1]}'),
+        Msg(f'add "{row.key}": {row.meant[0]}', f'加上 "{row.key}": {row.meant[1]}'),
     )
 
 

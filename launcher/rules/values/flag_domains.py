@@ -32,7 +32,7 @@ _SIZES = Msg("a whole number, optionally with suffix k, M, G or T", "整数（�
 _LENGTH = Msg("a whole number, optionally with suffix k, M, G or T, or auto", "整数（可以带 k、M、G、T 等后缀）或 auto")
 _JSON = Msg("JSON", "JSON")
 OBJECT = Msg("a JSON object", "JSON 对象")
-PLAIN_JSON = Msg("JSON with whole numbers (suffixes came with vLLM 0.20)", "不带后缀的整数（vLLM 0.20 起才支持后缀）")
+PLAIN_JSON = Msg("JSON with whole numbers (suffixes came with vLLM 0.20)", "数字不带后缀的 JSON（0.20 起才支持后缀）")
 
 
 def refused_word(text: str, spec: Spec) -> Msg | None:

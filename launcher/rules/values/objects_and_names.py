@@ -69,7 +69,7 @@ def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     for name in TEXTS:
         value = node.value(name)
         if value is not None and value.value == "":
-            yield wrong(value, f"--{name}", Msg("a text", "文本"))
+            yield wrong(value, f"--{name}", Msg("a text", "字符串"))
     backend = node.value("distributed-executor-backend")
     word = backend.string() if backend is not None else None
     if backend is not None and word and "." not in word and word not in EXECUTORS:
@@ -83,11 +83,11 @@ def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
         value = node.value(name)
         number = value.integer() if value is not None else None
         if value is not None and number is not None and number < 0:
-            yield wrong(value, f"--{name}", Msg("a number from 0", "从 0 起的数字"), number)
+            yield wrong(value, f"--{name}", Msg("a number from 0", "不小于 0 的数字"), number)
     length = node.value("max-model-len")
     tokens = length.integer() if length is not None else None
     if length is not None and tokens is not None and (tokens == 0 or tokens < -1):
-        yield wrong(length, "--max-model-len", Msg("a number from 1, or auto", "从 1 起的数字或 auto"), tokens)
+        yield wrong(length, "--max-model-len", Msg("a number from 1, or auto", "不小于 1 的数字或 auto"), tokens)
 
 
 def connector_name(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:

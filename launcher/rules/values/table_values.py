@@ -189,7 +189,7 @@ def _no_field(entry: Node, path: str, config: str, shown: str, table: Table, dep
     if near is None:
         return Hit(place, message, Msg(f"remove {name}", f"删掉 {name}"))
     right = renamed(rename_key(entry, near), near)
-    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}?"), fix=right)
+    return Hit(place, message, Msg(f"did you mean {near}?", f"是不是想写 {near}？"), fix=right)
 
 
 def _kv_fields(node: NodeLaunch, table: Table, deployment: Deployment) -> Iterator[Hit]:

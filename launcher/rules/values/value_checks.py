@@ -85,7 +85,7 @@ def _number(arg: Arg, least: float, most: float | None, whole: bool) -> Iterator
         return
     kind, kind_zh = ("a whole number", "整数") if whole else ("a number", "数字")
     span = f"from {least:g}" if most is None else f"from {least:g} to {most:g}"
-    span_zh = f"从 {least:g} 起" if most is None else f"{least:g} 到 {most:g}"
+    span_zh = f"不小于 {least:g} " if most is None else f" {least:g} 到 {most:g} "
     yield Hit(
         value.origin,
         Msg(

@@ -192,7 +192,7 @@ class _Words:
                     _put(tree, path, arg)
                 else:
                     limit = Msg(f"a key more than {MAX_DOTS} deep", f"键超过 {MAX_DOTS} 层")
-                    self.faults.append(not_followed(arg.origin, limit, Msg("it is not checked", "它没有检查")))
+                    self.faults.append(not_followed(arg.origin, limit, Msg("it is not checked", "这一处没有检查")))
             self.node.add(Arg(base, first.written, first.origin, tree))
 
 

@@ -168,7 +168,7 @@ def unseen(place: Origin) -> Fault:
     return not_followed(
         place,
         Msg("pd-launch cannot follow how this engine is started", "这个引擎的启动方式无法跟踪"),
-        Msg("it is not checked", "它没有检查"),
+        Msg("it is not checked", "这一处没有检查"),
         Msg(
             "start it with a plain command, or check what it runs as a separate file",
             "用普通命令启动它，或把实际执行的内容单独写成文件来检查",

@@ -80,7 +80,7 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
             Msg(en, zh),
             fix=(node.key_text.edit(0, len(node.key_text.value), near) or ()) if node.key_text is not None else (),
             fix_is_safe=False,
-            help=Msg(f"did you mean {near}?", f"是不是想写 {near}?"),
+            help=Msg(f"did you mean {near}?", f"是不是想写 {near}？"),
         )
     listed = ", ".join(known)
     return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed}", f"这里可用的键：{listed}"))

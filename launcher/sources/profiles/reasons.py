@@ -138,7 +138,7 @@ def _choice(problem: Any) -> Reason:
         Msg(f"must be {expected}, not {shown.en}", f"应当是 {listed_zh}，而不是 {shown.zh}"),
         Msg(
             f"did you mean {near}?" if near else f"write {listed}",
-            f"是不是想写 {near}?" if near else f"写 {listed_zh}".replace("'", ""),
+            f"是不是想写 {near}？" if near else f"写 {listed_zh}".replace("'", ""),
         ),
     )
 

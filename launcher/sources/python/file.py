@@ -52,7 +52,7 @@ def read_python(source: SourceFile, found: Found) -> None:
         origin = Origin(source.path, line, column, line, column + 1)
         message = getattr(error, "msg", None) or str(error)
         found.faults.append(
-            Fault("unreadable", origin, Msg(f"not valid Python: {message}", f"不是有效的 Python:{message}"))
+            Fault("unreadable", origin, Msg(f"not valid Python: {message}", f"不是有效的 Python：{message}"))
         )
         return
     nodes, nested = len(found.nodes), len(found.nested)

@@ -139,7 +139,7 @@ def _named(text: str) -> bool:
 
 
 def _fault(origin: Origin, said: Msg, example: str = _EXAMPLE, near: str = "") -> Fault:
-    hint = Msg(f"did you mean {near}? ", f"是不是 {near}?") if near else NOTHING
+    hint = Msg(f"did you mean {near}? ", f"是不是想写 {near}？") if near else NOTHING
     return Fault(FAULT, origin, said, help=Msg(f"{hint.en}write {example}", f"{hint.zh}请写 {example}"))
 
 

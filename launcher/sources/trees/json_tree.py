@@ -90,7 +90,7 @@ class _Reader:
                 self.at + 1,
                 Msg(
                     f"full-width character {character}: JSON needs {right}",
-                    f"全角符号 {character}:JSON 需要半角 {right}",
+                    f"全角符号 {character}：JSON 需要半角 {right}",
                 ),
                 [(self.at, self.at + 1, right)],
             )
@@ -502,7 +502,7 @@ def _strict(text: Text) -> list[Fault]:
     except ValueError as error:
         at = min(getattr(error, "pos", 0), max(len(text.value) - 1, 0))
         message = getattr(error, "msg", None) or "not JSON"
-        return [Fault("json", text.origin(at, at + 1), Msg(f"not JSON: {message}", f"不是 JSON:{message}"))]
+        return [Fault("json", text.origin(at, at + 1), Msg(f"not JSON: {message}", f"不是 JSON：{message}"))]
     return []
 
 

@@ -304,7 +304,7 @@ def _spot(source: SourceFile, at: int) -> Origin:
 
 
 def _fault(origin: Origin, message: str) -> Fault:
-    return Fault("yaml", origin, Msg(f"not valid YAML: {message}", f"不是有效的 YAML:{message}"))
+    return Fault("yaml", origin, Msg(f"not valid YAML: {message}", f"不是有效的 YAML：{message}"))
 
 
 def _content(source: SourceFile, start: int) -> int:
