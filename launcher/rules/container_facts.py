@@ -20,6 +20,9 @@ _MOST_COMPARED = 100
 
 _UNRELEASED = re.compile(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
 
+_DYNAMO = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
+"""An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
+
 
 def unreleased(node: NodeLaunch) -> bool:
     """Whether the tag of the image says that its build is none of the releases: it may know names that they do not."""
@@ -92,3 +95,11 @@ def device_path(device: Node) -> str | None:
     """Return the device inside the container that ``HOST[:CONTAINER[:MODE]]`` gives, or None where it is unknown."""
     text = device.string()
     return text.split(":")[0] if text is not None else None
+
+
+def dynamo_release(node: NodeLaunch) -> tuple[int, int] | None:
+    """Return the release of Dynamo that the tag of the image names; of a candidate, which may be as before, None."""
+    image = node.container.image if node.container is not None else None
+    name = image.string() if image is not None else None
+    found = _DYNAMO.search(name) if name else None
+    return (int(found[1]), int(found[2])) if found is not None else None

@@ -94,6 +94,10 @@ class Call:
         """Return the files of a group as one deployment."""
         found = group.found
         into_containers(found)
+        if found.services:
+            from pd_launch.launcher.sources.forms.services import send_requests
+
+            send_requests(found.services, found.pods)
         name_machines(found.nodes)
         for node in found.nodes:
             if node.arg("config") is None:
@@ -136,6 +140,8 @@ def extend(found: Found, more: Found) -> None:
     found.nodes += more.nodes
     found.proxies += more.proxies
     found.requests += more.requests
+    found.services += more.services
+    found.pods += more.pods
     found.add_faults(more.faults)
     found.forms |= more.forms
     found.guessed += more.guessed

@@ -19,9 +19,10 @@ from pd_launch.launcher.sources.engine.engines import (
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
+from pd_launch.launcher.sources.engine.requested import requested
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
-from pd_launch.launcher.sources.engine.unfollowed import COMPLETION, held_back, not_started, started_otherwise
+from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
@@ -134,8 +135,8 @@ class ReadingScripts(ReadingProfiles):
             if read_given(command, found, self.known_form):
                 continue
             found.add_faults(list(started_otherwise(command)))
-            if depth == 0 and command.words and command.words[0].value == "curl":
-                found.requests += [word.node() for word in command.words[1:] if COMPLETION.match(word.value)]
+            if depth == 0 and (asked := requested(command.words)) is not None:
+                found.requests.append(asked)
             for inner, given in self.inner(command, around, found, run):
                 if depth >= MAX_NESTED and word_matters(inner.value):
                     found.add_faults([too_deep(inner.origin(0, 1))])

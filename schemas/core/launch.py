@@ -114,6 +114,8 @@ class Container:
     """The host's devices that it gets, by number, joined by commas."""
     probed: list[Node] = field(default_factory=list)
     """Ports at which the cluster asks whether the container lives, that nothing else in its pod speaks of."""
+    asked: list[list[Node]] = field(default_factory=list)
+    """Ports at which each Service sends requests to the container, where nothing else in its pod speaks of them."""
     resources: dict[str, Node] = field(default_factory=dict)
     name: str | None = None
     replicas: int | None = None
@@ -122,6 +124,8 @@ class Container:
     """What a pod says of its nodes and for other programs: ``node_selector``, ``tolerations``, ``annotations``."""
     partial: bool = False
     """Whether an unknown word may stand for further options: what is not said may still be there."""
+    kserve: bool = False
+    """Whether KServe's own templates alone make its command: nothing that is written adds an argument."""
     spread: bool = False
     """Whether it joins a Ray cluster: its engines may reach over several containers."""
     grouped: bool = False
@@ -368,6 +372,15 @@ class Proxy:
 
 
 @dataclass
+class Request:
+    """A completion for which a script asks this machine, or one of which only a placeholder is written."""
+
+    address: Node
+    model: Node | None = None
+    """The model that it names, where that can be read."""
+
+
+@dataclass
 class Deployment:
     """All nodes that are checked together, with what is known around them."""
 
@@ -388,8 +401,8 @@ class Deployment:
     guessed: list[Origin] = field(default_factory=list)
     """Where texts stand of which it is a guess that they are run: nothing about their grammar is an error."""
     _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
-    requests: list[Node] = field(default_factory=list)
-    """Addresses of this machine at which scripts ask for a completion."""
+    requests: list[Request] = field(default_factory=list)
+    """What scripts ask the engines for."""
     require_target: bool = False
     """Whether an engine whose release nothing decides is an error."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, ascend, options, platform
+from pd_launch.schemas.releases.facts import Code, Documented, Fact, Generated, ascend, options, platform, vllm
 
 Sized = dict[str, tuple[tuple[Fact, int], ...]]
 """Module of finegrained_tp_config → facts, each with the least size that is meant."""
@@ -44,6 +44,12 @@ MAMBA_PREFIX = ascend(
     "mamba-prefix-caching-on-decode", None, "0.23.0rc1",
     "prefix caching of Mamba states does not reach decode nodes",
     Documented(f"{_PULLS}/7796", "brings it; issues 7944 and 10908 are the reports"),
+)  # fmt: skip
+
+DYNAMO_ROLES_GONE = vllm(
+    "dynamo-roles-gone", "0.26.0", None,
+    "Dynamo 1.4, which is the first for this vLLM, has no options for the role of a worker beside its mode",
+    Documented("https://docs.nvidia.com/dynamo/v1.4.1/reference/releases/deprecations", "pins vLLM 0.26.0"),
 )  # fmt: skip
 
 _OPROJ_DECODE = ascend(

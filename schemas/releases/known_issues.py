@@ -24,6 +24,8 @@ Needs = Literal[
     "builtin_offload",
     "prefill",
     "load_async",
+    "decode_context",
+    "sparse_sfa_c8",
 ]
 
 
@@ -132,6 +134,20 @@ KNOWN_ISSUES = [
             "预填充节点上的抢占被关闭，KV 池异步加载时预填充会挂起",
         ),
         instead=Msg("set load_async to false, or use a newer release", "把 load_async 设为 false，或换用更新的版本"),
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/pull/14017",
+        date="2026-08-11",
+        first="0.23.0",
+        last="0.23.0.post1",
+        of="vllm-ascend",
+        connector=_MOONCAKE,
+        needs=("decode_context", "sparse_sfa_c8"),
+        what=Msg(
+            "decode context parallelism and enable_sparse_sfa_c8 do not work well together",
+            "解码上下文并行与 enable_sparse_sfa_c8 同时开启会有问题",
+        ),
+        instead=Msg("leave enable_sparse_sfa_c8 out", "去掉 enable_sparse_sfa_c8"),
     ),
     KnownIssue(
         link=f"{_ASCEND}/issues/8992",

@@ -10,6 +10,9 @@ import contextlib
 import io
 import json
 import os
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from engine import parser
@@ -21,8 +24,13 @@ class Refused(Exception):
     """The engine refuses the command line; the message is its own."""
 
 
-def configure(words: list[str]) -> dict[str, Any]:
+def configure(words: list[str], env: Mapping[str, str] | None = None, asked: Sequence[str] = ()) -> dict[str, Any]:
     """Return connector and role of the ``VllmConfig`` of the words behind ``vllm serve MODEL``.
+
+    Args:
+        words: the words.
+        env: further variables.
+        asked: attributes of the configuration, by their path, whose values are returned as texts.
 
     Raises:
         Refused: the engine does not take them.
@@ -33,8 +41,9 @@ def configure(words: list[str]) -> dict[str, Any]:
     words = ["serve", str(ensure_tiny_model()), "--skip-tokenizer-init", *words]
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
+        os.environ.update(env or {})
         with os.fdopen(writing, "w") as answer:
-            json.dump(_answer(words), answer)
+            json.dump(_answer(words, asked), answer)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as answer:
@@ -46,7 +55,7 @@ def configure(words: list[str]) -> dict[str, Any]:
     return found
 
 
-def _answer(words: list[str]) -> dict[str, Any]:
+def _answer(words: list[str], asked: Sequence[str]) -> dict[str, Any]:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
 
@@ -63,4 +72,7 @@ def _answer(words: list[str]) -> dict[str, Any]:
     except BaseException as error:  # noqa: BLE001 - every refusal counts, whatever its type
         return {"refused": f"{type(error).__name__}: {error}"}
     transfer = made.kv_transfer_config
+    if asked:
+        values = {path: attrgetter(path)(made) for path in asked}
+        return {path: value.name if isinstance(value, Enum) else str(value) for path, value in values.items()}
     return {} if transfer is None else {"kv_connector": transfer.kv_connector, "kv_role": transfer.kv_role}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from pd_launch.launcher.rules.container_facts import unreleased
+from pd_launch.launcher.rules.container_facts import dynamo_release, unreleased
 from pd_launch.launcher.rules.edits import Edits, fix, rename_flag, renamed, replace_part, set_text
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values.flag_names import DOTTED_KINDS, meaning, spellings
@@ -18,6 +18,7 @@ from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.values import knowable
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
+from pd_launch.schemas.releases.features import DYNAMO_ROLES_GONE
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
 
 ZH = r"""
@@ -28,6 +29,8 @@ ZH = r"""
 把每个参数名与目标版本 vLLM 的参数比较，规则与引擎的解析器相同：下划线等同于短横线，没有歧义时可以只写前缀，
 开关类参数可以写成 `--no-x`，JSON 参数可以写成 `--x.key`。不属于任何参数的多余内容也会报告；
 在 Python 文件里检查 `LLM` 和 `EngineArgs` 的关键字参数。
+Dynamo 的工作进程从 1.4 起没有 `--is-prefill-worker` 和 `--is-decode-worker`：镜像标签表明版本时是 error，
+看不出版本时是 warning。
 
 ## 为什么重要
 
@@ -40,7 +43,7 @@ ZH = r"""
 ## 来源
 
 0.18.0 到 0.32.0 各版本 CPU 安装包里的参数解析器，由 scripts/read_release.py 静态读取；
-0.27.1 和 0.32.0 的表与真实解析器逐项比较。
+0.27.1 和 0.32.0 的表与真实解析器逐项比较。Dynamo 1.4.0 的发布说明（ai-dynamo/dynamo PR 12089）。
 """
 
 
@@ -48,6 +51,9 @@ _EXTENDED = ("dynamo", "omni")
 """Programs that take the engine's options, and their own beside them."""
 _DYNAMO = frozenset({"connector", "endpoint", "is-prefill-worker", "is-decode-worker", "disaggregation-mode"})
 """Options of Dynamo's worker itself."""
+_ROLES = {"is-prefill-worker": "prefill", "is-decode-worker": "decode"}
+"""Options of Dynamo's worker that say its role, which 1.4 does not have any more: what --disaggregation-mode says."""
+_ROLES_UNTIL = (1, 4)
 MOST = 100
 """Of one command: who wrote more did not write a command of this engine."""
 
@@ -61,7 +67,9 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Compares every flag with those of the target's vLLM, as the engine's parser does: underscores are dashes, a
     prefix of only one name is accepted for it, a flag that can be switched off also exists as `--no-x`, and a JSON
     argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
-    `LLM` and `EngineArgs` are checked.
+    `LLM` and `EngineArgs` are checked. A worker of Dynamo has no `--is-prefill-worker` and
+    `--is-decode-worker` from 1.4 on: an error where the tag of its image says so, a warning where nothing says which
+    Dynamo it is.
 
     ## Why it matters
 
@@ -89,7 +97,8 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     The argument parsers in the CPU wheels of vLLM 0.18.0 to 0.32.0, read statically by scripts/read_release.py; the
-    tables of 0.27.1 and 0.32.0 are compared with the real parser.
+    tables of 0.27.1 and 0.32.0 are compared with the real parser. The release notes of Dynamo 1.4.0 (ai-dynamo/dynamo
+    pull request 12089).
     """
     hits = _unknown_flags(node, deployment)
     yield from islice(hits, MOST)
@@ -113,10 +122,27 @@ def _unknown_flags(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             ours = node.program in _EXTENDED  # it has options of its own, with values
             if not torn and not ours and not _is_switch_value(arg, node.args[index - 1] if index else None):
                 yield _stray(arg, deployment)
+        elif node.program == "dynamo" and arg.name in _ROLES:
+            yield from _role(arg, node, deployment)
         elif knowable(arg.written) and (node.program not in _EXTENDED or _is_vllms(arg, table)):
             for hit in check(arg, table, deployment):
                 sure = not newer or nearest(arg.name.partition(".")[0], spellings(table), _SURELY) is not None
                 yield hit if sure else replace(hit, severity="warning")
+
+
+def _role(arg: Arg, node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield an option that Dynamo no longer has; silent where the image, or the release of vLLM, is of an older one."""
+    release = dynamo_release(node)
+    gone = DYNAMO_ROLES_GONE.holds(deployment.target) if release is None else release >= _ROLES_UNTIL
+    if not gone:
+        return
+    mode = f"--disaggregation-mode {_ROLES[arg.name]}"
+    yield Hit(
+        arg.origin,
+        Msg(f"Dynamo has no option {arg.written} since 1.4", f"Dynamo 从 1.4 起没有 {arg.written} 选项"),
+        Msg(f"write {mode}", f"改写为 {mode}"),
+        severity="warning" if release is None else "error",
+    )
 
 
 def _is_vllms(arg: Arg, table: Table) -> bool:

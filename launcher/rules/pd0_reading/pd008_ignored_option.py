@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd0_reading.overwritten import overwritten
 from pd_launch.launcher.rules.pd1_role.option_pairs import fused_mc2
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.rules.values.flag_domains import is_json
@@ -22,10 +23,14 @@ ZH = r"""
 
 ## 作用
 
-用 `python -m vllm.entrypoints.openai.api_server` 启动，却写了 `--headless`、`--api-server-count`，或者给出模型而没有写
-`--model` 时报告。还会报告属于其他硬件、在 vllm-ascend 启动时会被重置的参数，以及 vllm-ascend 接受之后又用其他参数覆盖的
-`--additional-config` 键。与 `--enforce-eager` 同时写的图模式或捕获大小只作提示。`multistream_overlap_shared_expert`
-与融合 MC2 同时打开时会被关闭，报告为警告。
+`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告；
+vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
+与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
+关闭，报告为警告。vLLM 不声不响地用别处的写法取代的也报告：LMCache 的 `use_layerwise` 取代完整图模式，
+`--dcp-kv-cache-interleave-size` 取代 `--cp-kv-cache-interleave-size`，`--data-parallel-rank` 关闭
+`--data-parallel-hybrid-lb`，`--reasoning-parser` 取代 `--structured-outputs-config` 里的 `reasoning_parser`，
+`--data-parallel-size` 取代 `VLLM_DP_…` 变量（大小为 1 时反过来由 `VLLM_DP_SIZE` 决定），`VLLM_DEBUG_DUMP_PATH` 取代
+`debug_dump_path`；昇腾上草稿模型的 `quantization` 会被重置。
 
 ## 为什么重要
 
@@ -40,7 +45,8 @@ ZH = r"""
 vllm/entrypoints/openai/api_server.py，0.23.0、0.27.1 和 0.32.0（只有 `vllm serve` 会处理它们）；
 vllm_ascend/platform.py（`_fix_incompatible_config`），0.18.0 到 0.26.0rc1 的安装包；
 vllm_ascend/ascend_config.py，0.29.0rc1 第 776 行与 0.30.0rc1 第 919 行；
-vllm/config/vllm.py 的 VllmConfig.__post_init__，0.18.0 到 0.33.0。
+vllm/config/vllm.py 的 VllmConfig.__post_init__，0.18.0 到 0.33.0；
+vllm/config/parallel.py、vllm/engine/arg_utils.py 与 lmcache_connector.py，0.18.0、0.23.0、0.27.1、0.32.0 和 0.33.0。
 """
 
 
@@ -54,7 +60,11 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to other
     hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A graph mode
     or capture sizes with `--enforce-eager` are an info, `multistream_overlap_shared_expert` with fused MC2, which
-    switches it off, is a warning.
+    switches it off, is a warning. So it does on what vLLM silently replaces by something else that is written: full
+    graphs with LMCache's `use_layerwise`, `--cp-kv-cache-interleave-size` beside its older name,
+    `--data-parallel-hybrid-lb` with `--data-parallel-rank`, `reasoning_parser` in `--structured-outputs-config` beside
+    `--reasoning-parser`, `VLLM_DP_…` variables beside `--data-parallel-size` (and the size 1 beside `VLLM_DP_SIZE`),
+    `debug_dump_path` beside its variable; on Ascend the `quantization` of drafts.
 
     ## Why it matters
 
@@ -83,7 +93,8 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     vllm/entrypoints/openai/api_server.py at 0.23.0, 0.27.1 and 0.32.0 (only `vllm serve` acts on the three);
     vllm_ascend/platform.py (`_fix_incompatible_config`) in the wheels of 0.18.0 to 0.26.0rc1;
     vllm_ascend/ascend_config.py lines 776 at 0.29.0rc1 and 919 at 0.30.0rc1; VllmConfig.__post_init__ in
-    vllm/config/vllm.py, 0.18.0 to 0.33.0.
+    vllm/config/vllm.py, 0.18.0 to 0.33.0; vllm/config/parallel.py, vllm/engine/arg_utils.py and lmcache_connector.py at
+    0.18.0, 0.23.0, 0.27.1, 0.32.0 and 0.33.0.
     """
     if node.program == "api_server" and node.model is not None and node.arg("model") is None and not node.partial:
         yield Hit(
@@ -118,6 +129,7 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield from _derived(node, key, deployment.target)
     yield from _graphs_in_eager_mode(node)
     yield from _overlap(node, deployment.target)
+    yield from overwritten(node, deployment.target)
 
 
 def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
@@ -126,12 +138,13 @@ def _graphs_in_eager_mode(node: NodeLaunch) -> Iterator[Hit]:
     if eager is None or node.switch("enforce-eager") is not True:
         return
     asked = {
+        "mode": _written(node, "compilation-config", "mode"),
         "cudagraph_mode": _written(node, "compilation-config", "cudagraph_mode"),
         "cudagraph_capture_sizes": _written(node, "compilation-config", "cudagraph_capture_sizes"),
         "--cudagraph-capture-sizes": node.value("cudagraph-capture-sizes"),
     }
     for name, value in asked.items():
-        if value is None or not value.known or value.plain() in ("NONE", None, []):
+        if value is None or not value.known or value.plain() in ("NONE", "none", "0", 0, None, []):
             continue
         yield Hit(
             value.key or value.origin,

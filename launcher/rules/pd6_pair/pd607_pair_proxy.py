@@ -32,19 +32,18 @@ ZH = """
 
 ## 作用
 
-检查输入里启动的代理：
-
-- 先访问预填充侧的代理（load_balance_proxy_server_example.py）用于 MooncakeConnectorV1 和 MooncakeHybridConnector，
-  先访问解码侧的（load_balance_proxy_layerwise_server_example.py）用于 MooncakeLayerwiseConnector；
-- 每一侧的主机列表与端口列表一样长；
-- 每个提供 HTTP 服务的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；
-- 脚本里的代理访问本机的某个端口，就必须有脚本里的引擎监听它；
-- 代理在单独的容器（有自己的网络）里，就不能用 localhost 访问另一个容器或服务里的引擎；
-- 脚本向本机某个端口发补全请求（`curl localhost:8001/v1/completions`），又没有别的服务可能监听时，它必须是引擎的端口；
-- 编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查；
-- MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 必须是引擎的 `--port`；
-- vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
-  生产者 bootstrap 服务的端口。
+检查输入里启动的代理：先走预填充的代理（load_balance_proxy_server_example.py）
+配 MooncakeConnectorV1 / MooncakeHybridConnector，先走
+解码的（load_balance_proxy_layerwise_server_example.py）配 MooncakeLayerwiseConnector；
+每一侧的主机列表与端口列表一样长；每个提供
+HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；脚本里的代理向本机请求的端口，
+必须有脚本里的引擎监听；在自己的容器（有自己的网络）里的代理，不能用 localhost 访问另一个容器或服务里的引擎；
+脚本请求补全（`curl localhost:8001/v1/completions`，主机写成 `<node_ip>` 一类占位符的也算）的端口，
+在没有别的服务可能监听时，必须是引擎或代理的端口；
+编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查。
+还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
+vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
+生产者 bootstrap 服务的端口。
 
 ## 为什么重要
 
@@ -74,12 +73,12 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by
     the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. One in a
     container with a network of its own cannot reach the engine of another container or service at localhost. A script
-    that asks this machine for a completion (`curl localhost:8001/v1/completions`) must ask the port of an engine, where
-    nothing else may serve there. The lists of encoders (`ec_role` is `ec_producer`) and of the engines after them are
-    checked in the same way. Also the `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the
-    engine's `--port`. vLLM's
-    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the
-    port of the producer's bootstrap server.
+    that asks for a completion (`curl localhost:8001/v1/completions`, also with a placeholder such as `<node_ip>` for
+    the host) must ask the port of an engine or of the proxy, where nothing else may serve there. The lists of encoders
+    (`ec_role` is `ec_producer`) and of the engines after them are checked in the same way. Also the `http_port` that
+    MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's MooncakeConnector,
+    MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the port of the producer's
+    bootstrap server.
 
     ## Why it matters
 
@@ -148,35 +147,66 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
 
 
 def _requests(deployment: Deployment) -> Iterator[Hit]:
-    """Yield a request of a script to this machine at a port at which none of its engines serves.
+    """Yield a request of a script at a port at which none of the engines and proxies serves.
 
-    Silent where something else may serve there: a proxy, an engine whose port is not known, one that hands over KV
+    Silent where something else may serve there: an engine or a proxy whose port is not known, one that hands over KV
     and so has a proxy somewhere, or a port of which the input speaks in another way.
     """
-    served: set[int] = set()
-    for node in deployment.nodes if deployment.requests else ():
-        port = http_port(node)
-        plain = node.form == "shell" and node.container is None and node.kv_transfer is None and not node.partial
-        if port is None or not plain or node.program not in ("serve", "api_server"):
-            return
-        served |= set(port.ports)
-    for asked in deployment.requests if served and not deployment.proxies else ():
-        match = _PORT.search(str(asked.value))
-        if match is None or int(match[1]) in served:
+    served = _serving(deployment) if deployment.requests else None
+    for asked in deployment.requests if served else ():
+        match = _PORT.search(str(asked.address.value))
+        if match is None or served is None or int(match[1]) in served:
             continue
-        other = re.compile(rf"(?<!localhost:)(?<!127\.0\.0\.1:)\b{match[1]}\b")
+        other = re.compile(rf"(?<!localhost:)(?<!127\.0\.0\.1:)(?<!>:)\b{match[1]}\b")
         if any(other.search(source.text) for source in deployment.sources.values()):
             continue
-        listens = ", ".join(map(str, sorted(served)[:4]))
+        ports = ", ".join(map(str, sorted(served)[:4]))
+        proxied = bool(deployment.proxies)
         yield Hit(
-            asked.origin,
+            asked.address.origin,
             Msg(
-                f"this asks port {match[1]}, but the engine listens on {listens}",
-                f"这里访问端口 {match[1]}，但引擎监听的是 {listens}",
+                f"this asks port {match[1]}, but the {'proxy' if proxied else 'engine'} listens on {ports}",
+                f"这里访问端口 {match[1]}，但{'代理' if proxied else '引擎'}监听的是 {ports}",
             ),
-            Msg("ask the --port of the engine", "请访问引擎的 --port"),
+            Msg("ask the --port of the proxy", "访问代理的 --port")
+            if proxied
+            else Msg("ask the --port of the engine", "访问引擎的 --port"),
         )
         return
+
+
+def _serving(deployment: Deployment) -> set[int] | None:
+    """Return the ports at which a completion may be asked for: the proxies', else the engines'; None: not known.
+
+    With a proxy the engines' own ports answer as well, so they are no fault; they are left out of what is told.
+    """
+    engines: set[int] = set()
+    for node in deployment.nodes:
+        port = http_port(node)
+        plain = node.form == "shell" and node.container is None and not node.partial
+        if port is None or not plain or node.program not in ("serve", "api_server"):
+            return None
+        if node.kv_transfer is not None and not deployment.proxies:
+            return None
+        engines |= set(port.ports)
+    proxies: set[int] = set()
+    for proxy in deployment.proxies:
+        port_of = _own_port(proxy)
+        if port_of is None or proxy.container is not None:
+            return None
+        proxies.add(port_of)
+    asked = {int(found[1]) for one in deployment.requests if (found := _PORT.search(str(one.address.value)))}
+    return proxies | (engines & asked) if proxies else engines
+
+
+def _own_port(proxy: Proxy) -> int | None:
+    """Return the port at which a proxy itself listens, where its command says that."""
+    for word, behind in zip(proxy.words, [*proxy.words[1:], None], strict=True):
+        name, _, value = str(word.value).partition("=")
+        if name == "--port":
+            text = value or (str(behind.value) if behind is not None else "")
+            return int(text) if text.isdecimal() else None
+    return None
 
 
 def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.container_facts import dynamo_release
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -19,8 +19,10 @@ ZH = """
 输入把引擎分成预填充与解码两侧（按配置段、分组、标签或文件名），或者启动了列有两侧的代理，
 而引擎没有 --kv-transfer-config 时报告。引擎还有未知的参数时不报告。
 
-Dynamo 的预填充 worker（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
-镜像标签表明是 Dynamo 1.0 或更新的版本时是错误，看不出版本时是警告。预填充 worker 写了、解码 worker 没有写时也报告。
+Dynamo 的预填充工作进程（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
+镜像标签表明是 Dynamo 1.0 或更新的版本时是错误，看不出版本时是警告。预填充工作进程有而解码工作进程没有时同样报告。
+带 `prefill` 的 KServe LLMInferenceService，如果没有给引擎写连接器，则是警告：
+KServe 的模板会启动 P/D 路由，引擎却没有连接器。
 
 ## 为什么重要
 
@@ -34,11 +36,9 @@ Dynamo 从 1.0 起不再默认使用 NIXL，这样的预填充 worker 会在启�
 ## 来源
 
 vllm/config/vllm.py：没有 kv_transfer_config 时不创建连接器。
-ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
+ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。kserve/kserve 的 config/llmisvcconfig，issue 5987。
 """
 
-_RUNTIME = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
-"""An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
 _DEFAULT_UNTIL = (1, 0)
 """The first release of Dynamo in which NIXL is no default any more."""
 _GIVES = ("kv-transfer-config", "ec-transfer-config", "config", "engine-config-json")
@@ -57,7 +57,8 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     A prefill worker of Dynamo (`--disaggregation-mode prefill`) without one is reported too: an error where the tag of
     its image says Dynamo 1.0 or later, a warning where nothing says which Dynamo it is. So is a decode worker without
-    one, next to a prefill worker that has one.
+    one, next to a prefill worker that has one. An LLMInferenceService of KServe with `prefill` in which nothing gives
+    the engines a connector is a warning: KServe's templates start a P/D router, but the engines have none.
 
     ## Why it matters
 
@@ -98,12 +99,13 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm/config/vllm.py: without a kv_transfer_config no connector is made. components/src/dynamo/vllm/args.py of
-    ai-dynamo/dynamo 1.0.0.
+    ai-dynamo/dynamo 1.0.0. config/llmisvcconfig of kserve/kserve, and its issue 5987.
     """
     for node in deployment.nodes:
         if node.program == "dynamo":
             yield from _prefill_worker(node)
             yield from _decode_worker(node, deployment)
+        yield from _kserve_prefill(node, deployment)
         if _without(node) and _is_topology(node, deployment):
             side = named_side(node)
             role = {"prefill": "kv_producer", "decode": "kv_consumer"}.get(side or "", "kv_producer or kv_consumer")
@@ -125,7 +127,7 @@ def _prefill_worker(node: NodeLaunch) -> Iterator[Hit]:
     own = node.arg("disaggregation-mode") or node.arg("is-prefill-worker")
     if own is None or node.side != "prefill" or node.unread or any(node.arg(name) is not None for name in _GIVES):
         return
-    release = _dynamo(node)
+    release = dynamo_release(node)
     if (release is not None and release < _DEFAULT_UNTIL) or (release is None and node.arg("connector") is not None):
         return
     yield Hit(
@@ -151,7 +153,7 @@ def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         return
     others = [other for other in deployment.nodes if other.program == "dynamo" and named_side(other) == "prefill"]
     peer = next((given for other in others if (given := other.arg("kv-transfer-config")) is not None), None)
-    release = _dynamo(node)
+    release = dynamo_release(node)
     older = node.arg("connector") is not None or (release is not None and release < _DEFAULT_UNTIL)
     if peer is None or older:
         return
@@ -170,12 +172,34 @@ def _decode_worker(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     )
 
 
-def _dynamo(node: NodeLaunch) -> tuple[int, int] | None:
-    """Return the release of Dynamo that the tag of the image names."""
-    image = node.container.image if node.container is not None else None
-    name = image.string() if image is not None else None
-    found = _RUNTIME.search(name) if name else None
-    return (int(found[1]), int(found[2])) if found is not None else None
+def _kserve_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
+    """Yield the prefill side of an LLMInferenceService of KServe where nothing gives either side a connector.
+
+    A warning: later templates of KServe may add one.
+    """
+    if not _bare(node) or named_side(node) != "prefill":
+        return
+    others = [other for other in deployment.nodes if other.form == "manifest" and named_side(other) == "decode"]
+    if not others or not all(map(_bare, others)):
+        return
+    yield Hit(
+        node.origin,
+        Msg(
+            "neither side is given a KV connector: KServe's templates do not add one, and no KV is transferred",
+            "两侧都没有 KV 连接器：KServe 的模板不会加上它，KV 不会传输",
+        ),
+        Msg(
+            'set VLLM_ADDITIONAL_ARGS on both sides: --kv-transfer-config \'{"kv_connector": "NixlConnector", …}\'',
+            '两侧都设置 VLLM_ADDITIONAL_ARGS：--kv-transfer-config \'{"kv_connector": "NixlConnector", …}\'',
+        ),
+        severity="warning",
+        related=((others[0].origin, Msg("the decode side", "解码一侧")),),
+    )
+
+
+def _bare(node: NodeLaunch) -> bool:
+    """Whether KServe's own templates alone make a command, and no connector is given."""
+    return node.container is not None and node.container.kserve and node.arg("kv-transfer-config") is None
 
 
 def _without(node: NodeLaunch) -> bool:

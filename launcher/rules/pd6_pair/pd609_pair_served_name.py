@@ -10,19 +10,24 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.placeholder import is_placeholder
 from pd_launch.schemas.core.values import HOLE
 from pd_launch.schemas.models.known import model_name
+
+_FURTHER = ("lora-modules", "enable-lora", "config")
+"""Arguments by which an engine may serve under further names."""
 
 ZH = """
 两侧对外提供的模型名不同
 
 ## 作用
 
-比较两侧的 --served-model-name；没有写时，就是所写的模型名或路径。两侧没有相同的名称时报告。
+比较两侧的 --served-model-name；没有写时，名字就是模型本身的写法。两侧没有共同的名字时报告。
+脚本用 curl 向本机（或 `<node_ip>` 一类占位符）请求的模型，如果没有引擎以这个名字提供，也会报告。
 
 ## 为什么重要
 
-代理把同一个请求先后发给两侧：如果只有一侧认识请求里的模型名，另一侧就会返回 404。
+代理把同一个请求先后发给两侧：只有一侧认识请求里的模型名，另一侧会返回 404。请求里的名字没有引擎提供时，也是 404。
 
 ## 适用版本
 
@@ -41,12 +46,13 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares --served-model-name of both sides; without it the name is the model path as written. It fires where the
-    sides have no name in common.
+    sides have no name in common. So it does on the model of a request that a script sends with curl to this machine
+    (or to a placeholder such as `<node_ip>`), where no engine serves it under that name.
 
     ## Why it matters
 
     The proxy sends one request to both sides in turn: where only one side knows the model's name, the other answers
-    404.
+    404. So does every engine where a request names a model under another name.
 
     ## Example
 
@@ -84,6 +90,12 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
 
     vllm/entrypoints/openai (a request's model is looked up among the served names) at 0.23.0 to 0.32.0.
     """
+    yield from _sides(deployment)
+    yield from _asked(deployment)
+
+
+def _sides(deployment: Deployment) -> Iterator[Hit]:
+    """Yield the name of a decode side that has none in common with prefill."""
     flag = "served-model-name"
     for prefill, decode in pairs(deployment):
         left, right = _names(prefill), _names(decode)
@@ -102,6 +114,33 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
                 (at(prefill, flag) if prefill.arg(flag) or prefill.model is None else prefill.model.origin, PREFILL),
             ),
         )
+
+
+def _asked(deployment: Deployment) -> Iterator[Hit]:
+    """Yield the model of a request that no engine serves under this name.
+
+    Silent where an engine's names are not all known: adapters have names of their own, and some are loaded later.
+    """
+    wanted = [one.model for one in deployment.requests if one.model is not None and one.model.string()]
+    served: list[str] = []
+    for node in deployment.nodes if wanted else ():
+        names = _names(node)
+        if names is None or node.program not in ("serve", "api_server") or any(node.arg(flag) for flag in _FURTHER):
+            return
+        served += names
+    for model in wanted if served else ():
+        name = str(model.value)
+        if name.rstrip("/") in served or HOLE in name or "$" in name or is_placeholder(name):
+            continue
+        yield Hit(
+            model.origin,
+            Msg(
+                f"this asks for the model {name!r}, but the engine serves {served[0]!r}",
+                f"这里请求的模型是 {name!r}，但引擎对外提供的是 {served[0]!r}",
+            ),
+            Msg("write one of the served names", "写引擎对外提供的名字"),
+        )
+        return
 
 
 def _names(node: NodeLaunch) -> list[str] | None:

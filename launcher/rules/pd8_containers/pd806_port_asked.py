@@ -20,9 +20,10 @@ ZH = """
 
 ## 作用
 
-Pod 的探针（startup、liveness、readiness）访问一个端口，而容器里的引擎都监听别的端口，
-Pod 里其他地方也没有提到它时报告。
-对 `docker run` 与 compose：所发布的容器端口上没有引擎监听，而引擎的 HTTP 端口又没有发布时报告。
+报告 Pod 的探针（startup、liveness、readiness）访问的端口：容器里的引擎都监听别的端口，
+Pod 里其他地方也没有提到这个端口。
+对 `docker run` 与 compose，报告所发布的容器端口：引擎没有监听它，而引擎的 HTTP 端口又没有发布。
+选中 Pod 的 Service，如果请求都发到 Pod 里没有监听的端口（`targetPort`），也会报告（警告）。
 
 ## 为什么重要
 
@@ -46,7 +47,8 @@ def port_asked(deployment: Deployment) -> Iterator[Hit]:
 
     Fires on the port of a pod's probes (startup, liveness, readiness) where every engine in the container listens on
     others, and nothing else in the pod speaks of that port. With `docker run` and compose, on a published port of the
-    container that no engine listens on, while the engine's HTTP port is not published: a warning.
+    container that no engine listens on, while the engine's HTTP port is not published: a warning. So is a Service that
+    selects a pod and sends requests only to ports (`targetPort`) at which nothing in it listens.
 
     ## Why it matters
 
@@ -95,6 +97,7 @@ def port_asked(deployment: Deployment) -> Iterator[Hit]:
             continue
         if container.form == "manifest" and not container.partial:
             yield from _probes(container, nodes, served)
+            yield from _sent(container, nodes, served)
         elif container.form in ("docker", "compose") and not container.host_network and not container.partial:
             yield from _published(container, nodes, served)
 
@@ -126,6 +129,24 @@ def _probes(container: Container, nodes: Sequence[NodeLaunch], served: set[int])
                 related=_related(nodes),
             )
             return
+
+
+def _sent(container: Container, nodes: Sequence[NodeLaunch], served: set[int]) -> Iterator[Hit]:
+    """Yield the port to which a Service sends requests, where no port that it sends to is one of the engines'."""
+    for ports in container.asked:
+        if {port.integer() for port in ports} & served:
+            continue
+        yield Hit(
+            ports[0].origin,
+            Msg(
+                f"the Service sends requests to port {ports[0].integer()}, but the engine listens on {_https(nodes)}",
+                f"Service 把请求发到端口 {ports[0].integer()}，但引擎监听的是 {_https(nodes)}",
+            ),
+            Msg("write the engine's --port as targetPort", "targetPort 写引擎的 --port"),
+            "warning",
+            related=_related(nodes),
+        )
+        return
 
 
 def _published(container: Container, nodes: Sequence[NodeLaunch], served: set[int]) -> Iterator[Hit]:

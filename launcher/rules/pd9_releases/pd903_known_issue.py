@@ -144,6 +144,16 @@ def _loads_async(_: NodeLaunch, connector: Connector) -> bool:
     return option is not None and option.value is True
 
 
+def _decode_context(node: NodeLaunch, _: Connector) -> bool:
+    return (node.number("decode-context-parallel-size", 1) or 1) > 1
+
+
+def _sparse_sfa_c8(node: NodeLaunch, _: Connector) -> bool:
+    config = node.value("additional-config")
+    option = config.get("enable_sparse_sfa_c8") if config else None
+    return option is not None and option.value is True
+
+
 _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "speculation": _speculates,
     "align": _aligned,
@@ -155,4 +165,6 @@ _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "builtin_offload": _builtin,
     "prefill": _prefills,
     "load_async": _loads_async,
+    "decode_context": _decode_context,
+    "sparse_sfa_c8": _sparse_sfa_c8,
 }

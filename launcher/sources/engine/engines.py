@@ -22,7 +22,7 @@ from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
 from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
-from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy, Request
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
@@ -78,6 +78,15 @@ class Started(NamedTuple):
     """The scripts that its command names."""
 
 
+class Pod(NamedTuple):
+    """A container with the pod that it is in, and the labels by which Services select that pod."""
+
+    container: Container
+    own: Node
+    pod: Node
+    labels: Node | None
+
+
 @dataclass
 class Found:
     """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
@@ -104,8 +113,11 @@ class Found:
     apart: list[Origin] = field(default_factory=list)
     """Where texts are, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
-    requests: list[Node] = field(default_factory=list)
-    """Addresses of this machine at which scripts ask for a completion."""
+    requests: list[Request] = field(default_factory=list)
+    services: list[Node] = field(default_factory=list)
+    """Services of Kubernetes."""
+    pods: list[Pod] = field(default_factory=list)
+    """Containers of pods, with and without an engine."""
 
     def size(self) -> int:
         """Return how much was found so far: engines, scripts and faults."""

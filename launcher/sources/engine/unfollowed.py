@@ -21,8 +21,6 @@ from pd_launch.schemas.core.values import HOLE, Origin, Text
 
 BENCHMARK = "benchmark"
 """The kind of the fault of a benchmark's engine; PD014 turns it into a finding."""
-COMPLETION = re.compile(r"(?:http://)?(?:localhost|127\.0\.0\.1):\d{1,5}/v1/(?:chat/)?completions\b")
-"""An address of this machine at which a completion is asked for."""
 _BENCHES = frozenset({"throughput", "latency", "startup"})
 """Benchmarks of ``vllm bench`` that make an engine; others ask one that runs."""
 _CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")

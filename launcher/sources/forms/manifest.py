@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, keep, nest_scripts
+from pd_launch.launcher.sources.engine.engines import Found, Pod, add_engine, image_engine, keep, nest_scripts
 from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, offered
 from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
-from pd_launch.launcher.sources.forms.chart_words import chart_command, kserve_command
+from pd_launch.launcher.sources.forms.chart_words import ADDED, chart_command, kserve_command
 from pd_launch.launcher.sources.forms.compose import side_of
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, are_arguments, only_arguments
@@ -23,7 +23,7 @@ from pd_launch.launcher.sources.forms.pod_parts import (
     read_script,
     steps_of,
 )
-from pd_launch.launcher.sources.forms.pod_templates import Above, containers, pod_templates, pods_of
+from pd_launch.launcher.sources.forms.pod_templates import Above, containers, is_kind, pod_templates, pods_of
 from pd_launch.launcher.sources.forms.pod_variables import further_variables, group_variables, is_named, variables
 from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
@@ -53,6 +53,8 @@ def read_manifest(tree: Node, path: str, found: Found) -> None:
             node.partial = node.partial or around.injected
     _platform_model(tree, found.nodes[first:])
     kind = tree.get("kind")
+    if is_kind(tree, "Service"):
+        found.services.append(tree)
     if kind is not None and kind.value == "InferenceService":
         _inference_service(tree, path, found)
     if kind is not None and kind.value == "ModelBooster":
@@ -115,6 +117,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
     names, path, how, around_pod, number = place
     facts = facts_of(pod, container)
     facts.probed = probed_ports(pod, container, found.maps.values())
+    found.pods.append(Pod(facts, container, pod, around_pod.labels))
     env = variables(container, found.maps, how)
     env_open = further_variables(container, found.maps)
     injected = group_variables(container, number)
@@ -134,6 +137,7 @@ def _container(pod: Node, container: Node, place: _Place, found: Found) -> None:
         command = words = chart
     elif around_pod.kserve and not words and is_named(container, "main"):
         command = words = words.having(kserve_command(container))
+        facts.kserve = not (around_pod.referring or env_open or ADDED in env)
     facts.grouped, facts.replicas = around_pod.grouped, around_pod.replicas
     add_placement(pod, around_pod, facts)
     facts.spread = any(_RAY.search(word.value) for word in words)

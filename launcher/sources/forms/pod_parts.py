@@ -30,11 +30,7 @@ def probed_ports(pod: Node, container: Node, maps: Iterable[Node]) -> list[Node]
     One that something else in the pod, or in the ConfigMaps ``maps``, speaks of is left out: another container or
     program may answer there.
     """
-    named = {
-        entry.get("name").value: entry.get("containerPort")  # type: ignore[union-attr]
-        for entry in _entries(container, "ports")
-        if entry.get("name") is not None
-    }
+    named = named_ports(container)
     found = []
     for probe in PROBES:
         for way in ("httpGet", "tcpSocket"):
@@ -42,12 +38,18 @@ def probed_ports(pod: Node, container: Node, maps: Iterable[Node]) -> list[Node]
             if port is not None and isinstance(port.value, str) and not port.value.isdecimal():
                 port = named.get(port.value)
             number = port.integer() if port is not None else None
-            if port is not None and number is not None and not _spoken_of(number, [pod, *maps], container):
+            if port is not None and number is not None and not spoken_of(number, [pod, *maps], container):
                 found.append(port)
     return found
 
 
-def _spoken_of(port: int, trees: list[Node], container: Node) -> bool:
+def named_ports(container: Node) -> dict[str, Node | None]:
+    """Return the ports that a container gives a name."""
+    entries = [(entry.get("name"), entry.get("containerPort")) for entry in _entries(container, "ports")]
+    return {str(name.value): port for name, port in entries if name is not None}
+
+
+def spoken_of(port: int, trees: list[Node], container: Node) -> bool:
     """Whether a word of the trees beside this container's ports and probes has the number in it."""
     word = re.compile(rf"(?<!\d){port}(?!\d)")
     own = {id(container.get(key)) for key in ("ports", *PROBES)}

@@ -28,8 +28,11 @@ class Above(NamedTuple):
     """Which pods of a LeaderWorkerSet's group are made of it; empty where it is of no group, or not known."""
     replicas: int | None = None
     annotations: Node | None = None
+    labels: Node | None = None
     kserve: bool = False
     """Whether KServe gives the main container its command: the template of an LLMInferenceService."""
+    referring: bool = False
+    """Whether something else of that LLMInferenceService may add arguments, as configurations that it refers to."""
     operated: bool = False
     """Whether Dynamo's operator completes the pod: shared memory, probes and more."""
 
@@ -38,12 +41,15 @@ class Above(NamedTuple):
         count, annotations = node.get("replicas"), node.get("podAnnotations") or node.get("annotations")
         if node.get("spec") is not None and node.get("apiVersion") is None:  # a template of pods
             annotations = node.get("metadata", "annotations") or annotations
+        is_pod = node.get("spec") is not None and (node.get("apiVersion") is None or is_kind(node, "Pod"))
         return self._replace(
             injected=self.injected or _is_injected(node),
             grouped=self.grouped or _is_group(node),
             replicas=self.replicas if count is None else count.integer(),
             annotations=annotations or self.annotations,
-            kserve=self.kserve or getattr(node.get("kind"), "value", "") == "LLMInferenceService",
+            labels=node.get("metadata", "labels") if is_pod else self.labels,
+            kserve=self.kserve or is_kind(node, "LLMInferenceService"),
+            referring=self.referring or any(node.get(key) is not None for key in ("baseRefs", "kvCacheOffloading")),
             operated=self.operated or str(getattr(node.get("apiVersion"), "value", "")).startswith("nvidia.com/"),
         )
 
@@ -99,6 +105,12 @@ def containers(pod: Node) -> list[Node]:
     lists = [pod.get(key) for key in ("containers", "initContainers", "ephemeralContainers")]
     found = [part for listed in lists if listed is not None for part in listed.elements()]
     return [part for part in [*found, pod.get(MAIN)] if part is not None and isinstance(part.value, dict)]
+
+
+def is_kind(node: Node, kind: str) -> bool:
+    """Whether an object is of a kind."""
+    said = node.get("kind")
+    return said is not None and said.value == kind
 
 
 def _is_group(node: Node) -> bool:

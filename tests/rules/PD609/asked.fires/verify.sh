@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.32.0 severity=warning line=3
+curl http://<node0_ip>:<port>/v1/completions -H "Content-Type: application/json" -d '{
+  "model": "glm-52", "prompt": "a", "max_completion_tokens": 50}'
