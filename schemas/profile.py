@@ -357,6 +357,34 @@ class ContainerSection(_Section):
 PatchForm = Literal["compose", "k8s", "kserve", "llm-d"]
 
 
+def _identified(patch: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what would take an object's kind or name from it, or give it one that is no text."""
+    for at, wanted, en, zh in (
+        (("kind",), str, "a string", "字符串"),
+        (("metadata",), dict, "a mapping", "映射"),
+        (("metadata", "name"), str, "a string", "字符串"),
+    ):
+        holder = patch if len(at) == 1 else patch.get("metadata", {})
+        if at[-1] in holder and not isinstance(holder[at[-1]], wanted):
+            raise ValueFault(
+                Msg(f"{'.'.join(at)} must be {en}", f"{'.'.join(at)} 应当是{zh}"),
+                Msg(
+                    "kind and metadata.name say which objects the patch is for; write for example kind: StatefulSet",
+                    "kind 和 metadata.name 表明补丁针对哪些对象；例如写 kind: StatefulSet",
+                ),
+                at=at,
+            )
+    return patch
+
+
+def _patches(value: Any) -> str:
+    return "many" if isinstance(value, list) else "one"
+
+
+_Patch = Annotated[dict[str, Any], AfterValidator(_identified)]
+_Patches = Annotated[Annotated[_Patch, Tag("one")] | Annotated[list[_Patch], Tag("many")], Discriminator(_patches)]
+
+
 class NodesSection(_Section):
     """The nodes of each side, in the order of their ranks."""
 
@@ -468,7 +496,7 @@ class Profile(_Section):
     """Container that the engines run in."""
     nodes: NodesSection = Field(default_factory=NodesSection)
     """Nodes of each side; one node each where left out."""
-    patch: dict[PatchForm, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
+    patch: dict[PatchForm, _Patches] = Field(default_factory=dict)
     """What is merged into a rendered object, by form: an object of its kind, and name where it has one."""
 
     @field_validator("target", mode="after")

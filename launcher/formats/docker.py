@@ -52,7 +52,7 @@ def _options(box: Box) -> list[str]:
         options.append(f"--memory={box.limit}b" if box.limit % GIB else f"--memory={gib(box.limit)}")
     if section.runtime:
         options.append(f"--runtime={shell_word(section.runtime)}")
-    options += [f"--device {path}" for path in device_paths(box)]
+    options += [f"--device {shell_word(path)}" for path in device_paths(box)]
     if box.hardware == "cuda":
         options.append(f"--gpus {gpus(box)}")
     options += [f"-v {shell_word(mount)}" for mount in mounts(box)]

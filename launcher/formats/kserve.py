@@ -79,10 +79,13 @@ def _template(box: Box, name: str) -> dict[str, Any]:
     spec = pod_template(box, {}, name, {}, environment)["spec"]
     (container,) = spec["containers"]
     kept = {key: value for key, value in container.items() if key not in (*_PROBES, "ports", "securityContext")}
-    # The controller's template has a volume for /dev/shm; a second one could not be mounted there.
-    kept["volumeMounts"] = [mount for mount in kept["volumeMounts"] if mount["mountPath"] != "/dev/shm"]
-    volumes: list[dict[str, Any]] = [volume for volume in spec["volumes"] if volume["name"] != "shm"]
-    shm = next(volume for volume in spec["volumes"] if volume["name"] == "shm")
+    # The controller's template has a volume for /dev/shm; a second one could not be mounted there. So that of the
+    # profile, whether its own or the usual one, takes the place of the template's.
+    mounts: list[dict[str, Any]] = kept["volumeMounts"]
+    there = next(mount["name"] for mount in mounts if mount["mountPath"].rstrip("/") == "/dev/shm")
+    kept["volumeMounts"] = [mount for mount in mounts if mount["name"] != there]
+    volumes: list[dict[str, Any]] = [volume for volume in spec["volumes"] if volume["name"] != there]
+    shm = next(volume for volume in spec["volumes"] if volume["name"] == there)
     found = {key: value for key, value in spec.items() if key not in ("containers", "volumes")}
     found["containers"] = [{**{k: v for k, v in kept.items() if v != []}, "name": "main"}]
     found["volumes"] = [{**shm, "name": "dshm"}, *volumes]

@@ -98,7 +98,8 @@ def ssh_commands(boxes: Sequence[Box], name: str, commands: Mapping[str, Sequenc
     for box in boxes:
         ports = [port.first for launch in box.launches if (port := http_port(launch)) is not None]
         if ports:
-            lines.append(f"# ready once this answers: curl -f http://{_host(str(box.address))}:{ports[0]}/health")
+            address = f"http://{_host(str(box.address))}:{ports[0]}/health"
+            lines.append(f"# ready once this answers: curl -f {shell_word(address)}")
     proxy = proxy_command(boxes, lambda box: [str(box.address)])
     if proxy is not None:
         lines.append(f"# {len(boxes) + 1}. in front of both sides: {proxy}")

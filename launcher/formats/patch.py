@@ -50,9 +50,13 @@ def merged(value: Any, patch: Any) -> Any:
                 result[key] = merged(result.get(key), change)
         return result
     if isinstance(value, list) and isinstance(patch, list):
-        key = next((k for k in _KEYS if all(isinstance(e, dict) and k in e for e in (*value, *patch))), None)
+        key = next((k for k in _KEYS if all(_is_named(entry, k) for entry in (*value, *patch))), None)
         return list(patch) if key is None else _merged_lists(value, patch, key)
     return patch
+
+
+def _is_named(entry: Any, key: str) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get(key), (str, int))
 
 
 def _merged_lists(value: Sequence[Any], patch: Sequence[Any], key: str) -> list[Any]:

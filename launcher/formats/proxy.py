@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pd_launch.launcher.formats.box import Box, bound, has_connector
+from pd_launch.launcher.formats.words import shell_word
 
 _ASCEND = "load_balance_proxy_server_example.py"
 _LAYERWISE = "load_balance_proxy_layerwise_server_example.py"
@@ -24,7 +25,7 @@ def proxy_command(boxes: Sequence[Box], hosts: Callable[[Box], Sequence[str]]) -
     words = [f"python {program} --port {PROXY_PORT}"]
     for side, option in (("prefill", "prefiller"), ("decode", "decoder")):
         served = [(host, port) for b in boxes if b.side == side for host in hosts(b) for port in bound(b, "http")]
-        words.append(f"--{option}-hosts {' '.join(host for host, _ in served)}")
+        words.append(f"--{option}-hosts {' '.join(shell_word(host) for host, _ in served)}")
         words.append(f"--{option}-ports {' '.join(str(port) for _, port in served)}")
     return " ".join(words)
 

@@ -67,6 +67,12 @@ def profile_of(text: str, line: str) -> dict[str, Any]:
             "runtime": f"r{line}",
             "name": "a.name_0",
             "mounts": [f"/h{path}:/c{path}:ro"],
+            "devices": [f"/dev/{line}"],
+            "annotations": {"x/n": text},
+            "node_selector": {"l": f"l{line}"},
+            "resources": {"r/x": f"r{line}"},
+            "tolerations": [{"key": text}],
+            "volumes": [{"path": f"/v{path}", "host": f"/w{path}"}],
         },
         "decode": {"kv_transfer_config": {"kv_connector": "NixlConnector", "kv_role": "kv_consumer", f"k{text}": text}},
     }
@@ -140,6 +146,7 @@ def test_docker_scripts_start_one_container_with_its_options(text: str, line: st
         word.partition("=")[0] for word in twin[: -len(rest) - 1] if word.startswith("--")
     ]
     assert len(words) == len(twin)
+    assert words[words.index("--device") + 1] == f"/dev/{line}"
     assert f"--runtime=r{line}" in words and f"X_TEXT={text}" in words and "a.name_0" in words
 
 
@@ -296,3 +303,76 @@ def test_an_option_whose_name_is_a_command_names_no_command(form: str) -> None:
             env = {"PATH": "/usr/bin:/bin"}
             done = subprocess.run(["sh", "-c", text], cwd=folder, env=env, capture_output=True, timeout=60)
             assert done.returncode and list(Path(folder).iterdir()) == []
+
+
+NODES = """
+transfer: {connector: NixlConnector}
+prefill: {port: 8100}
+nodes: {prefill: [{address: "$(touch pwned)"}], decode: [{address: "; touch pwned; `touch pwned`"}]}
+"""
+
+
+def written(tmp_path: Path, form: str, more: str) -> str:
+    text = f"version: 1\nhardware: cuda\ntarget: vllm==0.32.0\nmodel: m\ndecode: {{port: 8200}}\n{more}"
+    (tmp_path / "p.yaml").write_text(text)
+    launch = prepare(LaunchOptions("decode", str(tmp_path / "p.yaml"), dry_run=True, whole=form in WHOLE))
+    assert launch.plan is not None, [finding.message for finding in launch.findings]
+    return TEXTS[form](launch)
+
+
+def test_commands_in_comments_are_quoted_for_whoever_copies_them(tmp_path: Path) -> None:
+    text = written(tmp_path, "ssh", NODES)
+    commands = re.findall(r"^# .*?: ((?:python|curl) .*)$", text, re.MULTILINE)
+    assert [shlex.split(command)[0] for command in commands] == ["curl", "curl", "python"]
+    for command in commands:
+        assert "touch" not in re.sub(r"'[^']*'", "", command)
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        ("{metadata: x}", "patch.k8s: metadata must be a mapping"),
+        ("[{kind: Service}, {metadata: null}]", "patch.k8s.1: metadata must be a mapping"),
+        ("{kind: 3}", "patch.k8s: kind must be a string"),
+        ("{metadata: {name: null}}", "patch.k8s: metadata.name must be a string"),
+        ('{spec: "{{ y }}"}', "a placeholder, which nothing fills in"),
+        ('{"{{ y }}": 1}', "a placeholder, which nothing fills in"),
+        ("5", "patch.k8s: must be a mapping, not a number"),
+        ("[5]", "patch.k8s.0: must be a mapping, not a number"),
+    ],
+)
+def test_patches_that_name_no_object_are_refused_once(patch: str, said: str) -> None:
+    text = f"version: 1\nhardware: cuda\nmodel: m\ndecode: {{}}\npatch: {{k8s: {patch}}}\n"
+    loaded = load_profile(SourceFile("p.yaml", text))
+    assert loaded.profile is None
+    assert [fault.detail.en for fault in loaded.faults] == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'container: {annotations: {"{{ x }}": a}}',
+        'env: {"{{ x }}": a}',
+        'engine: {"{{ x }}": a}',
+        '"{{ x }}": 1',
+        'container: {tolerations: [{key: "{{ x }}"}]}',
+    ],
+)
+def test_placeholders_that_would_be_copied_are_refused(text: str) -> None:
+    loaded = load_profile(SourceFile("p.yaml", f"version: 1\nhardware: cuda\nmodel: m\ndecode: {{}}\n{text}\n"))
+    assert loaded.profile is None
+    assert [fault.detail.en for fault in loaded.faults] == ["a placeholder, which nothing fills in"]
+
+
+def test_lists_whose_names_are_no_names_take_the_place_of_lists(tmp_path: Path) -> None:
+    patch = "patch: {k8s: {kind: StatefulSet, spec: {template: {spec: {containers: [{name: [a]}]}}}}}\n"
+    documents = list(yaml.safe_load_all(written(tmp_path, "k8s", patch)))
+    assert documents[1]["spec"]["template"]["spec"]["containers"] == [{"name": ["a"]}]
+
+
+def test_a_volume_of_its_own_on_shared_memory_is_the_one_of_kserve(tmp_path: Path) -> None:
+    more = f"{NODES}container: {{volumes: [{{path: /dev/shm/, empty: 3GiB}}]}}\n"
+    service = yaml.safe_load(written(tmp_path, "kserve", more))
+    spec = service["spec"]["template"]
+    assert spec["volumes"] == [{"name": "dshm", "emptyDir": {"sizeLimit": "3Gi"}}]
+    assert "volumeMounts" not in spec["containers"][0]

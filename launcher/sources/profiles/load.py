@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.profiles.faults import profile_faults
-from pd_launch.launcher.sources.profiles.reasons import missing_help
+from pd_launch.launcher.sources.profiles.reasons import FILL_IN, missing_help
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import TargetError
-from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 from pd_launch.schemas.profile import Profile
 
 _START = "pd-launch profiles copy a3-dp2tp8 my.yaml"
@@ -110,6 +110,11 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
         place = tree.get("target")
         spot = place.origin if place else tree.origin
         loaded.faults.append(Fault("profile", spot, error.said, help=missing_help("target")))
+    left = _left_open(tree)
+    if left:
+        loaded.profile = None
+        places = {fault.origin for fault in left}
+        loaded.faults = [*(fault for fault in loaded.faults if fault.origin not in places), *left]
     return loaded
 
 
@@ -133,6 +138,19 @@ def _no_text(tree: Node) -> list[Fault]:
         )
         for node in (found | named).values()
     ]
+
+
+_COPIED = (("patch",), ("container", "tolerations"))
+"""What stands in the rendered objects as it is in the profile."""
+
+
+def _left_open(tree: Node) -> list[Fault]:
+    """Return the placeholders in what is copied into objects, and in keys; elsewhere an unknown value is asked for."""
+    copied = [found for path in _COPIED if (found := tree.get(*path)) is not None]
+    values = {id(node): node.origin for part in copied for node in part.walk() if not node.known}
+    keys = {id(n): n.key or n.origin for node in tree.walk() for key, n in node.items() if HOLE in key}
+    said = Msg("a placeholder, which nothing fills in", "占位符，没有什么会替换它")
+    return [Fault("profile", place, said, help=FILL_IN) for place in dict.fromkeys([*values.values(), *keys.values()])]
 
 
 def _apply(tree: Node, setting: str) -> None:

@@ -46,6 +46,7 @@ _EXAMPLES = {
     "per_node": "256GiB",
     "cpu_bytes_to_use": "17179869184",
     "ratio": "1.0",
+    "patch": "{k8s: {kind: StatefulSet, metadata: {labels: {team: a}}}}",
     "kv_transfer_config": "{kv_connector: MooncakeConnectorV1, kv_role: kv_consumer}",
 }
 """What to write for a key, by its name."""
@@ -66,6 +67,11 @@ _KINDS: dict[type, Msg] = {
     dict: Msg("a mapping", "映射"),
     Unknown: Msg("a placeholder", "占位符"),
 }
+FILL_IN = Msg(
+    "write the value itself, or give it with --set when you print or launch",
+    "请写值本身，或在渲染、启动时用 --set 给出",
+)
+"""What to do about a placeholder."""
 _COMPARISONS = {
     "greater_than_equal": ("ge", "{} or more", "不小于 {}"),
     "greater_than": ("gt", "more than {}", "大于 {}"),
@@ -171,6 +177,7 @@ def _text(problem: Any, path: Sequence[str]) -> Reason:
 def _wanted(what: Msg, problem: Any, help: Msg) -> Reason:
     """Say which kind of value is wanted and which is there; not the value, which may be long or a secret."""
     given = _kind(problem["input"])
+    help = FILL_IN if isinstance(problem["input"], Unknown) else help
     return Reason(Msg(f"must be {what.en}, not {given.en}", f"应当是{what.zh}，而不是{given.zh}"), help)
 
 
