@@ -17,8 +17,8 @@ class Delivering(Admitting):
             while self._deferred and self._deferred[0][0] <= self._processed_steps:
                 self.blocks.release(self._deferred.popleft()[1])
                 self._stuck = False
-        for request in step.returning:
-            self.add(request)
+        for victim in step.returning:
+            self._come_again(victim)
         done = self._calm.end()
         for request in done:
             self.blocks.catch_up(request, request.computed)
@@ -86,7 +86,7 @@ class Delivering(Admitting):
     def _finish(self, request: Request) -> None:
         self._stuck = False
         self._prefilling.pop(request, None)
-        if request.status is not Status.RUNNING:
+        if request.status not in (Status.RUNNING, Status.HANDED_BACK):
             self.waiting.remove(request)
         request.status = Status.FINISHED
         if self.parking is not None:

@@ -26,7 +26,7 @@ class Step:
         preempted: the victims, in their order, those that are handed back included.
         drafted: how many of the scheduled tokens of a request are drafts.
         padded: those whose drafts only fill the step: none of them is right.
-        returning: those that come again, as the proxy sends them once it has the step's answers.
+        returning: victims that were handed back; the proxy sends them again once it has the step's answers.
         total: all scheduled tokens, those of undisturbed requests included.
     """
 
