@@ -15,6 +15,7 @@ from pd_launch.schemas.releases.stepping import (
     PADS_LONE,
     RESERVES_DRAFTS,
     SELF_PREEMPTED_GOES_ON,
+    SETTLES_DRAFTS,
     VICTIMS_WAIT,
 )
 from pd_launch.schemas.sim.shape import Engine, Rules
@@ -78,6 +79,7 @@ def rules_of(target: Target) -> Rules:
         self_preempted_goes_on=SELF_PREEMPTED_GOES_ON.holds(target),
         pads_lone=PADS_LONE.holds(target),
         reserves_drafts=RESERVES_DRAFTS.holds(target),
+        settles_drafts=SETTLES_DRAFTS.holds(target),
         defers_frees=DEFERS_FREES.holds(target),
     )
 

@@ -241,6 +241,8 @@ def _integer(text: str | None) -> int | None:
 
 
 def _tokens(value: object, where: str, key: str) -> int:
+    if value is None:
+        raise WorkloadError(f"{where}: {key} is missing")
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 10**9:
         raise WorkloadError(f"{where}: {key} is {str(value)[:40]!r}, not a number of tokens")
     return value

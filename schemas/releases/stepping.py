@@ -56,6 +56,11 @@ RESERVES_DRAFTS = vllm(
     "an asynchronous load leaves room for one step with its drafts",
     Code(_SCHEDULER, r"\+ self\._spec_decode_step_blocks"),
 )  # fmt: skip
+SETTLES_DRAFTS = vllm(
+    "drafts-cached-when-proved", "0.33.0", None,
+    "what drafts prove is offered to the prefix cache with the step's results, with synchronous scheduling too",
+    Code(_SCHEDULER, r"has_output_placeholders or self\.num_spec_tokens > 0"),
+)  # fmt: skip
 DEFERS_FREES = vllm(
     "frees-wait-for-steps", "0.24.0", None,
     "beside a connector that fills blocks, blocks that a step under way writes are freed after it",

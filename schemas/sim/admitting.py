@@ -118,9 +118,7 @@ class Admitting(Undisturbed):
         return min(new, budget)
 
     def _allocate(self, request: Request, hits: Hits, local: int, external: int, new: int, beside: bool) -> bool:
-        reserved = sum(self.blocks.remaining(other) for other in self._prefilling) if beside else 0
-        if beside and self._draft_tokens and self.engine.rules.reserves_drafts:
-            reserved += sum(group.blocks(1 + self._draft_tokens + self._ahead) for group in self.engine.groups)
+        reserved = self._reserved() if beside else 0
         ahead = 0 if beside else self._ahead
         spare = self.engine.watermark_blocks if self.count else 0
         if not self.blocks.admit(
@@ -138,6 +136,13 @@ class Admitting(Undisturbed):
         if self._caches and not beside:
             self.blocks.commit(request, min(request.computed + local + external + new, request.tokens))
         return True
+
+    def _reserved(self) -> int:
+        """Return the blocks that a restore beside the steps leaves to those who compute a prompt or are restored."""
+        drafts = self._draft_tokens and self.engine.rules.reserves_drafts
+        step = 1 + self._draft_tokens + self._ahead if drafts else 0
+        own = sum(group.blocks(step) for group in self.engine.groups)
+        return own + sum(self.blocks.remaining(other, step) for other in self._prefilling)
 
     def _enter(self, step: Step, request: Request, new: int) -> None:
         """Let an admitted request run."""

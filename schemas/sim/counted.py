@@ -97,9 +97,9 @@ class CountedBlocks:
         """Whether what others may find of the request was offered to the prefix cache."""
         return True
 
-    def remaining(self, request: Request) -> int:
-        """Return the blocks that an admitted request still needs for its present length."""
-        return self._wanted(request, NO_HITS, min(request.tokens, self._max_len), request.computed, True)
+    def remaining(self, request: Request, ahead: int = 0) -> int:
+        """Return the blocks that an admitted request still needs for its present length and ``ahead`` slots more."""
+        return self._wanted(request, NO_HITS, min(request.tokens, self._max_len) + ahead, request.computed, True)
 
     def held(self, request: Request) -> list[int]:
         """Take the blocks of a request away from it, to be given to :meth:`release` once nothing writes them."""

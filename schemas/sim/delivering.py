@@ -17,8 +17,8 @@ class Delivering(Admitting):
             while self._deferred and self._deferred[0][0] <= self._processed_steps:
                 self.blocks.release(self._deferred.popleft()[1])
                 self._stuck = False
-        for request in step.returning:
-            self.add(request)
+        for victim in step.returning:
+            self._come_again(victim)
         done = self._calm.end()
         for request in done:
             self.blocks.catch_up(request, request.computed)
@@ -54,11 +54,11 @@ class Delivering(Admitting):
                 self._begun.append(request)
             got = 1 if self._drafts is None else self._prove(step, request, stale)
             request.tokens += got
-            if self.engine.asynchronous:
-                if not stale:
-                    request.placeholders -= got
-                if self._caches and request.status is Status.RUNNING:
-                    self.blocks.commit(request, request.computed - request.placeholders)
+            if self.engine.asynchronous and not stale:
+                request.placeholders -= got
+            if self._caches_proved and request.status is Status.RUNNING:
+                ahead = request.in_flight if self.engine.rules.settles_drafts else request.placeholders
+                self.blocks.commit(request, request.computed - ahead)
             if request.tokens >= request.end:
                 done.append(request)
                 self._finish(request)
@@ -77,6 +77,8 @@ class Delivering(Admitting):
             if not self.engine.asynchronous:
                 request.drafts = self._draft_tokens
         got = min(1 + right, request.end - request.tokens)
+        if self.engine.rules.settles_drafts and not stale:
+            request.computed -= 1 + right - got  # right, but behind the end
         self.drafted += drafted
         self.accepted += got - 1
         return got
@@ -84,7 +86,7 @@ class Delivering(Admitting):
     def _finish(self, request: Request) -> None:
         self._stuck = False
         self._prefilling.pop(request, None)
-        if request.status is not Status.RUNNING:
+        if request.status not in (Status.RUNNING, Status.HANDED_BACK):
             self.waiting.remove(request)
         request.status = Status.FINISHED
         if self.parking is not None:

@@ -28,7 +28,8 @@ class Preempting(State):
         self.preemptions += 1
         self._stuck = False
         if self.engine.hands_back and not self._is_saved(victim):
-            step.returning.append(self._handed_back(victim))
+            self._hand_back(victim)
+            step.returning.append(victim)
             return
         if self.parking is not None and not self.engine.hands_back:
             # What the connector saw: the table as of the admission, lengthened since.
@@ -53,20 +54,27 @@ class Preempting(State):
         saved = self.parking.preempted(victim, self.blocks.table(victim, victim.nulls), victim.computed)
         return saved or self._keeps
 
-    def _handed_back(self, victim: Request) -> Request:
-        """End a victim; returns it as the proxy sends it again, with what was generated as part of its prompt."""
+    def _hand_back(self, victim: Request) -> None:
+        """End a victim. With asynchronous scheduling the step under way still brings a token of it."""
         self._prefilling.pop(victim, None)
-        victim.status = Status.FINISHED
+        victim.status = Status.HANDED_BACK
+        victim.lost = victim.computed
         victim.handed += 1
         if self.parking is not None:
             self.parking.finished(victim)
         self._free(victim)
+
+    def _come_again(self, victim: Request) -> None:
+        """Take a victim in as the proxy sends it again, with what was generated as part of its prompt."""
+        if victim.status is Status.FINISHED:
+            return  # the step that was under way brought its last token
         self.handed_back += 1
-        self.handed_tokens += victim.computed
+        self.handed_tokens += victim.lost
         again = victim.again()
         if self.engine.receives is None:
-            again.preempted, again.lost = victim.preempted + 1, victim.computed
-        return again
+            again.preempted, again.lost = victim.preempted + 1, victim.lost
+        victim.status = Status.FINISHED
+        self.add(again)
 
 
 def _by_order(request: Request) -> tuple[int, int]:

@@ -26,6 +26,8 @@ class Rules:
         pads_lone: a request that comes in with one token to compute gets drafts beside it where it runs alone too, and
             none where its room ends (else it waits there).
         defers_frees: beside a connector, blocks that a step under way writes are freed after it.
+        settles_drafts: what drafts have proved is offered to the prefix cache with the step's results in synchronous
+            scheduling too, and what they prove behind a request's end does not count as computed.
         reserves_drafts: a restore beside the steps leaves room for a step with drafts.
     """
 
@@ -35,6 +37,7 @@ class Rules:
     self_preempted_goes_on: bool = False
     pads_lone: bool = True
     reserves_drafts: bool = True
+    settles_drafts: bool = False
     defers_frees: bool = True
 
 

@@ -26,7 +26,7 @@ class Step:
         preempted: the victims, in their order, those that are handed back included.
         drafted: how many of the scheduled tokens of a request are drafts.
         padded: those whose drafts only fill the step: none of them is right.
-        returning: those that come again, as the proxy sends them once it has the step's answers.
+        returning: victims that were handed back; the proxy sends them again once it has the step's answers.
         total: all scheduled tokens, those of undisturbed requests included.
     """
 
@@ -70,6 +70,9 @@ class State:
         self._some_run = False  # a request that ran before is in this step
         self._begun: list[Request] = []  # those that have their first token since it was asked last
         self._caches = engine.prefix_caching
+        # Whether tokens are offered to the prefix cache when they are there, not only with the step behind.
+        settles = engine.drafts is not None and engine.rules.settles_drafts
+        self._caches_proved = self._caches and (engine.asynchronous or settles)
         self.on_finish: Callable[[Request], None] = _ignore
         self._prefilling: dict[Request, None] = {}  # admitted, and not through the prompt
         self._loaded: set[Request] = set()

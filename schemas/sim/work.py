@@ -44,6 +44,7 @@ class Status(IntEnum):
     LOADING = 1
     RUNNING = 2
     FINISHED = 3
+    HANDED_BACK = 4
 
 
 class Request:

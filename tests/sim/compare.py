@@ -34,7 +34,7 @@ RULES = {
         holding_first=False, victims_wait=False, lone_unlimited=False, pads_lone=False, reserves_drafts=False
     ),
     "0.32.0": Rules(),
-    "0.33.0": Rules(self_preempted_goes_on=True),
+    "0.33.0": Rules(self_preempted_goes_on=True, settles_drafts=True),
 }
 
 
