@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
 
-_OWN = re.compile(r"/dev/(?:fd/\d+|stdin|null)|/proc/(?:self|thread-self|\d+)/fd/\d+")
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_OWN = lazy_pattern(r"/dev/(?:fd/\d+|stdin|null)|/proc/(?:self|thread-self|\d+)/fd/\d+")
 """What a shell hands over: ``<(command)``, standard input; and the device that is empty."""
 NO_FILE = "it is a pipe, a socket or a device, not a file; give - and pass it as standard input"
 

@@ -33,6 +33,7 @@ from pd_launch.launcher.status.lengths import lengths_page
 from pd_launch.launcher.status.record import BadRecord, is_record, read_record
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.target import Target, TargetError, newest, parse_target
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.engine.budget import host_blocks
@@ -42,8 +43,8 @@ from pd_launch.schemas.sim.shape import SimulationError
 from pd_launch.schemas.simulation import StepTimeReport
 
 MOST_WORKLOAD = 1 << 30
-SPREAD = re.compile(r"\s{0,9}[a-z]{1,20}\s{0,9}=")
-BLOCKS = re.compile(r"(\d{1,12}) ?blocks?")
+SPREAD = lazy_pattern(r"\s{0,9}[a-z]{1,20}\s{0,9}=")
+BLOCKS = lazy_pattern(r"(\d{1,12}) ?blocks?")
 OVER = ("max-num-seqs", "max-num-batched-tokens", "blocks", "watermark", "concurrency", "rate")
 PATIENCE = 2.0
 """Seconds between lines of progress."""

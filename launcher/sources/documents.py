@@ -21,9 +21,10 @@ from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
-_STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
+_STARTS_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 
 
 class ReadingDocuments(ReadingScripts):

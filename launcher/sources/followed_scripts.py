@@ -33,11 +33,12 @@ from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
-_STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
+_STARTS_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 
 
 class ReadingScripts(ReadingProfiles):

@@ -10,14 +10,15 @@ from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Origin, SourceFile
 
 KIND = "unreadable"
-_MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
-_STARTS = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
-_OF_A_FORM = re.compile(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
+_MENTION = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
+_STARTS = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
+_OF_A_FORM = lazy_pattern(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
 _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
     ("toml",): ("TOML files are", "TOML 文件"),
     ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),

@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 
 from pd_launch.schemas import releases
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.releases.facts import Fact
 
 
@@ -30,7 +31,7 @@ def all_facts() -> dict[str, Fact]:
     return found
 
 
-_STATED = re.compile(r"<(since|until|last|before|all) ([\w.-]+)>")
+_STATED = lazy_pattern(r"<(since|until|last|before|all) ([\w.-]+)>")
 
 
 def stated(text: str, lang: str = "en") -> str:

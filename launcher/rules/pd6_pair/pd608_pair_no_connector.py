@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.pairs import PROXY_LISTS
 from pd_launch.schemas.engine.sides import exclusive, named_side
@@ -38,7 +38,7 @@ vllm/config/vllm.py：没有 kv_transfer_config 时不创建连接器。
 ai-dynamo/dynamo 1.0.0 的 components/src/dynamo/vllm/args.py。
 """
 
-_RUNTIME = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
+_RUNTIME = lazy_pattern(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
 """An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
 _DEFAULT_UNTIL = (1, 0)
 """The first release of Dynamo in which NIXL is no default any more."""

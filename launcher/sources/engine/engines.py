@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +22,7 @@ from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
 from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
@@ -33,12 +33,12 @@ _GUESSED = -6
 """Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
 ROUTER = "vllm-router"
-_SCRIPT = re.compile(r"\w+\.py")
+_SCRIPT = lazy_pattern(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
 _FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
 """What gives the command behind it variables of a file."""
-_HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
+_HELP = lazy_pattern(r"-h|--help(=.*)?|--version|-v")
 
 
 class Nested(NamedTuple):

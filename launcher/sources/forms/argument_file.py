@@ -15,15 +15,16 @@ from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_
 from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand, split_words
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
-_LINE = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
-_BLANK = re.compile(r"[ \t\r]{0,40}(?:#[^\n]*)?")
-_SPEAKS = re.compile(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
+_LINE = lazy_pattern(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
+_BLANK = lazy_pattern(r"[ \t\r]{0,40}(?:#[^\n]*)?")
+_SPEAKS = lazy_pattern(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
 """A name that says what the value is."""
-_WORD_BEGINS, _WORD_ENDS = re.compile(r"\S"), re.compile(r"\s")
-_LEAD = re.compile(r"--[\w.-]{1,100}=")
+_WORD_BEGINS, _WORD_ENDS = lazy_pattern(r"\S"), lazy_pattern(r"\s")
+_LEAD = lazy_pattern(r"--[\w.-]{1,100}=")
 MAX_LINES = 2000
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,9 +28,10 @@ from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Means, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
-_RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+_RAY = lazy_pattern(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
 HOOKS = ("postStart", "preStop")
 
 

@@ -24,15 +24,16 @@ from pd_launch.launcher.sources.text.interpolate import SYSTEMD, Words
 from pd_launch.launcher.sources.text.templates import filled, is_gone
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import EnvVar, Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 
-_SECTION = re.compile(
+_SECTION = lazy_pattern(
     r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
 )
 """The first section of a unit, behind comments."""
-_COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
-_KEY = re.compile(r"[A-Za-z][\w-]{0,100}")
+_COMMAND = lazy_pattern(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
+_KEY = lazy_pattern(r"[A-Za-z][\w-]{0,100}")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
 Opener = Callable[[Text], SourceFile | None]

@@ -6,7 +6,6 @@ others as related places; a default that of the nearest enclosing key.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT, Arguments
@@ -16,6 +15,7 @@ from pd_launch.launcher.sources.profiles.surroundings import Surroundings
 from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import Fault, NodeLaunch, ProfileSide
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import counted
@@ -25,7 +25,7 @@ from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 BUILTIN_MODEL = "builtin:tiny"
 _NOT_MULTI_PORT = frozenset({"grpc", "uds", "api-server-count"})
-_FLAG = re.compile(r"[A-Za-z0-9][\w-]*(\.[\w+-]+)*")
+_FLAG = lazy_pattern(r"[A-Za-z0-9][\w-]*(\.[\w+-]+)*")
 _PARALLEL_FLAGS = (
     ("tensor", "tensor-parallel-size"),
     ("pipeline", "pipeline-parallel-size"),
