@@ -28,7 +28,7 @@ from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.inputs import as_text, host_option, installed_option
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.severity import RANK

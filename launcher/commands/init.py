@@ -20,7 +20,7 @@ from pd_launch.launcher.init.named import added, named_profile
 from pd_launch.launcher.inputs import as_text, read_source
 from pd_launch.launcher.secrets.masking import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Deployment

@@ -28,7 +28,7 @@ from pd_launch.launcher.simulate.spread import from_spread
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arranged, from_text
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.launcher.sources.shell.parser import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.status.lengths import lengths_page
 from pd_launch.launcher.status.record import BadRecord, is_record, read_record
 from pd_launch.launcher.wording.width import clean

@@ -22,7 +22,7 @@ from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, hide, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import choices as choices_of
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.upgrade.show import Text, report
 from pd_launch.launcher.upgrade.step import Step
 from pd_launch.launcher.upgrade.work import Upgrade, upgrade

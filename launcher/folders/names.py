@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from pd_launch.launcher.sources.forms.systemd import is_unit
 from pd_launch.launcher.sources.forms_table import text_form
-from pd_launch.launcher.sources.text.kinds import is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.kinds import is_python, is_script, is_unit, opens_like_yaml
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.schemas.core.lazy import lazy_pattern

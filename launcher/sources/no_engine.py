@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
+from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault

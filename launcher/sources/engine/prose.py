@@ -16,7 +16,6 @@ from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile, Text
 
-_NAMED = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".sbatch", ".slurm", ".yaml", ".yml", ".json", ".service", "file")
 _FENCE = lazy_pattern(
     r"^(?P<indent>[ \t]{0,40}(?:>[ ])?)(?P<mark>`{3,20}|~{3,20})[ ]{0,8}(?P<language>[\w+.-]{0,40})[^\n`]{0,400}$",
@@ -55,11 +54,6 @@ _PROXIES = lazy_pattern(r"\bvllm-router\b|proxy[\w-]{0,60}\.py\b")
 """Where a block of a text starts a proxy."""
 _NEXT = lazy_pattern(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
 _PLAIN = lazy_pattern(r"\s{0,40}(?P<word>\S{1,400})")
-
-
-def is_named_prose(source: SourceFile) -> bool:
-    """Whether a file is a text for people by its name."""
-    return source.path.lower().endswith(_NAMED) and not source.text.startswith("#!")
 
 
 def is_prose(source: SourceFile) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines
+from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts, scripts_inside
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
@@ -19,8 +20,6 @@ from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
-BENCHMARK = "benchmark"
-"""The kind of the fault of a benchmark's engine; PD014 turns it into a finding."""
 COMPLETION = lazy_pattern(r"(?:http://)?(?:localhost|127\.0\.0\.1):\d{1,5}/v1/(?:chat/)?completions\b")
 """An address of this machine at which a completion is asked for."""
 _BENCHES = frozenset({"throughput", "latency", "startup"})

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
-from pd_launch.launcher.sources.engine.wrapped import STARTS
-from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
+from pd_launch.launcher.sources.engine.found import Found, Nested, keep
 from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand, split_words
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import NodeLaunch
@@ -29,12 +27,17 @@ MAX_LINES = 2000
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has nothing but variables, one of them with arguments of an engine."""
+    """Whether a file has nothing but variables, one of them with arguments of an engine.
+
+    Most files that are asked about have a line that is none: what reads arguments is imported behind that.
+    """
     return any(_holds(name, value) for name, value in _variables(source))
 
 
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add an engine for each variable with arguments, and read each one with a command as a script."""
+    from pd_launch.launcher.sources.engine.wrapped import STARTS
+
     for name, value in _variables(source):
         if STARTS.search(value.value):
             found.nested.append(Nested(value, keep))
@@ -43,6 +46,8 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
 
 
 def _add(name: str, value: Text, source: SourceFile, found: Found) -> None:
+    from pd_launch.launcher.sources.forms.only_arguments import add_arguments
+
     def finish(node: NodeLaunch) -> None:
         node.env_open = node.origin
         node.side = spoken_side(name) or spoken_side(source.path.rpartition("/")[2])
@@ -76,6 +81,9 @@ def _words(value: Text) -> list[Text]:
 
 
 def _holds(name: str, value: Text) -> bool:
+    from pd_launch.launcher.sources.engine.wrapped import STARTS
+    from pd_launch.launcher.sources.forms.only_arguments import only_arguments
+
     words = _words(value)
     return STARTS.search(value.value) is not None or only_arguments(words, _SPEAKS.search(name) is not None)
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.found import Finish, Found
 from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import concat

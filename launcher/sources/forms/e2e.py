@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine
+from pd_launch.launcher.sources.engine.engines import add_engine
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.interpolate import E2E, Lookup, Words, expand, expand_command, expand_value
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware

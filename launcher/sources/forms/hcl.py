@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.hcl_tree import NotHCL, parse_hcl
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.text.per_file import per_file

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested
+from pd_launch.launcher.sources.engine.found import Found, Nested
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.text.kinds import opens_like_yaml

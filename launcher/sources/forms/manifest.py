@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, image_engine, keep, nest_scripts
-from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, offered
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.found import Found, keep
+from pd_launch.launcher.sources.engine.mounted import mounted_files, offered
 from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.chart_words import chart_command, kserve_command

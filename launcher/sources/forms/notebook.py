@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
+from pd_launch.launcher.sources.engine.found import Found, Nested, keep
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.python.file import read_python

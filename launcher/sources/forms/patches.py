@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_scripts, with_variables
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, nest_scripts, with_variables
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments

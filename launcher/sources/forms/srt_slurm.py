@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.options import add_options, merged, variables
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.hardware import HARDWARE

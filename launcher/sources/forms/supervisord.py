@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, split_words
 from pd_launch.launcher.sources.text.templates import filled

@@ -12,7 +12,6 @@ from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT, A
 from pd_launch.launcher.sources.profiles.kv_transfer import KvTransfer
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.surroundings import Surroundings
-from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import Fault, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -165,8 +164,11 @@ class _Side(KvTransfer, Surroundings):
 
     def _model(self) -> Node:
         node = self.at("model", shared=True)
-        value = str(tiny_model_path()) if self.profile.model == BUILTIN_MODEL else self.profile.model
-        return Node(value, node.origin, key=node.key)
+        if self.profile.model != BUILTIN_MODEL:
+            return Node(self.profile.model, node.origin, key=node.key)
+        from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
+
+        return Node(str(tiny_model_path()), node.origin, key=node.key)
 
     def _host(self, number: int) -> str:
         """The machine: its address where that is written; launches of one node share it, those of others do not."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.calculations import calculated
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.shell.flat import FlatParser
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
@@ -33,10 +34,6 @@ _KEY = lazy_pattern(r"\$\{[!#]?[A-Za-z_]\w{0,80}\[[\w.-]{1,80}(?:[ \t]{1,9}[\w.-
 """A key with blanks, which need no quotes there."""
 _ANSI = lazy_pattern(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
 """A text in ``$'…'``. An escaped backslash at its end hides the end from the parser where a quote follows later."""
-
-
-class ShellUnavailable(Exception):
-    """The parser for shell scripts is not installed; the message says how to get it."""
 
 
 _others: list[FlatParser] = []

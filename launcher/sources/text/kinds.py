@@ -28,6 +28,11 @@ _KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "tes
 _FORM = lazy_pattern(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
 """A key of a known form, at the beginning of a line."""
 _OBJECT = lazy_pattern(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
+_SECTION = lazy_pattern(
+    r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
+)
+"""The first section of a unit, behind comments."""
 _IMPORT = lazy_pattern(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
 
 
@@ -99,3 +104,13 @@ def is_large(source: SourceFile, most: int) -> bool:
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def is_named_prose(source: SourceFile) -> bool:
+    """Whether a file is a text for people by its name."""
+    return source.path.lower().endswith(_PROSE) and not source.text.startswith("#!")
+
+
+def is_unit(source: SourceFile) -> bool:
+    """Whether a file is a unit of a service of systemd, or a drop-in of one."""
+    return source.path.endswith(".service") or bool(_SECTION.match(source.text))
