@@ -9,6 +9,7 @@ from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.msg import Msg
 
 _BLOCK = lazy_pattern(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
@@ -50,11 +51,14 @@ def example_of(section: str) -> Example:
 def markdown(rule: Rule, lang: str) -> str:
     """Return a rule's page as Markdown."""
     page = rule.page_in(lang)
-    labels = ("级别", "可信度") if lang == "zh" else ("Severity", "Confidence")
+    weight = Msg(
+        f"Severity: {rule.severity} · Confidence: {rule.confidence}",
+        f"级别：{rule.severity} · 可信度：{rule.confidence}",
+    )
     parts = [
         f"# {rule.code} {rule.name}",
         page["title"],
-        f"{labels[0]}: {rule.severity} · {labels[1]}: {rule.confidence}",
+        weight.text(lang),
     ]
     parts += [f"## {title.text(lang)}\n\n{page[name]}" for name, title in TITLES.items() if page[name]]
     return "\n\n".join(parts) + "\n"

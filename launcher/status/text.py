@@ -265,7 +265,7 @@ class StatusText:
                         )
                     )
                 )
-            comma = ", " if self.lang == "en" else ","
+            comma = self._say(Msg(", ", "，"))
             lines.append(f"{clean(engine.name)} rank {clean(rank.rank)}: {comma.join(parts)}")
         return lines
 
