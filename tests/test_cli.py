@@ -97,7 +97,7 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
         (("decode", "--profile", "a3-dp2tp9"), "did you mean the shipped profile a3-dp2tp8?"),
         (("decode", "--profile", "a3-dp2tp9", "--dry-run"), "did you mean the shipped profile a3-dp2tp8?"),
         (("decode", "--profile", "/nowhere/x.yaml"), "no profile /nowhere/x.yaml"),
-        (("decode", "--profile", "."), "Is a directory"),
+        (("decode", "--profile", "."), ". is a folder: give a profile, which is a YAML file"),
         (("decode", "--profile", "cpu-tiny", "--set", "decode", "--dry-run"), "write KEY=VALUE"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "put arguments for vLLM after --"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--node-rank", "5"), "this side has the nodes 0 to 0"),

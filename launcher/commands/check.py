@@ -17,7 +17,6 @@ from pd_launch.launcher.commands.common import (
     USAGE,
     codes,
     keep_inputs,
-    locale_language,
     parse_target_option,
     say_passed_over,
     size_option,
@@ -30,6 +29,7 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.target import newest_final

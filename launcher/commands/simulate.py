@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, parse_target_option, write
 from pd_launch.launcher.commands.options.simulate import SimulateOptions
-from pd_launch.launcher.inputs import read_profile, read_source
+from pd_launch.launcher.inputs import LOG, GivenFolder, read_profile, read_source
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.simulate import metrics
 from pd_launch.launcher.simulate.answer import Case, answered
@@ -31,6 +31,7 @@ from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.status.lengths import lengths_page
 from pd_launch.launcher.status.record import BadRecord, is_record, read_record
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -173,6 +174,8 @@ def _log(path: str | None) -> LogSize | None:
     try:
         with open_input(path) as stream:
             return read_log(stream)
+    except IsADirectoryError:
+        raise GivenFolder(path, LOG) from None
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror or error}") from None
 
