@@ -183,6 +183,7 @@ class Scripts:
         command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
         found = self.call.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
+            found.add_faults(list(started_otherwise(command)))
             for inner in scripts_inside(command):
                 self.script(inner, found)
         self.nested(found)
