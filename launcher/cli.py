@@ -138,7 +138,7 @@ def _run() -> int:
 
 
 def _language() -> str:
-    from pd_launch.launcher.commands.common import locale_language
+    from pd_launch.launcher.wording.language import locale_language
 
     return locale_language()
 

@@ -11,7 +11,9 @@ import click
 
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile
 
@@ -19,16 +21,34 @@ STDIN = "<stdin>"
 MAX_FILE = 32 * 1024 * 1024
 
 
+FILE = Msg("a file", "文件")
+PROFILE = Msg("a profile, which is a YAML file", "配置文件（YAML 文件）")
+LOG = Msg("the log file of an engine", "引擎的日志文件")
+RECORD = Msg("a file that --record wrote", "--record 写出的文件")
+"""What a command reads."""
+
+
+class GivenFolder(click.ClickException):
+    """A folder is given where a command reads a file."""
+
+    def __init__(self, path: str, wanted: Msg = FILE) -> None:
+        name, context = clean(as_text(path)), click.get_current_context(silent=True)
+        lang = context.params.get("lang") if context is not None else None
+        said = Msg(f"{name} is a folder: give {wanted.en}", f"{name} 是目录：请给出{wanted.zh}")
+        super().__init__(said.text(lang or locale_language()))
+
+
 class TooLarge(click.ClickException):
     """A file is larger than any that is held in memory."""
 
 
-def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
-    """Return a file's text; ``-`` is standard input.
+def read_source(path: str, most: int = MAX_FILE, wanted: Msg = FILE) -> SourceFile:
+    """Return a file's text; ``-`` is standard input. ``wanted`` is what the command reads.
 
     Raises:
         TooLarge: it has more than ``most`` bytes.
-        click.ClickException: it cannot be opened, or is a folder.
+        GivenFolder: it is a folder.
+        click.ClickException: it cannot be opened.
     """
     try:
         if path == "-":
@@ -37,6 +57,8 @@ def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
             name = path
             with open_input(path) as file:
                 data = file.read(most + 1)
+    except IsADirectoryError:
+        raise GivenFolder(path, wanted) from None
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror}") from None
     except ValueError:
@@ -49,7 +71,7 @@ def read_source(path: str, most: int = MAX_FILE) -> SourceFile:
 
 def read_profile(path: str) -> SourceFile:
     """Return the text of a profile that is to be rendered; no larger than ``check`` takes it by itself."""
-    return read_source(path, MAX_SIZE)
+    return read_source(path, MAX_SIZE, PROFILE)
 
 
 def standard_input() -> BinaryIO:

@@ -48,15 +48,14 @@ class Guard:
 def _message(error: Exception, trace: TracebackType | None, language: str) -> str:
     """Say what failed and what to report. The error's own words stay out: they may hold a part of the input."""
     what = f"{type(error).__name__}, {_place(trace)}, pd-launch {__version__}"
-    if language == "zh":
-        return (
-            f"内部错误（{what}）：这是 pd-launch 自身的缺陷，与输入是否正确无关，本次没有得出结论；请把命令和这一"
-            "行报告给我们（pd-launch --debug 会显示细节）"
-        )
-    return (
+    from pd_launch.schemas.core.msg import Msg
+
+    return Msg(
         f"internal fault ({what}): pd-launch itself failed and says nothing about the input; "
-        "please report the command and this line (pd-launch --debug shows the details)"
-    )
+        "please report the command and this line (pd-launch --debug shows the details)",
+        f"内部错误（{what}）：这是 pd-launch 自身的缺陷，与输入是否正确无关，本次没有得出结论；请把命令和这一"
+        "行报告给我们（pd-launch --debug 会显示细节）",
+    ).text(language)
 
 
 def _place(trace: TracebackType | None) -> str:

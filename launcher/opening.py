@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
 
-_OWN = re.compile(r"/dev/(?:fd/\d+|stdin|null)|/proc/(?:self|thread-self|\d+)/fd/\d+")
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_OWN = lazy_pattern(r"/dev/(?:fd/\d+|stdin|null)|/proc/(?:self|thread-self|\d+)/fd/\d+")
 """What a shell hands over: ``<(command)``, standard input; and the device that is empty."""
 NO_FILE = "it is a pipe, a socket or a device, not a file; give - and pass it as standard input"
+FOLDER = "it is a folder, not a file"
 
 
 class NoRegularFile(OSError):
@@ -44,6 +46,6 @@ def open_input(path: str | Path) -> BinaryIO:
 
 def _look(mode: int, own: bool) -> None:
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        raise IsADirectoryError(errno.EISDIR, FOLDER)
     if not stat.S_ISREG(mode) and not own:
         raise NoRegularFile

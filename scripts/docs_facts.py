@@ -32,7 +32,7 @@ def facts_page() -> str:
 def _row(fact: Fact) -> str:
     shown = "; ".join(_shown(one) for one in fact.evidence)
     meaning = fact.meaning.replace("|", "\\|").replace("*", "\\*")
-    return f"| {meaning} | {fact.project} {registry.spans(fact)} | {shown} |\n"
+    return f"| {meaning} | {fact.project} {registry.spans(fact).en} | {shown} |\n"
 
 
 def _shown(evidence: Evidence) -> str:

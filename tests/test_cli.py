@@ -84,6 +84,34 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
 
 
 @pytest.mark.parametrize(
+    ("command", "en", "zh"),
+    [
+        (("vllm", "bench", "serve", "--model", "m"), "“vllm bench serve” starts none", "“vllm bench serve”不启动引擎"),
+        (("ls", "-l"), "this command starts none", "这条命令不启动引擎"),
+    ],
+)
+def test_a_command_that_starts_no_engine_is_told_so(run: Run, command: tuple[str, ...], en: str, zh: str) -> None:
+    for lang, words in (("en", f"no vLLM engine found: {en}"), ("zh", f"没有找到 vLLM 引擎：{zh}")):
+        result = run("check", "--lang", lang, "--", *command)
+        assert result.code == 1 and words in result.out, result
+
+
+def test_a_benchmark_with_an_engine_of_its_own_is_told_so(run: Run) -> None:
+    result = run("check", "--", "vllm", "bench", "throughput", "--model", "m")
+    assert "PD014" in result.out and "vllm bench throughput starts its own engine" in result.out
+
+
+@pytest.mark.parametrize(
+    "command", [("decode", "--dry-run", "--profile"), ("doctor", "--profile"), ("logs",), ("size",)]
+)
+def test_a_folder_in_place_of_a_file_is_told_in_both_languages(run: Run, command: tuple[str, ...]) -> None:
+    Path("d").mkdir()
+    for lang, words in (("en", "d is a folder: give "), ("zh", "d 是目录：请给出")):
+        result = run(*command[:1], "--lang", lang, *command[1:], "d")
+        assert result.code == 2 and words in result.err, result
+
+
+@pytest.mark.parametrize(
     ("args", "words"),
     [
         (("check",), "pd-launch check -- vllm serve"),
@@ -97,7 +125,7 @@ def test_check_status(run: Run, text: str, args: tuple[str, ...], code: int) -> 
         (("decode", "--profile", "a3-dp2tp9"), "did you mean the shipped profile a3-dp2tp8?"),
         (("decode", "--profile", "a3-dp2tp9", "--dry-run"), "did you mean the shipped profile a3-dp2tp8?"),
         (("decode", "--profile", "/nowhere/x.yaml"), "no profile /nowhere/x.yaml"),
-        (("decode", "--profile", "."), "Is a directory"),
+        (("decode", "--profile", "."), ". is a folder: give a profile, which is a YAML file"),
         (("decode", "--profile", "cpu-tiny", "--set", "decode", "--dry-run"), "write KEY=VALUE"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "stray"), "put arguments for vLLM after --"),
         (("decode", "--profile", "cpu-tiny", "--dry-run", "--node-rank", "5"), "this side has the nodes 0 to 0"),

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 PACKAGES = {"vllm": "vllm", "vllm-ascend": "vllm_ascend"}
 """Project → the folder of its Python files."""
 
@@ -31,7 +33,7 @@ _SITES = (
 _CHECKOUTS = ("*", "src", "src/*", "vllm-workspace/*", "workspace/*", "opt/*", "app/*", "root/*", "home/*/*")
 _MOST_CANDIDATES = 2000
 _MOST_TEXT = 1024 * 1024
-_MAPPING = re.compile(r"^MAPPING[^=\n]*=\s*(\{[^\n]*\})", re.MULTILINE)
+_MAPPING = lazy_pattern(r"^MAPPING[^=\n]*=\s*(\{[^\n]*\})", re.MULTILINE)
 
 
 def find_packages(path: Path) -> dict[str, Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
@@ -10,8 +9,9 @@ from pathlib import Path
 
 from pd_launch.launcher.builds.build import Build, BuildError, build_of, read_build
 from pd_launch.launcher.builds.find import PACKAGES
+from pd_launch.schemas.core.lazy import lazy_pattern
 
-_WORD = re.compile(r"[^\s\"'!]+")
+_WORD = lazy_pattern(r"[^\s\"'!]+")
 _HEAD = 1024
 
 

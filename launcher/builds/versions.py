@@ -14,13 +14,14 @@ from packaging.version import Version
 from pd_launch.launcher.builds.files import Files, Folder, Limit
 from pd_launch.launcher.builds.find import PACKAGES
 from pd_launch.launcher.builds.tables import FAULTS
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, TargetError, ascend_target, release, vllm_target
 from pd_launch.schemas.releases.vllm_tables import ascend_table, vllm_table
 
-_FIELD = re.compile(r"^(Name|Version):[ \t]*([^\s]{1,100})[ \t]*$", re.MULTILINE)
-_OWN_NAME = re.compile(r"vllm(?![-_.]?ascend)([-_.].+)?", re.IGNORECASE)
-_METADATA = re.compile(r"vllm.*\.(dist|egg)-info|PKG-INFO", re.IGNORECASE)
+_FIELD = lazy_pattern(r"^(Name|Version):[ \t]*([^\s]{1,100})[ \t]*$", re.MULTILINE)
+_OWN_NAME = lazy_pattern(r"vllm(?![-_.]?ascend)([-_.].+)?", re.IGNORECASE)
+_METADATA = lazy_pattern(r"vllm.*\.(dist|egg)-info|PKG-INFO", re.IGNORECASE)
 _MOST_HEAD = 64 * 1024
 
 

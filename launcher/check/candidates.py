@@ -5,7 +5,6 @@ What the newest releases report is confirmed under all others. A rule that does 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -14,6 +13,7 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import FixEdits, Hit, Rule, all_rules
 from pd_launch.launcher.sources.release.targets import choices
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.target import Choice, Target, ranges
@@ -22,7 +22,7 @@ from pd_launch.schemas.core.values import Origin
 _OF_THE_RELEASE = ("target", "ascend")
 KNOW_OLDER = frozenset({"PD213", "PD605"})
 """Rules that know what releases before the first row do."""
-_RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
+_RELEASE = lazy_pattern(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
 """What messages of one fault differ in, where they are of several releases."""
 
 

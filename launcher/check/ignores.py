@@ -6,7 +6,6 @@ of them, since no comment can be inside.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,10 +14,11 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.text.remarks import is_remark, opens_script
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, SourceFile
 
-_COMMENT = re.compile(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
+_COMMENT = lazy_pattern(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
 
 
 MAX_COMMENTS = 500

@@ -17,7 +17,6 @@ from pd_launch.launcher.commands.common import (
     USAGE,
     codes,
     keep_inputs,
-    locale_language,
     parse_target_option,
     say_passed_over,
     size_option,
@@ -28,8 +27,9 @@ from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.inputs import as_text, host_option, installed_option
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.target import newest_final

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.inputs import STDIN, as_text, say_unread
+from pd_launch.launcher.inputs import STDIN, GivenFolder, as_text, say_unread
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice, Target, TargetError, parse_target
@@ -71,15 +71,6 @@ def say_passed_over(given: Target | None, used: Iterable[Choice]) -> None:
             click.echo(f"pd-launch: --target {given} does not fit this input: {shown} is used", err=True)
 
 
-def locale_language() -> str:
-    """Return ``zh`` where the locale is Chinese, else ``en``."""
-    for name in ("PD_LAUNCH_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
-        value = os.environ.get(name, "")
-        if value:
-            return "zh" if value.lower().startswith("zh") else "en"
-    return "en"
-
-
 def size_option(text: str | None, default: int) -> int:
     """Return ``--max-size`` in bytes; nonsense is a usage error."""
     if text is None:
@@ -127,6 +118,16 @@ def keep_inputs(output: str | None, inputs: Iterable[str | None], option: str = 
             raise click.BadParameter(f"{name} is an input of this command; name another file", param_hint=option)
 
 
+def keep_existing(output: str) -> None:
+    """Refuse to write over what is there, a link that leads nowhere included.
+
+    Raises:
+        click.ClickException: there is something.
+    """
+    if os.path.lexists(output):
+        raise click.ClickException(f"{clean(as_text(output))} already exists; name another file")
+
+
 def _regular(path: str) -> os.stat_result | None:
     """Return the state of a regular file, also of one behind links or standard input; None for anything else."""
     try:
@@ -143,6 +144,8 @@ def write(text: str, output: str | None = None) -> None:
 
         try:
             write_atomically(Path(output), text)
+        except IsADirectoryError:
+            raise GivenFolder(output) from None
         except OSError as error:
             raise click.ClickException(f"{clean(output)}: {error.strerror}") from None
         return

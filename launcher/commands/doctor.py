@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from pd_launch.launcher.commands.common import USAGE, locale_language, parse_target_option, use_colour, write
+from pd_launch.launcher.commands.common import USAGE, parse_target_option, use_colour, write
 from pd_launch.launcher.commands.options.doctor import DoctorOptions
 from pd_launch.launcher.doctor.examine import Examination, Subject, examine_host, examine_profile
 from pd_launch.launcher.host import all_facts
@@ -19,6 +19,7 @@ from pd_launch.launcher.secrets.masking import all_secrets
 from pd_launch.launcher.sources.profiles.load import SettingError, load_profile
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.release.targets import file_choices
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.findings import Summary
 from pd_launch.schemas.finding import TargetInfo

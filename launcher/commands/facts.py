@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.commands.common import write
 from pd_launch.launcher.commands.options.facts import FactsCheckOptions, FactsDiffOptions, FactsOptions
 from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.host.contract import FORMAT_VERSION, VERSION_KEY
 from pd_launch.launcher.host.facts import difference_text, differences, disagreements, issue_block
 from pd_launch.launcher.inputs import load_facts
 from pd_launch.launcher.secrets.masking import mask_fact, mask_lines
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pd_launch.launcher.check.run import check
-from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import keep_existing, parse_target_option, write
 from pd_launch.launcher.commands.options.init import InitOptions
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.init.ask import KINDS, SIDES, Answers, default_sizes, parse_budget, profile_text
@@ -20,7 +20,8 @@ from pd_launch.launcher.init.named import added, named_profile
 from pd_launch.launcher.inputs import as_text, read_source
 from pd_launch.launcher.secrets.masking import all_secrets, mask
 from pd_launch.launcher.sources.read import Inputs, read, read_texts
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Deployment
@@ -39,8 +40,8 @@ def init_command(options: InitOptions) -> int:
     if options.more and not options.sources:
         raise click.UsageError("put the files after --from")
     options = replace(options, sources=(*options.sources, *options.more))
-    if options.output not in (None, STDOUT) and os.path.lexists(str(options.output)):
-        raise click.ClickException(f"{clean(str(options.output))} already exists; name another file")
+    if options.output not in (None, STDOUT):
+        keep_existing(str(options.output))
     if not is_line(_name(options)):
         raise click.ClickException(f"{clean(_name(options))}: a name must not contain control characters")
     if options.sources:

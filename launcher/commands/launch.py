@@ -13,7 +13,6 @@ from pd_launch.launcher.check.configured import named_target
 from pd_launch.launcher.check.run import worst
 from pd_launch.launcher.commands.common import (
     USAGE,
-    locale_language,
     parse_target_option,
     say_passed_over,
     split_command,
@@ -33,6 +32,7 @@ from pd_launch.launcher.secrets.masking import all_secrets
 from pd_launch.launcher.sources.profiles.load import SettingError
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.sources.release.targets import file_choices
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.findings import Summary
 from pd_launch.schemas.core.msg import NOTHING, Msg

@@ -12,9 +12,9 @@ from typing import IO
 
 import click
 
-from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, use_colour, without_secrets, write
+from pd_launch.launcher.commands.common import USAGE, keep_inputs, use_colour, without_secrets, write
 from pd_launch.launcher.commands.options.logs import LogsOptions
-from pd_launch.launcher.inputs import STDIN, as_text, standard_input
+from pd_launch.launcher.inputs import LOG, STDIN, GivenFolder, as_text, standard_input
 from pd_launch.launcher.logs import reader
 from pd_launch.launcher.logs.build import file_reports, masked, whole
 from pd_launch.launcher.logs.collect import MAX_ENGINES, Collector
@@ -23,6 +23,7 @@ from pd_launch.launcher.logs.report import LogsText
 from pd_launch.launcher.logs.rotated import rotations
 from pd_launch.launcher.logs.story import TITLES
 from pd_launch.launcher.opening import open_input
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.logs import LogsReport
 
@@ -91,6 +92,8 @@ def _print(report: LogsReport, options: LogsOptions, lang: str) -> None:
 def _open(path: str) -> IO[bytes]:
     try:
         return open_input(path)
+    except IsADirectoryError:
+        raise GivenFolder(path, LOG) from None
     except OSError as error:
         raise click.ClickException(f"{clean(as_text(path))}: {error.strerror}") from None
     except ValueError:

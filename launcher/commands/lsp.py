@@ -7,9 +7,10 @@ import sys
 
 import click
 
-from pd_launch.launcher.commands.common import locale_language, parse_target_option
+from pd_launch.launcher.commands.common import parse_target_option
 from pd_launch.launcher.commands.options.lsp import LspOptions
 from pd_launch.launcher.lsp.model import Settings
+from pd_launch.launcher.wording.language import locale_language
 
 
 def lsp_command(given: LspOptions) -> int:

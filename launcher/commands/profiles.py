@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.commands.common import write
+from pd_launch.launcher.commands.common import keep_existing, write
 from pd_launch.launcher.commands.options.profiles import ProfilesCopyOptions, ProfilesListOptions, ProfilesShowOptions
 from pd_launch.launcher.files import write_atomically
 from pd_launch.launcher.sources.profiles.shipped import SHIPPED, ProfileNotFound, find_profile, shipped_names
@@ -38,8 +38,7 @@ def copy_command(options: ProfilesCopyOptions) -> int:
     path = Path(options.target or source.name)
     if path.is_dir():
         path = path / source.name
-    if path.exists():
-        raise click.ClickException(f"{clean(str(path))} already exists; name another file")
+    keep_existing(str(path))
     try:
         write_atomically(path, _text(source))
     except OSError as error:

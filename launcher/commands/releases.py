@@ -6,8 +6,9 @@ import json
 
 import click
 
-from pd_launch.launcher.commands.common import locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import parse_target_option, write
 from pd_launch.launcher.commands.options.releases import ReleasesDiffOptions, ReleasesOptions
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, newest

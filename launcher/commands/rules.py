@@ -7,8 +7,9 @@ import json
 import click
 
 from pd_launch.launcher.check.explain import UnknownCode, explain_json, explain_text, find_rule, rules_json, rules_text
-from pd_launch.launcher.commands.common import locale_language, write
+from pd_launch.launcher.commands.common import write
 from pd_launch.launcher.commands.options.rules import ExplainOptions, RulesOptions, SchemaOptions
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 
 

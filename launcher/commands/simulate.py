@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, parse_target_option, write
 from pd_launch.launcher.commands.options.simulate import SimulateOptions
-from pd_launch.launcher.inputs import read_profile, read_source
+from pd_launch.launcher.inputs import LOG, GivenFolder, read_profile, read_source
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.simulate import metrics
 from pd_launch.launcher.simulate.answer import Case, answered
@@ -28,11 +28,13 @@ from pd_launch.launcher.simulate.spread import from_spread
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError, arranged, from_text
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
 from pd_launch.launcher.sources.read import Inputs, read
-from pd_launch.launcher.sources.shell.parser import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.status.lengths import lengths_page
 from pd_launch.launcher.status.record import BadRecord, is_record, read_record
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.target import Target, TargetError, newest, parse_target
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.engine.budget import host_blocks
@@ -42,8 +44,8 @@ from pd_launch.schemas.sim.shape import SimulationError
 from pd_launch.schemas.simulation import StepTimeReport
 
 MOST_WORKLOAD = 1 << 30
-SPREAD = re.compile(r"\s{0,9}[a-z]{1,20}\s{0,9}=")
-BLOCKS = re.compile(r"(\d{1,12}) ?blocks?")
+SPREAD = lazy_pattern(r"\s{0,9}[a-z]{1,20}\s{0,9}=")
+BLOCKS = lazy_pattern(r"(\d{1,12}) ?blocks?")
 OVER = ("max-num-seqs", "max-num-batched-tokens", "blocks", "watermark", "concurrency", "rate")
 PATIENCE = 2.0
 """Seconds between lines of progress."""
@@ -172,6 +174,8 @@ def _log(path: str | None) -> LogSize | None:
     try:
         with open_input(path) as stream:
             return read_log(stream)
+    except IsADirectoryError:
+        raise GivenFolder(path, LOG) from None
     except OSError as error:
         raise click.ClickException(f"{clean(path)}: {error.strerror or error}") from None
 

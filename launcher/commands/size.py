@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
-from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, locale_language, parse_target_option, write
+from pd_launch.launcher.commands.common import NO_MATPLOTLIB, keep_inputs, parse_target_option, write
 from pd_launch.launcher.commands.options.size import SizeOptions
 from pd_launch.launcher.size.ask import AMOUNTS, KEYS, Answer, Asked, answer, with_choice
 from pd_launch.launcher.size.show import Row, bars, explained, fragment, in_options, numbers, table
 from pd_launch.launcher.sources.profiles.load import SettingError
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg

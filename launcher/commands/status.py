@@ -13,9 +13,9 @@ from typing import IO, Any
 
 import click
 
-from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, terminal_columns, use_colour, write
+from pd_launch.launcher.commands.common import USAGE, keep_inputs, terminal_columns, use_colour, write
 from pd_launch.launcher.commands.options.status import StatusOptions
-from pd_launch.launcher.inputs import as_text
+from pd_launch.launcher.inputs import RECORD, GivenFolder, as_text
 from pd_launch.launcher.sources.profiles.load import SettingError
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound
 from pd_launch.launcher.status.build import Before, report
@@ -25,6 +25,7 @@ from pd_launch.launcher.status.look import MAX_ENGINES, Seen, look
 from pd_launch.launcher.status.record import BadRecord, line_of, open_record, read_record
 from pd_launch.launcher.status.screen import Screen
 from pd_launch.launcher.status.text import StatusText
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.status import StatusReport
 
@@ -109,6 +110,8 @@ def _looks(options: StatusOptions, addresses: Sequence[Address], wait: Callable[
             yield from read_record(options.replay)
         except BadRecord as error:
             raise click.ClickException(f"{clean(as_text(options.replay))}: {error}") from None
+        except IsADirectoryError:
+            raise GivenFolder(options.replay, RECORD) from None
         except OSError as error:
             raise click.ClickException(f"{clean(as_text(options.replay))}: {error.strerror}") from None
         except ValueError:

@@ -12,7 +12,7 @@ import click
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.commands.check_inputs import Given, gather, nearest_config
-from pd_launch.launcher.commands.common import USAGE, keep_inputs, locale_language, use_colour, write
+from pd_launch.launcher.commands.common import USAGE, keep_inputs, use_colour, write
 from pd_launch.launcher.commands.options.check import CheckOptions
 from pd_launch.launcher.commands.options.upgrade import UpgradeOptions
 from pd_launch.launcher.commands.releases import one_family, release_given
@@ -22,10 +22,11 @@ from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.secrets.masking import Secrets, all_secrets, hide, mask_file
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import choices as choices_of
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.upgrade.show import Text, report
 from pd_launch.launcher.upgrade.step import Step
 from pd_launch.launcher.upgrade.work import Upgrade, upgrade
+from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile

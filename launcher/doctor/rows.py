@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pd_launch.schemas.core.findings import Finding
-from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 
@@ -64,19 +64,18 @@ def _memory(facts: dict[str, Any], needs: Needs | None) -> Row:
     total, available = facts.get("mem_total"), facts.get("mem_available")
     if total is None and available is None:
         return _row("memory", "memory", "内存", None)
-    shown = f"{_size(available)} available of {_size(total)}"
-    shown_zh = f"可用 {_size(available, 'zh')}，共 {_size(total, 'zh')}"
+    have, whole = _size(available), _size(total)
+    shown, shown_zh = f"{have.en} available of {whole.en}", f"可用 {have.zh}，共 {whole.zh}"
     offload = needs.offload if needs is not None else None
-    text = Msg(shown + _need(offload, "en"), shown_zh + _need(offload, "zh"))
+    need = _need(offload)
+    text = Msg(shown + need.en, shown_zh + need.zh)
     limit = available if available is not None else total
     over = offload is not None and limit is not None and offload > limit
     return _row("memory", "memory", "内存", text, "error" if over else "ok")
 
 
-def _need(size: int | None, lang: str) -> str:
-    if not size:
-        return ""
-    return f"; the offload needs {human_size(size)}" if lang == "en" else f"；卸载需要 {human_size(size)}"
+def _need(size: int | None) -> Msg:
+    return Msg(f"; the offload needs {human_size(size)}", f"；卸载需要 {human_size(size)}") if size else NOTHING
 
 
 def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:
@@ -89,7 +88,8 @@ def _cgroup(facts: dict[str, Any], needs: Needs | None) -> Row:
     kind = f" (v{version})" if version else ""
     offload = needs.offload if needs is not None else None
     over = offload is not None and limit is not None and offload > limit
-    text = Msg(en + kind + (_need(offload, "en") if over else ""), zh + kind + (_need(offload, "zh") if over else ""))
+    need = _need(offload) if over else NOTHING
+    text = Msg(en + kind + need.en, zh + kind + need.zh)
     return _row("cgroup", "cgroup memory", "cgroup 内存", text, "error" if over else "ok")
 
 
@@ -97,7 +97,8 @@ def _shm(facts: dict[str, Any], needs: Needs | None) -> Row:
     total, free = facts.get("shm_total"), facts.get("shm_free")
     if total is None:
         return _row("shm", "/dev/shm", "/dev/shm", None)
-    en, zh = f"{_size(free)} free of {_size(total)}", f"剩余 {_size(free, 'zh')}，共 {_size(total, 'zh')}"
+    idle, whole = _size(free), _size(total)
+    en, zh = f"{idle.en} free of {whole.en}", f"剩余 {idle.zh}，共 {whole.zh}"
     status: Status = "ok"
     if needs is not None and needs.shm:
         en, zh = f"{en}; the engines need {human_size(needs.shm)}", f"{zh}；引擎需要 {human_size(needs.shm)}"
@@ -248,5 +249,5 @@ def _version(facts: dict[str, Any], key: str, label: str) -> Row:
     return _row(key, label, label, Msg(str(value), str(value)) if value is not None else None)
 
 
-def _size(size: int | None, lang: str = "en") -> str:
-    return human_size(size) if size is not None else _UNKNOWN.text(lang)
+def _size(size: int | None) -> Msg:
+    return Msg(human_size(size), human_size(size)) if size is not None else _UNKNOWN

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from pd_launch.launcher.sources.forms.systemd import is_unit
 from pd_launch.launcher.sources.forms_table import text_form
-from pd_launch.launcher.sources.text.kinds import is_python, is_script, opens_like_yaml
+from pd_launch.launcher.sources.text.kinds import is_python, is_script, is_unit, opens_like_yaml
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile
 
 SCRIPTS = ("sh", "bash", "zsh", "ksh", "slurm", "sbatch", "pbs", "lsf", "mk")
@@ -25,24 +25,24 @@ FOLDERS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".nox", ".eggs", ".venv", "__pycache__", "node_modules", "site-packages"}
 )
 """Folders of tools, which hold nothing of the project."""
-_CAN_NAME = re.compile(
+_CAN_NAME = lazy_pattern(
     rb"vllm|api_server|dynamo|pd-launch|online_dp|server_cmd|kv[-_](?:transfer|connector)|llminferenceservice|"
     rb"modelartifacts|llmconfig|engine_?args|engine_kwargs|motor_engine_|kvtransferconfig|remotepdserver|remoteopenaiserver|"
     rb"--(?:tensor-parallel-size|max-num-seqs|max-num-batched-tokens|max-model-len|gpu-memory-utilization)|"
     rb"\b(?:decode|prefill)['\"]?[ \t]{0,20}:",
     re.IGNORECASE,
 )
-_CAN_BUILD = re.compile(
+_CAN_BUILD = lazy_pattern(
     rb"\bLLM\b|EngineArgs|LLMConfig|KVTransferConfig|serve\b|Server\b|api_server|entrypoints|dynamo|online_dp|docker|podman"
     rb"|pd-launch|kubectl"
 )
 """The same of Python files, of which most only use what vLLM brings."""
-_DEFINES = re.compile(rb"^kind:[ \t]{0,20}['\"]?CustomResourceDefinition\b", re.MULTILINE)
+_DEFINES = lazy_pattern(rb"^kind:[ \t]{0,20}['\"]?CustomResourceDefinition\b", re.MULTILINE)
 _HEAD = 8_192
 """Bytes in which a definition says what it is."""
-_PROSE = re.compile(r"json-schema\.org/|\"(?:pd_launch_baseline|format_version|check_name)\"")
+_PROSE = lazy_pattern(r"json-schema\.org/|\"(?:pd_launch_baseline|format_version|check_name)\"")
 """Stands at the beginning of JSON whose texts speak of engines: schemas, baselines and reports."""
-_STARTS = re.compile(r"^[ \t]*(?:exec[ \t]+|nohup[ \t]+)?(?:vllm serve|python3? -m vllm\.)", re.MULTILINE)
+_STARTS = lazy_pattern(r"^[ \t]*(?:exec[ \t]+|nohup[ \t]+)?(?:vllm serve|python3? -m vllm\.)", re.MULTILINE)
 
 
 def is_tool_folder(name: str) -> bool:

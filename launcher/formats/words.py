@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
 from pd_launch.launcher.wording.width import shows_all
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 LEADER = "PD_LEADER"
 """The variable by which the script for Slurm tells every node the first one."""
-_PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./ ]")
+_PLAIN = lazy_pattern(r"[A-Za-z0-9_@+=:,./ ]")
 
 
 def shell_word(text: str) -> str:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.host.tree import names, open_files, processes, text
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 CONTROL = ("davinci_manager", "devmm_svm", "hisi_hdc")
 """Without these an Ascend device cannot be used."""
-_HELD = re.compile(r"/dev/(davinci\d+|nvidia\d+)")
+_HELD = lazy_pattern(r"/dev/(davinci\d+|nvidia\d+)")
 
 
 def device_count(root: Path) -> int | None:

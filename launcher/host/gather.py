@@ -14,13 +14,14 @@ from pd_launch.launcher.host.releases import release_facts
 from pd_launch.launcher.host.shm import shm_facts, stale_facts
 from pd_launch.launcher.host.tree import ROOT, text
 from pd_launch.launcher.secrets.masking import MASK, is_secret, mask_lines
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.whole import whole
 
-_SHOWN = re.compile(
+_SHOWN = lazy_pattern(
     r"(ASCEND|HCCL|HCCN|ACL|VLLM|NCCL|GLOO|TP_SOCKET|MOONCAKE|MMC|YR|UCX|OMP|PYTORCH|TORCH|CUDA|KUBERNETES_SERVICE_HOST"
     r"|PYTHONHASHSEED|HF_HUB|LMCACHE|TASK_QUEUE|LD_LIBRARY_PATH$|LD_PRELOAD$|PD_LAUNCH)"
 )
-_LOGIN = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_LOGIN = lazy_pattern(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def host_facts(root: Path = ROOT) -> dict[str, Any]:

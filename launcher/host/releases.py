@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.host.tree import text
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 _PACKAGES = {
     "vllm": "vllm",
@@ -25,7 +26,7 @@ _CANN = (
     "usr/local/Ascend/ascend-toolkit/latest/compiler/version.info",
     "usr/local/Ascend/cann/compiler/version.info",
 )
-_VERSION = re.compile(r"(?im)^(?:runtime_running_)?version\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
+_VERSION = lazy_pattern(r"(?im)^(?:runtime_running_)?version\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
 
 
 def release_facts(root: Path) -> dict[str, Any]:

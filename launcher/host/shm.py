@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.host.tree import names, open_files, processes, text
+from pd_launch.schemas.core.lazy import lazy_pattern
 
-_OURS = re.compile(r"psm_[0-9a-f]+|vllm_\S+|torch_\d\S*|nccl-\S+")
+_OURS = lazy_pattern(r"psm_[0-9a-f]+|vllm_\S+|torch_\d\S*|nccl-\S+")
 """Names of what vLLM, Python's shared memory, torch and NCCL make there."""
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 _FIRST_IPC_NAMESPACE = "ipc:[4026531839]"

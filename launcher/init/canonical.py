@@ -6,12 +6,12 @@ the sizes of both sides that are next to a MultiConnector's children say what th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES, PREFIX_CACHING
@@ -29,8 +29,8 @@ _DEFAULTS: dict[str, Any] = {
     "data-parallel-rpc-port": 29550,
     "data-parallel-address": "127.0.0.1",
 }
-_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_DECIMAL = re.compile(r"-?\d{1,15}\.\d{1,15}")
+_INTEGER = lazy_pattern(r"-?(?:0|[1-9]\d{0,17})")
+_DECIMAL = lazy_pattern(r"-?\d{1,15}\.\d{1,15}")
 
 
 @dataclass

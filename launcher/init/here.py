@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Unknown
 
 ADDRESSES = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
 INTERFACES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
 _ROUTES = "while read -r"
 """A loop over lines of a file, such as the table of routes: it leaves what it found in a variable."""
-_REFERENCE = re.compile(r"\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]{0,99})(?::?\?[^{}]{0,200})?\}?")
+_REFERENCE = lazy_pattern(r"\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]{0,99})(?::?\?[^{}]{0,200})?\}?")
 
 
 def is_here(variable: EnvVar | None) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pd_launch.launcher.init.compare import Left
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile
 
-_OPTION = re.compile(r"pd-launch[\"']? (?:decode|prefill) [^\n]{0,1000}?(?P<option> --set[ =]| -- )")
+_OPTION = lazy_pattern(r"pd-launch[\"']? (?:decode|prefill) [^\n]{0,1000}?(?P<option> --set[ =]| -- )")
 
 
 def named_profile(deployments: Sequence[Deployment], given: Sequence[SourceFile]) -> SourceFile | None:

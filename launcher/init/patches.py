@@ -17,10 +17,11 @@ from pd_launch.launcher.init.here import ADDRESSES
 from pd_launch.launcher.sources.profiles.deployment import profile_deployment
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     r"^# (?P<kind>Kubernetes manifest|LLMInferenceService|Values|Compose file) of the profile (?P<name>[^\n:]{1,200}?)"
     r"(?::[^\n]*| for [^\n]*|\.)$",
     re.MULTILINE,

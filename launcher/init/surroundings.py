@@ -9,6 +9,7 @@ from typing import Any
 from pd_launch.launcher.formats.docker import CONTROL_DEVICES, DRIVER_MOUNTS, RUNTIME
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.launch import Container, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Unknown, as_integer
 from pd_launch.schemas.profile import CONTAINER_NAME
@@ -16,7 +17,7 @@ from pd_launch.schemas.profile import CONTAINER_NAME
 SHARED_MEMORY = "/dev/shm"
 _SAID = ("image", "shm_size", "memory")
 _POD = ("resources", "node_selector", "tolerations", "annotations")
-_DAVINCI = re.compile(r"/dev/davinci(\d{1,4})")
+_DAVINCI = lazy_pattern(r"/dev/davinci(\d{1,4})")
 
 
 def container_section(engines: Sequence[NodeLaunch], hardware: Hardware) -> tuple[dict[str, Any], list[Msg]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import yaml
 
 from pd_launch.launcher.formats.text import dumped
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 
 COMMENTS = {
@@ -41,7 +41,7 @@ _SIDE_ORDER = (
     "engine",
     "env",
 )
-_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})|-?(?:0|[1-9]\d{0,9})\.\d{0,9}[1-9]|-?(?:0|[1-9]\d{0,9})\.0")
+_PLAIN_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,17})|-?(?:0|[1-9]\d{0,9})\.\d{0,9}[1-9]|-?(?:0|[1-9]\d{0,9})\.0")
 
 
 class _Text(str):

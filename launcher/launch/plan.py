@@ -12,6 +12,7 @@ from pd_launch.launcher.secrets.masking import MASK, Held, is_held, is_secret_fl
 from pd_launch.launcher.sources.profiles.arguments import argument_words, json_text
 from pd_launch.schemas.core.findings import Finding, Summary
 from pd_launch.schemas.core.launch import Arg, NodeLaunch, ProfileSide
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.parallel import device_range
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.values import Node, Origin, Unknown
@@ -124,7 +125,7 @@ def json_parts(node: Node, name: str, held: Held) -> tuple[Part, ...]:
     return (*parts, Part(text[at:]))
 
 
-_HIDDEN = re.compile(r'"\\u0000(?P<index>\d+)\\u0000(?P<number>number)?"')
+_HIDDEN = lazy_pattern(r'"\\u0000(?P<index>\d+)\\u0000(?P<number>number)?"')
 
 
 def environment(launch: NodeLaunch) -> dict[str, str]:

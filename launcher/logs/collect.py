@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from pd_launch.launcher.logs.notices import Notice
 from pd_launch.launcher.logs.reader import MAX_LINE, Hit, Noticed, Scanner
 from pd_launch.launcher.logs.story import MAX_EVENTS, MAX_REQUESTS, Book
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 
 MAX_ENGINES = 256
 MAX_EXCEPTIONS = 5
 RECOMPUTE_MODULE = "vllm_ascend.core.recompute_scheduler."
-_FIELD = re.compile(r"(?<!\w)(\w+)=([^,\s]+)")
-_FALLBACK = re.compile(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
-_GAUGE = re.compile(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
+_FIELD = lazy_pattern(r"(?<!\w)(\w+)=([^,\s]+)")
+_FALLBACK = lazy_pattern(r"fallback\.(\w+)'?(?:=|: )(\d{1,15})")
+_GAUGE = lazy_pattern(r"pool_blocks_(used|total)'?(?:=|: )(\d{1,15})")
 _STATS_ONLY = ("untracked", "resumable", "prompt_pass", "overwritten", "no_worker", "no_pool", "unknown_engine")
 """Reasons that only the statistics tell, not a line of their own. What is wanted, such as a reset, is no fallback."""
 _PARKED_BEFORE = ("overwritten",)

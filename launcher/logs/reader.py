@@ -13,6 +13,7 @@ from pd_launch.launcher.logs.notices import NOTICES, Notice
 from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
 from pd_launch.launcher.logs.wrappers import unwrapped
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 CHUNK = 1 << 20
 MAX_UNPACKED = 1 << 30
@@ -29,18 +30,18 @@ STEMS = (
 )  # fmt: skip
 """Each line that matters contains one of these; searching few short ones is what makes gigabytes quick."""
 
-_PREFIX = re.compile(
+_PREFIX = lazy_pattern(
     r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?) "
     r"(?:\[[^\]\s]+\]|\S+:\d+\]) ?"
 )
-_STREAM = re.compile(r"^(?:\[(?P<bracket>[\w./ :-]{1,80})\] |(?P<column>[\w./-]{1,80}?) +\| )")
-_ENGINE_LINE = re.compile(rb"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_RAISED = re.compile(r"\s*(?:(?:[A-Za-z_]\w*\.)*[A-Z]\w*Error:|[\w./ -]{1,60}: error:|ERROR:|Value error,) ")
+_STREAM = lazy_pattern(r"^(?:\[(?P<bracket>[\w./ :-]{1,80})\] |(?P<column>[\w./-]{1,80}?) +\| )")
+_ENGINE_LINE = lazy_pattern(rb"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d")
+_ANSI = lazy_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_RAISED = lazy_pattern(r"\s*(?:(?:[A-Za-z_]\w*\.)*[A-Z]\w*Error:|[\w./ -]{1,60}: error:|ERROR:|Value error,) ")
 """What begins the message of an error: an exception's name, argparse's and uvicorn's words, pydantic's."""
-_MARKS = re.compile(r"^(?:\[[^\]]{1,80}\] |[\w./-]{1,80} +\| )?(?:\([^)]{1,60}\) )?")
-_TAG = re.compile(r"(?:\[[A-Za-z]\w*\] )?$")
-_TAGGED = re.compile(r"\[[A-Za-z]\w{0,100}\] ")
+_MARKS = lazy_pattern(r"^(?:\[[^\]]{1,80}\] |[\w./-]{1,80} +\| )?(?:\([^)]{1,60}\) )?")
+_TAG = lazy_pattern(r"(?:\[[A-Za-z]\w*\] )?$")
+_TAGGED = lazy_pattern(r"\[[A-Za-z]\w{0,100}\] ")
 
 
 class Unread(Exception):

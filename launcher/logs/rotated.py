@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_ENDING = re.compile(r"(?P<base>.+?)(?:[.-](?P<number>\d{1,4}|\d{8}(?:[.-]\d{1,6})?))?(?P<packed>\.gz)?", re.DOTALL)
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_ENDING = lazy_pattern(r"(?P<base>.+?)(?:[.-](?P<number>\d{1,4}|\d{8}(?:[.-]\d{1,6})?))?(?P<packed>\.gz)?", re.DOTALL)
 
 
 def rotations(paths: Sequence[str]) -> list[list[str]]:

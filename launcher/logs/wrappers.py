@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 _FIELDS = ("log", "MESSAGE", "message", "msg", "content", "body", "line", "text")
 """Where the line is: of Docker's json-file, of journalctl -o json, and of what shippers (and Loki) write."""
-_ENGINE = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d")
+_ENGINE = lazy_pattern(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d")
 _INNER = (
     "original",
     "stringValue",
@@ -24,9 +25,9 @@ _INNER = (
 )
 """Where it is in further forms, at any depth: Splunk's, OpenTelemetry's, Google Cloud's, CloudWatch's, GELF."""
 _MOST_LOOKED_AT = 200
-_CUT = re.compile(rb'"(?:log|MESSAGE|message)" ?: ?"((?:[^"\\]|\\.){0,65536})')
+_CUT = lazy_pattern(rb'"(?:log|MESSAGE|message)" ?: ?"((?:[^"\\]|\\.){0,65536})')
 
-_CRI = re.compile(rb"^\d{4}-\d\d-\d\dT[\d:.]{8,24}(?:Z|[+-]\d\d:\d\d) std(?:out|err) [FP] ")
+_CRI = lazy_pattern(rb"^\d{4}-\d\d-\d\dT[\d:.]{8,24}(?:Z|[+-]\d\d:\d\d) std(?:out|err) [FP] ")
 """What the container runtime of Kubernetes puts in front of each line."""
 
 

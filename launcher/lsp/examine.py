@@ -13,11 +13,11 @@ from pd_launch.launcher.lsp.gather import Batch, Gatherer, Refused
 from pd_launch.launcher.lsp.model import Answer, Change, Job, Repair, Settings, Shown, Span, Spot
 from pd_launch.launcher.lsp.places import Places
 from pd_launch.launcher.secrets.masking import hide
-from pd_launch.launcher.sources.shell.follow import ShellUnavailable
 from pd_launch.launcher.sources.shell.parser import has_errors
 from pd_launch.launcher.sources.shell.scan import left_open
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.kinds import is_script
-from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile, Text
 from pd_launch.schemas.finding import Finding, Fix
 
@@ -138,10 +138,10 @@ def _shown(finding: Finding, places: _Places, lang: str) -> Shown:
 
 def _said(finding: Finding, lang: str) -> str:
     """Return what is wrong, for which releases, and what to write instead."""
-    releases = ", ".join(finding.releases)
-    said = f"{finding.message} ({releases})" if releases else finding.message
-    text = f"{said}\n{finding.help}" if finding.help else said
-    return typeset(text) if lang == "zh" else text
+    said, releases = finding.message, ", ".join(finding.releases)
+    if releases:
+        said = Msg(f"{said} ({releases})", f"{said}（{releases}）").text(lang)
+    return f"{said}\n{finding.help}" if finding.help else said
 
 
 def _repair(fix: Fix | None, places: _Places) -> Repair | None:

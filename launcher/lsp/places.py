@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from pd_launch.launcher.lsp.model import Span, Spot
+from pd_launch.schemas.core.lazy import lazy_pattern
 
-_END = re.compile(r"\r\n|\n|\r")
+_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 class Places:

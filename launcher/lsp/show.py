@@ -11,6 +11,7 @@ from pygls import uris
 
 from pd_launch.launcher.check.explain import explain_text, find_rule
 from pd_launch.launcher.lsp.model import Change, Shown, Span, Spot
+from pd_launch.schemas.core.msg import Msg
 
 SOURCE = "pd-launch"
 FIX_ALL = "source.fixAll.pd-launch"
@@ -94,8 +95,8 @@ def quick_fixes(
 
 def fix_all(changes: Sequence[Change], lang: str, version: Version, versioned: bool) -> Any:
     """Return the action that makes all fixes that are certain."""
-    title = "pd-launch：应用所有确定的修复" if lang == "zh" else "pd-launch: apply all fixes that are certain"
-    return types.CodeAction(title=title, kind=FIX_ALL, edit=edit(changes, version, versioned))
+    title = Msg("pd-launch: apply all fixes that are certain", "pd-launch：应用所有确定的修复")
+    return types.CodeAction(title=title.text(lang), kind=FIX_ALL, edit=edit(changes, version, versioned))
 
 
 def edit(changes: Sequence[Change], version: Version, versioned: bool) -> Any:

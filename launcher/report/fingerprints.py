@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ def fingerprints(found: Sequence[Mark]) -> list[str]:
     made = []
     for mark in found:
         seen[mark] += 1
-        made.append(hashlib.sha256("\0".join([*mark, str(seen[mark])]).encode("utf-8", "replace")).hexdigest())
+        made.append(_digest("\0".join([*mark, str(seen[mark])])))
     return made
 
 
@@ -70,8 +69,14 @@ def _text(finding: Finding, sources: Mapping[str, SourceFile], secrets: Secrets)
     return text if sum(character.isalnum() for character in text) >= _FEWEST else " ".join(whole)
 
 
+def _digest(text: str) -> str:
+    from hashlib import sha256  # which loads OpenSSL
+
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def _short(text: str) -> str:
     text = " ".join(text.split()).encode("utf-8", "replace").decode()
     if len(text) <= _LONGEST:
         return text
-    return f"{text[:_LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return f"{text[:_LONGEST]}… {_digest(text)[:16]}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from pd_launch.schemas.core.lazy import lazy_pattern
 
-_ACTED_ON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_ACTED_ON = lazy_pattern("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def plain_json(text: str) -> str:

@@ -16,28 +16,15 @@ _FAMILIES = {True: "vllm-ascend", False: "vLLM"}
 _SHOWN = 3
 """Releases that one line names."""
 _BY = {
-    "en": {
-        "--target": "as --target says",
-        "profile": "as the profile says",
-        "comment": "as a comment says",
-        "config": "as the configuration file says",
-        "image": "as the image says",
-        "requirement": "which the input installs",
-        "installed": "which is installed here",
-        "path": "as --target says",
-        "assumed": "as nothing names another",
-    },
-    "zh": {
-        "--target": "由 --target 指定",
-        "profile": "由配置指定",
-        "comment": "由注释指定",
-        "config": "由 pd-launch.toml 指定",
-        "image": "由镜像得知",
-        "requirement": "由输入中的安装命令得知",
-        "installed": "本机安装的版本",
-        "path": "由 --target 指定",
-        "assumed": "未指定时的默认版本",
-    },
+    "--target": Msg("as --target says", "由 --target 指定"),
+    "profile": Msg("as the profile says", "由配置指定"),
+    "comment": Msg("as a comment says", "由注释指定"),
+    "config": Msg("as the configuration file says", "由 pd-launch.toml 指定"),
+    "image": Msg("as the image says", "由镜像得知"),
+    "requirement": Msg("which the input installs", "由输入中的安装命令得知"),
+    "installed": Msg("which is installed here", "本机安装的版本"),
+    "path": Msg("as --target says", "由 --target 指定"),
+    "assumed": Msg("as nothing names another", "未指定时的默认版本"),
 }
 
 
@@ -95,8 +82,8 @@ def _zh(text: str) -> str:
 
 def _choice(choice: Choice, lang: str) -> str:
     if choice.decided is not None:
-        by = _BY[lang][choice.decided.decided_by]
-        return Msg(f"{choice.decided}, {by}", f"{choice.decided},{by}").text(lang)
+        by = _BY[choice.decided.decided_by]
+        return Msg(f"{choice.decided}, {by.en}", f"{choice.decided}，{by.zh}").text(lang)
     names = _names(choice.leads, lang)
     here = next((ascend for ascend in choice.families if _is_installed(ascend)), None)
     more = NOTHING if here is None else Msg(", and --host uses the one installed here", ",--host 使用本机安装的版本")

@@ -14,28 +14,16 @@ from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
 
 _COLOURS: dict[str, str] = {"error": "31", "warning": "33", "info": "36", "dim": "2", "bold": "1"}
-_MORE = {"en": "for more: ", "zh": "详细说明："}
+_MORE = Msg("for more: ", "详细说明：")
 _LABELS = {
-    "en": {
-        "why": "why",
-        "help": "help",
-        "fix": "fix",
-        "releases": "releases",
-        "error": "error",
-        "warning": "warning",
-        "info": "info",
-        "colon": ": ",
-    },
-    "zh": {
-        "why": "原因",
-        "help": "建议",
-        "fix": "修复",
-        "releases": "版本",
-        "error": "错误",
-        "warning": "警告",
-        "info": "提示",
-        "colon": "：",
-    },
+    "why": Msg("why", "原因"),
+    "help": Msg("help", "建议"),
+    "fix": Msg("fix", "修复"),
+    "releases": Msg("releases", "版本"),
+    "error": Msg("error", "错误"),
+    "warning": Msg("warning", "警告"),
+    "info": Msg("info", "提示"),
+    "colon": Msg(": ", "："),
 }
 _WIDTH = 110
 
@@ -59,7 +47,7 @@ class TextReport:
         self.sources = sources
         self.secrets = secrets
         self.colour = colour
-        self.labels = _LABELS[lang]
+        self.labels = {name: label.text(lang) for name, label in _LABELS.items()}
         self.lang = lang
         self.columns = columns
         self.cut = cut
@@ -76,7 +64,7 @@ class TextReport:
         if not findings:
             return []
         first = max(findings, key=lambda finding: RANK[finding.severity]).code
-        return [f"{self.fixing(findings)}{_MORE[self.lang]}pd-launch explain {first}"]
+        return [f"{self.fixing(findings)}{_MORE.text(self.lang)}pd-launch explain {first}"]
 
     def fixing(self, findings: Sequence[Finding]) -> str:
         """Return how many findings can be fixed, and how; nothing where none can."""

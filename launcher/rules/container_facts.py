@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.sides import exclusive, in_turn
 
-DAVINCI = re.compile(r"/dev/davinci(\d+)")
-NPU_RESOURCE = re.compile(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)
+DAVINCI = lazy_pattern(r"/dev/davinci(\d+)")
+NPU_RESOURCE = lazy_pattern(r"huawei\.com/(?:ascend|npu)", re.IGNORECASE)
 GPU_RESOURCE = "nvidia.com/gpu"
 _ELSEWHERE = ("ray", "external_launcher")
 _MOST_COMPARED = 100
 """Engines of one container among which those are looked for that never run together."""
 
 
-_UNRELEASED = re.compile(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
+_UNRELEASED = lazy_pattern(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
 
 _DYNAMO = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
 """An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""

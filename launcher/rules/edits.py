@@ -17,13 +17,14 @@ import yaml
 
 from pd_launch.launcher.rules.registry import FixEdits
 from pd_launch.schemas.core.launch import Arg
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import PLAIN_YAML, Quoting
 from pd_launch.schemas.core.values import Node, Site, SourceFile, Splice, Text, Unknown, as_integer
 
 Edits = tuple[Splice, ...]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def set_value(node: Node, value: object) -> Edits | None:

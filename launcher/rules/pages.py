@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import CONFIDENCES, SEVERITIES
 
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = lazy_pattern(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NAMES = {"bash": "serve.sh", "sh": "serve.sh", "yaml": "input.yaml", "python": "serve.py", "json": "input.json"}
-_TARGET = re.compile(r"#\s*target:\s*(\S+)\s*")
-_FILE = re.compile(r"#\s*file:\s*(\S+)\s*")
+_TARGET = lazy_pattern(r"#\s*target:\s*(\S+)\s*")
+_FILE = lazy_pattern(r"#\s*file:\s*(\S+)\s*")
 _HOST = "// host facts"
 
 

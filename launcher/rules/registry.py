@@ -21,6 +21,7 @@ from pd_launch.launcher import budget
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.severity import Confidence, Severity
 from pd_launch.schemas.core.values import Origin, Splice
@@ -35,7 +36,7 @@ TITLES = {
 }
 """The sections of a rule's page, under their English names."""
 SECTIONS = tuple(TITLES)
-_STATED = re.compile(r"<(?:since|until|last|before|all) ")
+_STATED = lazy_pattern(r"<(?:since|until|last|before|all) ")
 EXAMPLES = ("Example", "Use instead")
 FAMILIES = {
     "PD0": Msg("Reading the input", "读取输入"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterator
 
 from pd_launch.launcher.secrets.values import Span
+from pd_launch.schemas.core.lazy import lazy_pattern
 
-_RUN = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{8,400000}={0,2}(?![A-Za-z0-9+/=])")
-_OF_A_SECRET = re.compile(r"""(?m)^[ \t]{0,40}["']?kind["']?:[ \t]{0,9}["']?Secret\b""")
+_RUN = lazy_pattern(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{8,400000}={0,2}(?![A-Za-z0-9+/=])")
+_OF_A_SECRET = lazy_pattern(r"""(?m)^[ \t]{0,40}["']?kind["']?:[ \t]{0,9}["']?Secret\b""")
 _SHORTEST = 16
 """Characters of a run that is decoded where the file has no Secret: a name and a value are no shorter."""
 

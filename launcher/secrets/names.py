@@ -8,9 +8,10 @@ from functools import lru_cache
 from itertools import islice, takewhile
 
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.names import nearest
 
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r"(?:key|token|secret|password|passwd|passphrase|credentials?"
     r"|(?:^|[_-])pass|[_-]pwd|(?:api|access|secret|private)[_-]?keys|access[_-]?key[_-]?id"
     r"|(?:^|[_.-])authorization)$",

@@ -10,20 +10,22 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 Span = tuple[int, int]
 _MOST_ITEMS = 10_000
 _LONGEST_TEXT = 20_000
 """Characters of a text of several lines, as a private key has 3000: a quote that nobody closes would take all."""
-_OPENS = re.compile(r"""(?:\$|[fFrRbBuU]{1,2})?(?P<slashes>\\{0,15})(?P<quote>["'])""")
-_QUOTES = {quote: re.compile(rf"(?<!\\)\\{{0,40}}{quote}") for quote in "\"'"}
-_CHANGES = re.compile(r"""\\[^\n]|["'\n]""")
-_BLANKS = re.compile(r"(?:\s|,|\\\n){0,400}")
-_RUN = re.compile(r"""[^\s"'\\;,&|()<>`{}\[\]$]{1,4000}""")
-_GOES_ON = re.compile(r"""[,}\]](?=[^\s,}\]);"'\\])""")
-_ESCAPED = re.compile(r"\\(?:[^\"'nrt]|[nrt\"'])", re.DOTALL)
-_BRACES = re.compile(r"\$\{(?P<in>(?:[^{}\n]|\{[^{}\n]{0,100}\}){0,300})\}")
-_IN_BRACES = re.compile(r"[!#]?(?P<name>\w{1,80})(?P<default>:?[-=+])?")
-_PLAIN = re.compile(r"\$(?P<name>\w{1,80})")
+_OPENS = lazy_pattern(r"""(?:\$|[fFrRbBuU]{1,2})?(?P<slashes>\\{0,15})(?P<quote>["'])""")
+_QUOTES = {quote: lazy_pattern(rf"(?<!\\)\\{{0,40}}{quote}") for quote in "\"'"}
+_CHANGES = lazy_pattern(r"""\\[^\n]|["'\n]""")
+_BLANKS = lazy_pattern(r"(?:\s|,|\\\n){0,400}")
+_RUN = lazy_pattern(r"""[^\s"'\\;,&|()<>`{}\[\]$]{1,4000}""")
+_GOES_ON = lazy_pattern(r"""[,}\]](?=[^\s,}\]);"'\\])""")
+_ESCAPED = lazy_pattern(r"\\(?:[^\"'nrt]|[nrt\"'])", re.DOTALL)
+_BRACES = lazy_pattern(r"\$\{(?P<in>(?:[^{}\n]|\{[^{}\n]{0,100}\}){0,300})\}")
+_IN_BRACES = lazy_pattern(r"[!#]?(?P<name>\w{1,80})(?P<default>:?[-=+])?")
+_PLAIN = lazy_pattern(r"\$(?P<name>\w{1,80})")
 _COMMANDS = ("$(", "`")
 _PLACEHOLDERS = ("{{", "<", "***")
 
@@ -200,4 +202,4 @@ class Values:
             yield from self.parts(start, end)
 
 
-_ANY = re.compile(r".", re.DOTALL)
+_ANY = lazy_pattern(r".", re.DOTALL)

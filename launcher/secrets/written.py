@@ -12,55 +12,58 @@ from pd_launch.launcher.secrets.encoded import encoded_spans
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.values import Span, Value, Values
 from pd_launch.schemas.core.flag_shapes import LISTS
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 __all__ = ["Span", "written_spans"]
 
 _NAME = r"[\w.-]{0,80}?(?:key|token|secret|pass|pwd|credential|authorization)\w{0,40}"
 _SPACE = r"""(?P<space>\s{0,40}(?=[fFrRbB]{0,2}\\{0,15}["'\[(])|[ \t]{0,40})"""
 """Between a sign and its value: without quotes, what begins the next line is none."""
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_pattern(
     rf"""(?<![\w.$-])(?P<name>-{{0,2}}{_NAME})(?P<quote>\\{{0,15}}["'])?\]?(?P<before>\s{{0,40}})"""
     rf"""(?P<sign>\+=|:[=+-]|[=:](?![=:])){_SPACE}""",
     re.IGNORECASE,
 )
-_DEFAULT = re.compile(rf"\$\{{(?P<name>{_NAME})[-=+]", re.IGNORECASE)
-_QUOTED = re.compile(
+_DEFAULT = lazy_pattern(rf"\$\{{(?P<name>{_NAME})[-=+]", re.IGNORECASE)
+_QUOTED = lazy_pattern(
     rf"""(?<![\w.$-])(?P<name>{_NAME})\\{{0,15}}["']\s{{0,40}},\s{{0,40}}(?=[fFrRbB]{{0,2}}\\{{0,15}}["']|[^\s])""",
     re.IGNORECASE,
 )
 """Two texts that follow each other in a list, as in Python: a name and its value."""
 _BEHIND = r"""\\{0,15}["']?(?:\s{0,40},\s{0,40}|\n[ \t]{0,80}-[ \t]{1,9}|(?:[ \t]|\\\n){1,80})"""
-_FLAG = re.compile(rf"""(?<![\w-])--(?P<name>[A-Za-z][\w.-]{{0,80}})(?P<sign>=|{_BEHIND})""")
-_NEXT = re.compile(_BEHIND)
-_NO_VALUE = re.compile(r"""\\{0,15}["']?-|[#&|;\[\](){}<>]|\Z""")
-_READ = re.compile(r"(?<![\w-])(?:read|mapfile|readarray)[ \t](?P<names>[^\n;|&<]{0,200})<<<[ \t]{0,9}")
-_SET = re.compile(rf"(?<![\w.-])(?:printf[ \t]{{1,9}}-v|setenv|ENV|ARG)[ \t]{{1,9}}(?P<name>{_NAME})[ \t]{{1,9}}", re.I)
+_FLAG = lazy_pattern(rf"""(?<![\w-])--(?P<name>[A-Za-z][\w.-]{{0,80}})(?P<sign>=|{_BEHIND})""")
+_NEXT = lazy_pattern(_BEHIND)
+_NO_VALUE = lazy_pattern(r"""\\{0,15}["']?-|[#&|;\[\](){}<>]|\Z""")
+_READ = lazy_pattern(r"(?<![\w-])(?:read|mapfile|readarray)[ \t](?P<names>[^\n;|&<]{0,200})<<<[ \t]{0,9}")
+_SET = lazy_pattern(
+    rf"(?<![\w.-])(?:printf[ \t]{{1,9}}-v|setenv|ENV|ARG)[ \t]{{1,9}}(?P<name>{_NAME})[ \t]{{1,9}}", re.I
+)
 """Commands that give a variable the words after its name."""
-_ITEM = re.compile(r"[ \t]{0,40}(?:#[^\n]{0,200})?\n[ \t]{0,80}-[ \t]{1,9}(?![\w-]{1,80}:\s)")
+_ITEM = lazy_pattern(r"[ \t]{0,40}(?:#[^\n]{0,200})?\n[ \t]{0,80}-[ \t]{1,9}(?![\w-]{1,80}:\s)")
 _WORD = r"""["']?(?P<name>[A-Za-z_][\w.-]{0,80})["']?"""
 _BETWEEN = r"[ \t]{0,40}(?:,\s{0,40}|(?:#[^\n]{0,200})?\n[ \t]{0,80})"
 _IS = r"""["']?:[ \t]{1,40}"""
-_NAMED = re.compile(rf"""(?<![\w.$-])["']?(?:name|key){_IS}{_WORD}{_BETWEEN}["']?value{_IS}""")
+_NAMED = lazy_pattern(rf"""(?<![\w.$-])["']?(?:name|key){_IS}{_WORD}{_BETWEEN}["']?value{_IS}""")
 """An entry of a list of variables, as in Kubernetes, in either style and either order."""
-_BEFORE_NAME = re.compile(
+_BEFORE_NAME = lazy_pattern(
     rf"""(?<![\w.$-])["']?value{_IS}(?:"(?P<double>[^"\n]*)|'(?P<single>[^'\n]*)|(?P<bare>[^\s"',;}}\])\\]+))"""
     rf"""["']?{_BETWEEN}["']?name{_IS}{_WORD}"""
 )
-_LOGIN = re.compile(
+_LOGIN = lazy_pattern(
     r"""(?<=://)(?:[^\s/:"'<>]{0,200}:(?P<bare>[^\s/"'<>]{1,500})"""
     r"""|(?P<single>(?=[^\s/@]{0,200}\d|[^\s/@]{0,200}[a-z][A-Z])[\w.~%+=-]{16,200}))@"""
 )
 """A password after the user's name in an address, or a token in place of both."""
-_BEARER = re.compile(
+_BEARER = lazy_pattern(
     r"(?<![\w-])(?:Bearer|Basic)[ \t]{1,9}(?P<bare>(?=[\w.~+/=-]{0,500}\d)[\w.~+/=-]{8,2000})", re.IGNORECASE
 )
 _SCHEMES = ("bearer", "basic", "token")
 _WORDS = ("key", "token", "pass")
 """Names that are also words of many a language."""
-_RANDOM = re.compile(r"""\\{0,15}["']?(?=[A-Za-z_]{0,200}\d)(?=\d{0,200}[A-Za-z_])\w{8,500}(?![\w./:-])""")
-_NUMBER = re.compile(r"\d{1,20}(?![\w.])")
-_TEXT = re.compile(r"""[\[(]?(?:\$|[fFrRbB]{1,2})?\\{0,15}["']""")
-_ANY_NAME = re.compile(r"(?<![\w.$-])(?P<name>[A-Za-z_]\w{0,80})(?:\+?=|[ \t]=[ \t]{1,9})(?=[^\s=])")
+_RANDOM = lazy_pattern(r"""\\{0,15}["']?(?=[A-Za-z_]{0,200}\d)(?=\d{0,200}[A-Za-z_])\w{8,500}(?![\w./:-])""")
+_NUMBER = lazy_pattern(r"\d{1,20}(?![\w.])")
+_TEXT = lazy_pattern(r"""[\[(]?(?:\$|[fFrRbB]{1,2})?\\{0,15}["']""")
+_ANY_NAME = lazy_pattern(r"(?<![\w.$-])(?P<name>[A-Za-z_]\w{0,80})(?:\+?=|[ \t]=[ \t]{1,9})(?=[^\s=])")
 _ROUNDS = 8
 """Variables that are given on from one to the next."""
 

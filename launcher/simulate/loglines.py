@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import IO
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.sim.play import StepTime
 
 MAX_LINE = 64 * 1024
@@ -16,7 +16,7 @@ FEWEST = 3
 """Lines of throughput that a fit takes."""
 _NUMBER = r"['\"]?{0}['\"]?(?:=|: )(\d{{1,9}})\b"
 _INTEGERS = {
-    name: re.compile(_NUMBER.format(name))
+    name: lazy_pattern(_NUMBER.format(name))
     for name in (
         "max_num_seqs",
         "max_num_batched_tokens",
@@ -30,23 +30,23 @@ _INTEGERS = {
     )
 }
 _SWITCHES = {
-    name: re.compile(rf"['\"]?{name}['\"]?(?:=|: )(True|False)\b")
+    name: lazy_pattern(rf"['\"]?{name}['\"]?(?:=|: )(True|False)\b")
     for name in ("enable_prefix_caching", "enable_chunked_prefill", "async_scheduling", "enable_lora")
 }
-_POLICY = re.compile(r"scheduling_policy['\"]?(?:=|: )['\"](fcfs|priority)['\"]")
-_METHOD = re.compile(r"['\"]method['\"]: ['\"]([a-z0-9_-]{1,40})['\"]")
-_CONNECTOR = re.compile(r"\bkv_connector['\"]?(?:=|: )['\"]([A-Za-z0-9_]{1,80})['\"]")
-_ROLE = re.compile(r"\bkv_role['\"]?(?:=|: )['\"](kv_[a-z]{4,12})['\"]")
-_HANDS_BACK = re.compile(r"recompute_scheduler_enable['\"]?(?:=|: )[Tt]rue")
-_DRAFTS = re.compile(r"Accepted: (\d{1,12}) tokens, Drafted: (\d{1,12}) tokens")
-_WATERMARK = re.compile(r"['\"]?watermark['\"]?(?:=|: )(0?\.\d{1,9})\b")
-_TOKENS = re.compile(r"KV cache size: ([\d,]{1,20}) tokens")
-_BLOCKS = re.compile(
+_POLICY = lazy_pattern(r"scheduling_policy['\"]?(?:=|: )['\"](fcfs|priority)['\"]")
+_METHOD = lazy_pattern(r"['\"]method['\"]: ['\"]([a-z0-9_-]{1,40})['\"]")
+_CONNECTOR = lazy_pattern(r"\bkv_connector['\"]?(?:=|: )['\"]([A-Za-z0-9_]{1,80})['\"]")
+_ROLE = lazy_pattern(r"\bkv_role['\"]?(?:=|: )['\"](kv_[a-z]{4,12})['\"]")
+_HANDS_BACK = lazy_pattern(r"recompute_scheduler_enable['\"]?(?:=|: )[Tt]rue")
+_DRAFTS = lazy_pattern(r"Accepted: (\d{1,12}) tokens, Drafted: (\d{1,12}) tokens")
+_WATERMARK = lazy_pattern(r"['\"]?watermark['\"]?(?:=|: )(0?\.\d{1,9})\b")
+_TOKENS = lazy_pattern(r"KV cache size: ([\d,]{1,20}) tokens")
+_BLOCKS = lazy_pattern(
     r"(?:num_gpu_blocks_override=|num_gpu_blocks is: |# GPU blocks: |# NPU blocks: |registered: )(\d{1,9})\b"
 )
-_HOST = re.compile(r"host blocks of (\d{1,12}) bytes")
-_VERSION = re.compile(r"V1 LLM engine \(v([^)\s]{1,40})\)")
-_RATES = re.compile(
+_HOST = lazy_pattern(r"host blocks of (\d{1,12}) bytes")
+_VERSION = lazy_pattern(r"V1 LLM engine \(v([^)\s]{1,40})\)")
+_RATES = lazy_pattern(
     r"Avg prompt throughput: ([\d.]{1,20}) tokens/s, Avg generation throughput: ([\d.]{1,20}) tokens/s, "
     r"Running: (\d{1,9}) reqs"
 )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from itertools import accumulate
 from random import Random
 
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.sim.work import Job
 
 PROMPT = "vllm:request_prompt_tokens"
 OUTPUT = "vllm:request_generation_tokens"
 MOST = 1000
-_BUCKET = re.compile(
+_BUCKET = lazy_pattern(
     r"(?P<name>vllm:request_(?:prompt|generation)_tokens)_bucket\{(?P<labels>[^}]{0,2000})\} (?P<count>\S{1,30})"
 )
-_BOUND = re.compile(r'\ble="(?P<le>[^"]{1,30})"')
+_BOUND = lazy_pattern(r'\ble="(?P<le>[^"]{1,30})"')
 
 
 def is_page(text: str) -> bool:

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from random import Random
 
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.sim.work import Job
 
 KEYS = ("requests", "prompt", "output", "rate", "concurrency", "common", "priority")
 MOST = 10_000_000
-_PAIR = re.compile(r"(?P<low>\d{1,9})-(?P<high>\d{1,9})")
-_SHAPE = re.compile(r"(?P<name>lognormal|normal)\((?P<a>[0-9.]{1,20})[,;](?P<b>[0-9.]{1,20})\)")
-_KEY = re.compile(r"(?:^|,)\s{0,9}(?P<key>[a-z]{1,20})\s{0,9}=")
+_PAIR = lazy_pattern(r"(?P<low>\d{1,9})-(?P<high>\d{1,9})")
+_SHAPE = lazy_pattern(r"(?P<name>lognormal|normal)\((?P<a>[0-9.]{1,20})[,;](?P<b>[0-9.]{1,20})\)")
+_KEY = lazy_pattern(r"(?:^|,)\s{0,9}(?P<key>[a-z]{1,20})\s{0,9}=")
 LARGEST = 1_000_000_000
 
 Draw = Callable[[Random], int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pd_launch.launcher.sources.engine.engines import Found, into_containers
+from pd_launch.launcher.sources.engine.found import Found, into_containers
 from pd_launch.launcher.sources.engine.machines import name_machines
 from pd_launch.launcher.sources.engine.sourced_files import SourcedFiles
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, too_many

@@ -4,33 +4,57 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pd_launch.launcher.sources.call import Group, extend
-from pd_launch.launcher.sources.engine.engines import Found, drop_repeated, keep
+from pd_launch.launcher.sources.engine.found import Found, keep
 from pd_launch.launcher.sources.engine.named import named_file
-from pd_launch.launcher.sources.engine.prose import blocks_of, parts_of_prose
-from pd_launch.launcher.sources.followed_scripts import ReadingScripts
-from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
-from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, read_unit
+from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms_table import may_hold_tree, tree_form
 from pd_launch.launcher.sources.profiles.shipped import is_profile
-from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
 from pd_launch.launcher.sources.text.kinds import is_object, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
-_STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
+if TYPE_CHECKING:
+    from pd_launch.launcher.sources.followed_scripts import Scripts
+
+_STARTS_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 
 
-class ReadingDocuments(ReadingScripts):
-    """Reads the documents of a file, each by its own form."""
+class ReadingDocuments(ReadingProfiles):
+    """Reads the documents of a file, each by its own form. What follows scripts is imported where there is one."""
+
+    @cached_property
+    def scripts(self) -> Scripts:
+        """What follows the scripts of the call."""
+        from pd_launch.launcher.sources.followed_scripts import Scripts
+
+        return Scripts(self)
+
+    def nested(self, found: Found) -> None:
+        """Read the scripts that other forms hold, where there are any."""
+        if found.nested or found.offered:
+            self.scripts.nested(found)
+
+    def is_prose(self, source: SourceFile) -> bool:
+        """Whether a file whose name says nothing is a text for people."""
+        from pd_launch.launcher.sources.engine.prose import is_prose
+
+        return is_prose(source)
 
     def prose(self, source: SourceFile, group: Group) -> None:
         """Read what a text for people may let be run."""
+        from pd_launch.launcher.sources.engine.prose import blocks_of, parts_of_prose
+        from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
+        from pd_launch.launcher.sources.python.file import read_python
+
         group.sources[source.path] = source
         for part in parts_of_prose(Text.verbatim(source, 0, len(source.text))):
             group.found.guess(part, keep)
@@ -43,13 +67,16 @@ class ReadingDocuments(ReadingScripts):
             elif language == "dockerfile":
                 read_dockerfile(block, block, own)
             else:
-                self.known_form(parse_yaml(block)[0], block, own)
+                self.scripts.known_form(parse_yaml(block)[0], block, own)
             self.nested(own)
             own.guessed.append(block.origin(0, len(block.text)))
             group.found.take_guess(own)
 
     def unit(self, source: SourceFile, group: Group) -> None:
         """Read a unit of systemd with its drop-ins; one of these alone says nothing where its unit is there too."""
+        from pd_launch.launcher.sources.engine.engines import drop_repeated
+        from pd_launch.launcher.sources.forms.systemd import drop_ins, is_drop_in, read_unit
+
         group.sources[source.path] = source
         group.found.forms.add("systemd")
         beside = [] if self.inputs.separate else self.inputs.files
@@ -95,7 +122,7 @@ class ReadingDocuments(ReadingScripts):
         """Read the documents of a YAML file that are no profiles, each by its own form."""
         own = Group(sources={source.path: source})
         self.elsewhere.add_maps(source, own.found)
-        whole = self.known_form(documents, source, own.found)
+        whole = self.scripts.known_form(documents, source, own.found)
         self.elsewhere.hold_back(source, own.found)
         self.nested(own.found)
         own.found.add_faults(self.of_template(source, documents, list(faults), own.found.nodes))

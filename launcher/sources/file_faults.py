@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.shell.model import MAX_STEPS
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -50,6 +49,8 @@ def too_many(node: NodeLaunch) -> Fault:
 
 def read_often(origin: Origin) -> Fault:
     """Say that a script is not read once more."""
+    from pd_launch.launcher.sources.shell.model import MAX_STEPS
+
     limit = Msg(f"more than {MAX_STEPS} steps in loops and functions", f"循环和函数超过 {MAX_STEPS} 步")
     return not_followed(origin, limit, Msg("this script is not read again", "这个脚本不再重复读取"))
 

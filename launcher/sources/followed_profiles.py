@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pd_launch.launcher.sources.call import Call
-from pd_launch.launcher.sources.engine.engines import Followed, Found
+from pd_launch.launcher.sources.engine.found import Followed, Found
 from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.profiles.shipped import is_profile, shipped_profile
 from pd_launch.launcher.sources.release.release_words import comment_above

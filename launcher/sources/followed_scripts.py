@@ -6,18 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from pd_launch.launcher.sources.call import Group
-from pd_launch.launcher.sources.engine.engines import (
-    Finish,
-    Found,
-    Nested,
-    as_file,
-    inside,
-    keep,
-    read_command,
-    surroundings,
-)
+from pd_launch.launcher.sources.engine.around import NOTHING, Around, place_of
+from pd_launch.launcher.sources.engine.engines import as_file, inside, read_command, surroundings
+from pd_launch.launcher.sources.engine.found import Finish, Found, Nested, keep
 from pd_launch.launcher.sources.engine.machines import same_host
-from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, config_maps, place_of
+from pd_launch.launcher.sources.engine.mounted import config_maps
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.engine.requested import requested
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
@@ -34,15 +27,19 @@ from pd_launch.launcher.sources.shell.state import Effort, Scope
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 _VALUE = -3
 """Stands among the branches of engines in values of which a script runs one."""
-_STARTS_VLLM = re.compile(r"vllm", re.IGNORECASE)
+_STARTS_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 
 
-class ReadingScripts(ReadingProfiles):
-    """Follows scripts, and what they run."""
+class Scripts:
+    """Follows the scripts of a call, and what they run."""
+
+    def __init__(self, call: ReadingProfiles) -> None:
+        self.call = call
 
     def known_form(self, documents: Sequence[Node], source: SourceFile, found: Found) -> bool:
         """Read documents of a known form; return whether the file is a deployment of its own."""
@@ -62,7 +59,7 @@ class ReadingScripts(ReadingProfiles):
                 found.forms.add("e2e")
                 read_e2e(tree, source.path, found)
                 whole = True
-            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.is_elsewhere(source)):
+            elif (form := tree_form(tree, source)) is not None and not (form.alone and self.call.is_elsewhere(source)):
                 form.read(tree, source, found)
                 whole = whole or form.whole
             elif is_manifest(tree):
@@ -101,13 +98,17 @@ class ReadingScripts(ReadingProfiles):
 
     def top_script(self, text: Text, group: Group) -> None:
         """Read a file that is a script, with the files that it reads itself."""
-        before, others = len(group.found.nodes), set(self.sourced.opened)
-        if text.source.path in self.sourced.within and not self.inputs.separate:
+        before, others = len(group.found.nodes), set(self.call.sourced.opened)
+        if text.source.path in self.call.sourced.within and not self.call.inputs.separate:
             return  # another script of the call has read it
-        self.effort.opens, self.sourced.top = self.sourced, text.source.path
+        self.call.effort.opens, self.call.sourced.top = self.call.sourced, text.source.path
         self.script(text, group.found)
-        self.sourced.alone[text.source.path] = group.found.nodes[before:]
-        read = {path: file for path, file in self.sourced.opened.items() if path not in others or self.inputs.separate}
+        self.call.sourced.alone[text.source.path] = group.found.nodes[before:]
+        read = {
+            path: file
+            for path, file in self.call.sourced.opened.items()
+            if path not in others or self.call.inputs.separate
+        }
         group.sources.update(read)
 
     def script(
@@ -120,11 +121,11 @@ class ReadingScripts(ReadingProfiles):
         around: Around = NOTHING,
     ) -> None:
         """Follow a script and what it runs; ``finish`` completes each engine, ``depth`` scripts are around it."""
-        if self.effort.again(text) and self.effort.repeats >= MAX_STEPS and word_matters(text.value):
+        if self.call.effort.again(text) and self.call.effort.repeats >= MAX_STEPS and word_matters(text.value):
             found.add_faults([read_often(text.origin(0, 1))])
             return
-        script = read_shell(text, scope, self.effort)
-        self.effort.opens = None  # a container, or another machine, has other files
+        script = read_shell(text, scope, self.call.effort)
+        self.call.effort.opens = None  # a container, or another machine, has other files
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
@@ -150,7 +151,7 @@ class ReadingScripts(ReadingProfiles):
                 break
         if depth == 0:
             self.nested(found)
-            self.profiles(found)
+            self.call.profiles(found)
 
     def inner(
         self, command: Command, around: Around, found: Found, run: Collection[str]
@@ -171,7 +172,7 @@ class ReadingScripts(ReadingProfiles):
             node.branches = (*node.branches, (_VALUE, number))
 
         before, scope = len(found.nodes), Scope()
-        read_shell(assigned, scope, self.effort)
+        read_shell(assigned, scope, self.call.effort)
         for value in list(scope.variables.values()):
             if isinstance(value, Text):
                 self.script(value, found, None, one_of_them, depth)
@@ -181,20 +182,21 @@ class ReadingScripts(ReadingProfiles):
         """Read the command after ``--``: each word is a text of its own in ``<command line>``."""
         texts = [Text.verbatim(SourceFile(COMMAND_LINE, word), 0, len(word)) for word in words]
         command = Command(expand(texts, GIVEN), {}, texts[0].origin(), env_open=texts[0].origin())
-        found = self.together.found
+        found = self.call.together.found
         if not read_command(command, "command", COMMAND_LINE, found):
+            found.add_faults(list(started_otherwise(command)))
             for inner in scripts_inside(command):
                 self.script(inner, found)
         self.nested(found)
-        self.profiles(found)
-        self.together.sources[COMMAND_LINE] = CommandLine(COMMAND_LINE, words)
+        self.call.profiles(found)
+        self.call.together.sources[COMMAND_LINE] = CommandLine(COMMAND_LINE, words)
 
     def online_dp(self) -> None:
         """Bind the options of launch_online_dp.py to its template, where the call has it and it is known which."""
-        found = self.together.found
-        if not found.online_dp or self.inputs.separate:
+        found = self.call.together.found
+        if not found.online_dp or self.call.inputs.separate:
             return
-        templates = templates_of(self.inputs.unique())
+        templates = templates_of(self.call.inputs.unique())
         chosen = [template_for(options, templates) for options in found.online_dp]
         bound = {template.path for template in chosen if template is not None}
         found.nodes = [node for node in found.nodes if node.origin.file not in bound]
@@ -211,5 +213,5 @@ class ReadingScripts(ReadingProfiles):
 
     def rank(self, text: Text, scope: Scope) -> None:
         """Read a template for one rank."""
-        self.effort = Effort()
-        self.script(text, self.together.found, scope)
+        self.call.effort = Effort()
+        self.script(text, self.call.together.found, scope)

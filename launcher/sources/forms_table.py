@@ -6,19 +6,19 @@ where one of the row's ``signs`` is in the file, so that most calls import none 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.launcher.sources.text.per_file import per_file
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
-_OPENS = re.compile(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
+_OPENS = lazy_pattern(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|$)|\{|- |---)")
 """How a text of YAML or JSON begins, after comments."""
 _HERE = "pd_launch.launcher.sources.forms"
 

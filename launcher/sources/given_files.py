@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.scripts_given import (
     INTERPRETERS,
     program_of,
@@ -18,20 +18,21 @@ from pd_launch.launcher.sources.engine.scripts_given import (
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import unwrap
 from pd_launch.launcher.sources.forms.relocate import read_inside
-from pd_launch.launcher.sources.forms.systemd import is_unit, read_unit
+from pd_launch.launcher.sources.forms.systemd import read_unit
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.launcher.sources.text.kinds import may_be_yaml, opens_like_yaml
+from pd_launch.launcher.sources.text.kinds import is_unit, may_be_yaml, opens_like_yaml
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
 Read = Callable[[Sequence[Node], SourceFile, Found], bool]
 """Reads the documents of a file of YAML."""
 
-_SHELL_VARIABLE = re.compile(r"\$\{[^}\n]{0,500}\}|\$\w+")
+_SHELL_VARIABLE = lazy_pattern(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _TAKES_OBJECTS = ("kubectl", "oc", "k3s", "microk8s", "minikube")
-_OBJECT = re.compile(r"(?:--?[\w-]{1,40}=)?\s{0,40}[\[{]")
+_OBJECT = lazy_pattern(r"(?:--?[\w-]{1,40}=)?\s{0,40}[\[{]")
 _BUILDS = ("docker", "podman", "nerdctl", "buildah")
 
 

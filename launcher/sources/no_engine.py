@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import PurePath
 
-from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
+from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
+from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.schemas.core.launch import Deployment, Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Origin, SourceFile
 
 KIND = "unreadable"
-_MENTION = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
-_STARTS = re.compile(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
-_OF_A_FORM = re.compile(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
+_MENTION = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
+_STARTS = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
+_OF_A_FORM = lazy_pattern(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
 _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
     ("toml",): ("TOML files are", "TOML 文件"),
     ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),
@@ -35,6 +38,8 @@ _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
 
 def none_in(source: SourceFile) -> Fault:
     """Return the fault of a file without an engine in a call without any, at the first word that speaks of one."""
+    if isinstance(source, CommandLine):
+        return _none_started(source)
     if not source.text.strip():
         return Fault(
             KIND, source.origin(0, 0), Msg("no vLLM engine found: it is empty", "没有找到 vLLM 引擎：内容为空")
@@ -49,6 +54,22 @@ def none_in(source: SourceFile) -> Fault:
         return _fault(source.origin(0, 0), en, "它不是配置文件，也不是已知的清单，其中没有启动 vllm serve 的命令")
     en, zh = f"“{mention[0]}” appears here in a form that is not supported", f"这里的“{mention[0]}”不是支持的形式"
     return _fault(source.origin(*mention.span()), en, zh)
+
+
+def _none_started(command: CommandLine) -> Fault:
+    """Return the fault of a command behind ``--``; one of vLLM is named, as others of it than ``serve`` are meant."""
+    names = [word.rpartition("/")[2] for word in command.words]
+    start = names.index("vllm") if "vllm" in names else len(names)
+    name = " ".join(takewhile(lambda word: not word.startswith("-"), names[start : start + 3]))
+    en, zh = (
+        (f"“{name}” starts none", f"“{name}”不启动引擎") if name else ("this command starts none", "这条命令不启动引擎")
+    )
+    return Fault(
+        KIND,
+        command.origin(0, 0),
+        Msg(f"no vLLM engine found: {en}", f"没有找到 vLLM 引擎：{zh}"),
+        help=_AFTER_DASHES if name else NOTHING,
+    )
 
 
 def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
@@ -84,6 +105,10 @@ def none_below(folder: str, files: int) -> Fault:
     )
 
 
+_AFTER_DASHES = Msg(
+    "after --, write the command that starts the engine: pd-launch check -- vllm serve …",
+    "-- 之后请写启动引擎的命令：pd-launch check -- vllm serve …",
+)
 _BY_HAND = Msg(
     ("write the start command into a shell script or a manifest, or give it after --: pd-launch check -- vllm serve …"),
     "把启动命令写进 shell 脚本或清单，或写在 -- 之后：pd-launch check -- vllm serve …",

@@ -13,14 +13,12 @@ from pd_launch.launcher.sources.call import Group, Inputs
 from pd_launch.launcher.sources.documents import ReadingDocuments
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
-from pd_launch.launcher.sources.engine.prose import is_named_prose, is_prose
 from pd_launch.launcher.sources.file_faults import LARGER, LESS, LINE_ENDS, NOT_CHECKED, carriage_returns
-from pd_launch.launcher.sources.forms.systemd import is_unit
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
 from pd_launch.launcher.sources.shell.state import Effort
-from pd_launch.launcher.sources.text.kinds import is_python, is_script
+from pd_launch.launcher.sources.text.kinds import is_named_prose, is_python, is_script, is_unit
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.msg import Msg
@@ -57,8 +55,9 @@ class _Call(ReadingDocuments):
         self.together.found.nodes = [node for node in self.together.found.nodes if id(node) not in elsewhere]
         self.nested(self.together.found)
         if self.inputs.command:
-            self.given_command(self.inputs.command)
-        self.online_dp()
+            self.scripts.given_command(self.inputs.command)
+        if self.together.found.online_dp:
+            self.scripts.online_dp()
         if self.together.sources:
             self.deployments.append(self.deployment(self.together))
         if self.inputs.quiet:
@@ -115,13 +114,13 @@ class _Call(ReadingDocuments):
             self.profiles(group.found)
         elif self.yaml_file(source, group):
             pass
-        elif is_prose(source):
+        elif self.is_prose(source):
             self.prose(source, group)
         else:
             group.sources[source.path] = source
             before = len(group.found.nodes)
             whole = Text.verbatim(source, 0, len(source.text))
-            self.top_script(whole, group)
+            self.scripts.top_script(whole, group)
             same_host(group.found.nodes[before:], source.path)
             if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
                 group.found.faults.append(carriage_returns(whole))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 import threading
@@ -13,10 +12,11 @@ from types import FrameType
 from typing import TextIO
 
 from pd_launch.launcher.wording.width import width
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\033[H", "\033[K", "\033[J"
 _ENTER, _LEAVE = "\033[?1049h\033[?25l", "\033[?25h\033[?1049l"
-_SEQUENCE = re.compile(r"\033\[[0-9;]{1,20}m")
+_SEQUENCE = lazy_pattern(r"\033\[[0-9;]{1,20}m")
 
 
 class Screen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,11 +11,13 @@ from io import FileIO
 from pathlib import Path
 from typing import IO
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 MAX_LINE = 64 * 1024
 WAITING = 4 * 1024 * 1024
 """Bytes that may wait for a reader; what comes beyond is dropped and counted."""
 _CHUNK = 64 * 1024
-_ENDS = re.compile(rb"\r\n|\n|\r")
+_ENDS = lazy_pattern(rb"\r\n|\n|\r")
 _SLOW = "nothing reads them fast enough"
 
 

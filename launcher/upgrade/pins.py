@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pd_launch.launcher.rules.edits import Edits
@@ -13,13 +12,14 @@ from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.launcher.upgrade.entries import Entry
 from pd_launch.launcher.upgrade.step import Step
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 
 _WHY = Msg("this names the release that the engines are for", "这里写的是引擎所用的版本")
-_VERSION = re.compile(r"\d{1,6}(?:\.\d{1,6}){1,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?")
+_VERSION = lazy_pattern(r"\d{1,6}(?:\.\d{1,6}){1,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?")
 
 
 def version_of(target: Target) -> str:

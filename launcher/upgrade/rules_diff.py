@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from pd_launch.launcher.upgrade.entries import Entry, Group, How, Kind
 from pd_launch.schemas.core.findings import Finding
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import RANK
 from pd_launch.schemas.core.values import Origin
 
-_RELEASE = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
+_RELEASE = lazy_pattern(r"(?<![\d.])\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?(?!\.?\d)")
 PASSED = ("PD901", "PD902", "PD904", "PD013")
 """What speaks of the release itself, not of what it does."""
 NOTES = ("PD903", "PD113", "PD406")

@@ -11,26 +11,27 @@ import re
 
 from pd_launch.launcher.rules.edits import Edits
 from pd_launch.schemas.core.launch import Arg, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.quoting import Quoting, spell
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 
-_GAP = re.compile(r"[\s\\=\"',\]:-]{0,120}")
-_ENV_GAP = re.compile(r"[\s\\=\"',\]:)]{0,120}(?:value:[ \t]{0,20}[\"']?)?")
-_REFERENCE = re.compile(
+_GAP = lazy_pattern(r"[\s\\=\"',\]:-]{0,120}")
+_ENV_GAP = lazy_pattern(r"[\s\\=\"',\]:)]{0,120}(?:value:[ \t]{0,20}[\"']?)?")
+_REFERENCE = lazy_pattern(
     r"(?:=|[ \t]{1,20}|[ \t]{0,20}\\\r?\n[ \t]{0,80})(?P<word>\"?\$\{?\w{1,60}\}?\"?)(?=[\s\"']|\Z)"
 )
-_TRUTH = re.compile(r"[ \t]{0,20}=[ \t]{0,20}(?:True|False)\b")
-_ITEM = re.compile(r"[ \t]*(?:-[ \t]+)?")
-_END = re.compile(r"[ \t]{0,80}[\\,]?[ \t]{0,80}\r?")
-_COMMENT = re.compile(r"[ \t]{0,80}(?P<comment>#[^\n]*)")
-_CONTINUED = re.compile(r"[ \t]{0,80}\\\r?\n\Z")
-_BEFORE_VARIABLE = re.compile(
+_TRUTH = lazy_pattern(r"[ \t]{0,20}=[ \t]{0,20}(?:True|False)\b")
+_ITEM = lazy_pattern(r"[ \t]*(?:-[ \t]+)?")
+_END = lazy_pattern(r"[ \t]{0,80}[\\,]?[ \t]{0,80}\r?")
+_COMMENT = lazy_pattern(r"[ \t]{0,80}(?P<comment>#[^\n]*)")
+_CONTINUED = lazy_pattern(r"[ \t]{0,80}\\\r?\n\Z")
+_BEFORE_VARIABLE = lazy_pattern(
     r"[ \t]*(?:export[ \t]+|-[ \t]+|(?:-[ \t]+)?(?:-e|--env)[ \t=]+|ENV[ \t]+|Environment=|-[ \t]+name:[ \t]*"
     r"|-[ \t]*\{[ \t]*name:[ \t]*|os\.environ\[|os\.environ\.setdefault\()?[\"']?"
 )
-_BEHIND_VARIABLE = re.compile(r"[\"']?[ \t]{0,80}[\\,;})]?[ \t]{0,80}\r?")
-_OPTION = re.compile(r"(?:\A|(?<=\s))(?:-e|--env)[ \t=]+[\"']?\Z")
-_PLAIN = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
+_BEHIND_VARIABLE = lazy_pattern(r"[\"']?[ \t]{0,80}[\\,;})]?[ \t]{0,80}\r?")
+_OPTION = lazy_pattern(r"(?:\A|(?<=\s))(?:-e|--env)[ \t=]+[\"']?\Z")
+_PLAIN = lazy_pattern(r"[\w.:/-]{1,200}", re.ASCII)
 _SHELL = ("word", "'", '"', "$'")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from pd_launch.launcher.wording.width import width
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 _CLOSING = "，。；：！？、）”"
-_WORDS = re.compile(rf"[^\x00-\u1100][{_CLOSING}]*|[\x00-\u1100]+?(?:\s+|[{_CLOSING}]+|(?=[^\x00-\u1100])|$)")
+_WORDS = lazy_pattern(rf"[^\x00-\u1100][{_CLOSING}]*|[\x00-\u1100]+?(?:\s+|[{_CLOSING}]+|(?=[^\x00-\u1100])|$)")
 """A wide character or a word, with the marks or blanks after it, which never begin a line."""
 
 

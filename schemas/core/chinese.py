@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_CODE = lazy_pattern(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 _HAN = "[\u3001-\u303f\u4e00-\u9fff“”（）]"
 _MARKS = {",": "，", ";": "；", ":": "：", "?": "？", "!": "！"}
 _AFTER_HAN = rf"(?<={_HAN})([,;:?!])(?!//) ?"

@@ -6,15 +6,16 @@ import re
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.chinese import typeset
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 MOST_QUOTED = 200
 """Characters of one value, name or word of an input that a message repeats."""
 MOST = 4_000
 """Characters of a message."""
-_LONG = re.compile(
+_LONG = lazy_pattern(
     rf"""(?<!\w)'[^'\n]{{{MOST_QUOTED},}}'|(?<!\w)"[^"\n]{{{MOST_QUOTED},}}"|[!-~]{{{MOST_QUOTED + 1},}}"""
 )
-_WORD_ENDS = re.compile(r"[\w.+/=-]{1,40}\Z")
+_WORD_ENDS = lazy_pattern(r"[\w.+/=-]{1,40}\Z")
 
 
 @dataclass(frozen=True)

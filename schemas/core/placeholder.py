@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"""
     \byour[-_ ]?(?:own[-_ ])?(?:[a-z]{1,20}[-_ ]){0,5}
         (?:ip|addr(?:ess)?|host(?:name)?|nic|interface|port|path|model|token|key|name)(?:[-_ ]here)?\b

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 
 class Quoting(NamedTuple):
     """One stretch of text in one kind of quotes.
@@ -30,12 +32,12 @@ PLAIN_YAML = ("yaml", "yaml-flow")
 NOWHERE = Quoting("nowhere", -1)
 """Of characters that are not written themselves, such as the result of a calculation: nothing can be changed there."""
 
-_PLAIN_WORD = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
-_NO_PLAIN_YAML = re.compile(r"[\n\r\t]|:(?=\s|\Z)|(?:\A|\s)#|\A[-?:](?=\s|\Z)|\{\{")
-_NO_FLOW_YAML = re.compile(r"[,\[\]{}]|\A\?")
-_FILLED_IN = re.compile(r"\{\{|\{%|\{#|<%|@[A-Z]\w{1,60}@|%[A-Z]\w{1,60}%")
+_PLAIN_WORD = lazy_pattern(r"[\w@%+=:,./-]*", re.ASCII)
+_NO_PLAIN_YAML = lazy_pattern(r"[\n\r\t]|:(?=\s|\Z)|(?:\A|\s)#|\A[-?:](?=\s|\Z)|\{\{")
+_NO_FLOW_YAML = lazy_pattern(r"[,\[\]{}]|\A\?")
+_FILLED_IN = lazy_pattern(r"\{\{|\{%|\{#|<%|@[A-Z]\w{1,60}@|%[A-Z]\w{1,60}%")
 """What a template would fill in, wherever it stands."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def spell(quoting: Quoting | None, text: str) -> str | None:

@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from pd_launch.schemas.core.build import ReadBuild
 from pd_launch.schemas.core.errors import ValueFault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
@@ -128,7 +129,7 @@ def vllm_target(text: str, decided_by: Decider) -> Target:
     return Target(None, row, decided_by, None if release(text) == release(row) else text)
 
 
-_NAMED = re.compile(r"(vllm[-_]ascend|vllm)\s*(?:==|:|@)(.+)", re.IGNORECASE)
+_NAMED = lazy_pattern(r"(vllm[-_]ascend|vllm)\s*(?:==|:|@)(.+)", re.IGNORECASE)
 
 
 def parse_target(text: str, decided_by: Decider = "--target") -> Target:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.errors import ValueFault, written
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 
 _BINARY = {"k": 1, "m": 2, "g": 3, "t": 4}
-_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", re.ASCII)
+_SIZE = lazy_pattern(r"(\d{1,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)", re.ASCII)
 SIZE_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGgTt](i?[Bb]?)?|[Bb])?\s*$"
 """The same for a JSON Schema, in which an editor checks what is being typed."""
 
@@ -91,7 +92,7 @@ def human_size(size: int) -> str:
     return f"{size} bytes"
 
 
-_HUMAN = re.compile(r"(\d{1,30})(\.\d{1,30})?([kKmMgGtT])", re.ASCII)
+_HUMAN = lazy_pattern(r"(\d{1,30})(\.\d{1,30})?([kKmMgGtT])", re.ASCII)
 _STEPS = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 

@@ -7,16 +7,16 @@ on it.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.quoting import NOWHERE, Quoting, spell
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,39}")
+_INTEGER = lazy_pattern(r"[+-]?[0-9]{1,39}")
 HOLE = "\ue000"
 """Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, as_integer
 
 ASCEND_VARIABLE = "ASCEND_RT_VISIBLE_DEVICES"
@@ -15,8 +14,8 @@ DIRECT_FIRST = 20000
 DIRECT_PER_DEVICE = 1000
 BASE_PORT = "ASCEND_BASE_PORT"
 """Of Mooncake's transport on Ascend: where AscendDirect begins to pick its ports."""
-_A3_TAG = re.compile(r"-a3(?![a-z0-9])")
-_DAVINCI = re.compile(r"/dev/davinci(\d{1,4})(?!\d)")
+_A3_TAG = lazy_pattern(r"-a3(?![a-z0-9])")
+_DAVINCI = lazy_pattern(r"/dev/davinci(\d{1,4})(?!\d)")
 _SPREAD = ("ray", "external_launcher")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.sides import (
     DEFAULT_RPC_PORT,
@@ -19,8 +19,8 @@ from pd_launch.schemas.engine.sides import (
 
 LEADER = "LWS_LEADER_ADDRESS"
 """The variable in which a LeaderWorkerSet gives every pod of a group the address of its leader."""
-_LEADS = re.compile(r"(?:^|_)(?:MASTER|LEADER|HEAD|NODE_?0)(?:_|$)")
-_VARIABLE = re.compile(r"\$[({]?(\w{1,64})[)}]?")
+_LEADS = lazy_pattern(r"(?:^|_)(?:MASTER|LEADER|HEAD|NODE_?0)(?:_|$)")
+_VARIABLE = lazy_pattern(r"\$[({]?(\w{1,64})[)}]?")
 RPC = "data-parallel-rpc-port"
 
 

@@ -9,13 +9,14 @@ from itertools import combinations
 from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
 from pd_launch.schemas.engine.connector_ports import DEFAULT_BOOTSTRAP
 from pd_launch.schemas.engine.pairs import PROXY_LISTS
 from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.sides import PairSide, exclusive, side_of
 
-_ONE = re.compile(
+_ONE = lazy_pattern(
     r"(?:\\{0,3}\")?\\{0,3}\$\{?\w*(?:ip|host|addr|address|port|node)_?\d*\}?(?:\\{0,3}\")?", re.IGNORECASE
 )
 """A variable that stands for one host or port, as its name says; one named in the plural may stand for many. It may be
@@ -27,7 +28,7 @@ ENCODER_LISTS: dict[EncoderSide, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rest": (("pd-hosts", "pd-host"), ("pd-ports", "pd-port")),
 }
 """Engines that encode images, or do all the rest → the options of vllm-ascend's proxy for their hosts and ports."""
-_URL = re.compile(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
+_URL = lazy_pattern(r"(?:https?://)?([\w.-]{1,255}):(\d{1,5})/?")
 
 
 @dataclass

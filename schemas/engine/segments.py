@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Origin
 
 VARIABLE = "MOONCAKE_GLOBAL_SEGMENT_SIZE"
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{0,6})?)\s*(gb|mb|kb|b)?", re.ASCII)
+_SIZE = lazy_pattern(r"(\d{1,15}(?:\.\d{0,6})?)\s*(gb|mb|kb|b)?", re.ASCII)
 _FACTORS = {"gb": 1024**3, "mb": 1024**2, "kb": 1024, "b": 1}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -11,6 +10,7 @@ from operator import or_
 from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.placeholder import is_placeholder
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.port_range import first_rank
@@ -25,9 +25,9 @@ ROLE_SIDES: dict[str, PairSide] = {"kv_producer": "prefill", "kv_consumer": "dec
 _SPOKEN: dict[PairSide, tuple[str, ...]] = {"prefill": ("prefill", "producer"), "decode": ("decode", "consumer")}
 STAGE = -1
 """Stands among the branches of a launch for how often the script stopped what it had started."""
-_LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|::1|\[::1\]")
-_NOWHERE = re.compile(r"0\.0\.0\.0|::|\[::\]")
-_TEST_NODE = re.compile(r"node (\d+)")
+_LOOPBACK = lazy_pattern(r"127(\.\d{1,3}){3}|localhost|::1|\[::1\]")
+_NOWHERE = lazy_pattern(r"0\.0\.0\.0|::|\[::\]")
+_TEST_NODE = lazy_pattern(r"node (\d+)")
 
 
 def named_side(node: NodeLaunch) -> PairSide | None:

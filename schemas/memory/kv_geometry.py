@@ -13,11 +13,11 @@ some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a dif
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import human_size
@@ -48,7 +48,7 @@ from pd_launch.schemas.releases.stock import WINDOW_BLOCK
 ASCEND_BLOCK = 128
 SMALLEST_DEFAULT_BLOCK = 16
 _NO_LAYERS = ("ngram", "ngram_gpu", "suffix", "[ngram]")
-_LOW = re.compile(r"(fp8|int8|e4m3|e5m2)")
+_LOW = lazy_pattern(r"(fp8|int8|e4m3|e5m2)")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB, human_size
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -82,10 +83,9 @@ def _gib(value: object) -> int | None:
     return int(size * GIB) if 0 < size < 2**40 else None
 
 
-def addends(need: ShmNeed, lang: str = "en") -> str:
+def addends(need: ShmNeed) -> Msg:
     """Return the parts of ``need`` for people."""
-    rings = " (rings)" if lang == "en" else "（消息环）"
-    files = " (CPU tier)" if lang == "en" else "（CPU 缓存层文件）"
-    parts = [human_size(need.rings) + rings] if need.rings else []
-    parts += [human_size(need.files) + files] if need.files else []
-    return " + ".join(parts) or "0"
+    named = ((need.rings, Msg("rings", "消息环")), (need.files, Msg("CPU tier", "CPU 缓存层文件")))
+    parts = [(human_size(size), what) for size, what in named if size]
+    en, zh = ([f"{size} ({what.en})" for size, what in parts], [f"{size}（{what.zh}）" for size, what in parts])
+    return Msg(" + ".join(en) or "0", " + ".join(zh) or "0")

@@ -8,17 +8,18 @@ from functools import lru_cache
 from typing import Any
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.models.facts import Attention, ModelFacts
 from pd_launch.schemas.models.table import TABLE
 
 __all__ = ["Attention", "ModelFacts", "facts_by_name", "facts_from_config", "kv_cache_is_c8", "model_name", "model_of"]
 
 # Names of other uses of a family's architecture, about which the table says nothing.
-_OTHER_USE = re.compile(
+_OTHER_USE = lazy_pattern(
     r"(?<![a-z])(eagle\d?|dflash|draft|medusa|embedding|embed|reranker|omni|asr|tts|audio|guard|reward)(?![a-z])"
 )
 # Variants that keep the family's kinds, but not its numbers.
-_CHANGED = re.compile(r"(?<![a-z0-9])(tiny|toy|dummy|random|pruned|reap|debug|\d+-?layers?)(?![a-z0-9])")
+_CHANGED = lazy_pattern(r"(?<![a-z0-9])(tiny|toy|dummy|random|pruned|reap|debug|\d+-?layers?)(?![a-z0-9])")
 _HYBRID_TYPES = frozenset(
     {
         "qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "kimi_linear", "minimax_text_01",

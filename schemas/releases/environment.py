@@ -15,10 +15,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, release
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
-from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
+from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, names_of_any, vllm_table
 
 
 @dataclass(frozen=True)
@@ -135,10 +134,7 @@ def known_names() -> frozenset[str]:
     """Return every name that is right in some release, whoever reads it."""
     others = json.loads(Path(__file__).with_name("environment_others.json").read_text(encoding="utf-8"))
     named = {name for names in others.values() for name in names}
-    read = {name for row in VLLM_RELEASES for name in vllm_table(Target(None, row, "config")).names("env")}
-    for row, vllm in ASCEND_PAIRS.items():
-        table = ascend_table(Target(row, vllm, "config"))
-        read |= set(table.names("env")) if table else set()
+    read = [*names_of_any("vllm", "env"), *names_of_any("vllm-ascend", "env")]
     return frozenset({*ASCEND, *COMMON, *VLLM_OLD, *named, *read})
 
 

@@ -12,6 +12,8 @@ from functools import cache
 from types import ModuleType
 
 from pd_launch.schemas import releases
+from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.releases.facts import Fact
 
 
@@ -30,7 +32,7 @@ def all_facts() -> dict[str, Fact]:
     return found
 
 
-_STATED = re.compile(r"<(since|until|last|before|all) ([\w.-]+)>")
+_STATED = lazy_pattern(r"<(since|until|last|before|all) ([\w.-]+)>")
 
 
 def stated(text: str, lang: str = "en") -> str:
@@ -45,19 +47,18 @@ def stated(text: str, lang: str = "en") -> str:
     def said(match: re.Match[str]) -> str:
         fact = all_facts()[match[2]]
         word = {"since": fact.first, "until": fact.until, "last": fact.last, "before": fact.before}
-        return spans(fact, lang) if match[1] == "all" else str(word[match[1]])
+        return spans(fact).text(lang) if match[1] == "all" else str(word[match[1]])
 
     found = _STATED.sub(said, text)
     return textwrap.fill(" ".join(found.split()), 120) if lang == "en" else found
 
 
-def spans(fact: Fact, lang: str = "en") -> str:
+def spans(fact: Fact) -> Msg:
     """Return all spans of a fact in words: ``0.23.0, 0.27.1rc1 to 0.29.0rc1``."""
     parts = [dataclasses.replace(fact, since=since, until=until, again=()) for since, until in fact.spans]
     said = [part.spoken() for part in parts]
-    if lang == "zh":
-        said = [part.replace(" to ", " 到 ").replace(" and later", " 起") for part in said]
-    return ("、" if lang == "zh" else ", ").join(said)
+    said_zh = [part.replace(" to ", " 到 ").replace(" and later", " 起") for part in said]
+    return Msg(", ".join(said), "、".join(said_zh))
 
 
 BESIDE = ("core.flag_shapes", "core.pairing", "core.switches", "engine.connector_keys", "engine.pairs", "engine.sleep")

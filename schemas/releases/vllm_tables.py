@@ -224,8 +224,14 @@ def _of_build(build: ReadBuild, project: str) -> Table:
     return BuildTable(build, part, project)
 
 
+def names_of_any(project: str, section: str) -> list[str]:
+    """Return the names in a section that some release of a project has, as each of them has one at least."""
+    return list(_data(project)[section])
+
+
 @cache
 def _row(project: str, release: str) -> str:
     known: list[str] = list(_data(project)["releases"])
-    older = [name for name in known if Version(name) <= Version(release)]
+    wanted = Version(release)
+    older = [name for name in known if Version(name) <= wanted]
     return older[-1] if older else known[0]

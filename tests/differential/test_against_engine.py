@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ REFUSED_AT_LEAST = 0.4
 SYNTAX = ("PD001", "PD003", "PD004", "PD006", "PD007", "PD010", "PD011", "PD101", "PD201", "PD202", "PD203")
 """Codes that say the engine would refuse or misread the very text: none may come where it takes it."""
 
+HEADER = "| vLLM | command lines |"
+"""How the table of these figures begins; the page has others with a row for each version."""
 FIGURES = Path(__file__).resolve().parents[2] / "docs" / "differential.md"
 
 
@@ -83,7 +86,38 @@ def write(figures: Figures) -> None:
     stages = ", ".join(f"{name} {count}" for name, count in sorted(figures.stages.items()))
     share = f"{figures.refused} ({figures.refused / figures.lines:.0%})"
     row = f"| {figures.version} | {figures.lines} | {share} | {stages} | {len(figures.missed)} | {len(figures.wrong)} |"
-    lines = FIGURES.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if not line.startswith(f"| {figures.version} |")]
-    last = max(index for index, line in enumerate(kept) if line.startswith("|"))
-    FIGURES.write_text("\n".join([*kept[: last + 1], row, *kept[last + 1 :]]) + "\n", encoding="utf-8")
+    page = FIGURES.read_text(encoding="utf-8")
+    FIGURES.write_text(with_row(page, figures.version, row), encoding="utf-8")
+
+
+def with_row(page: str, version: str, row: str) -> str:
+    """Return the page with a version's row in the table of these figures: in place of its old one, or at the end."""
+    lines = page.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(HEADER))
+    table = list(takewhile(lambda line: line.startswith("|"), lines[first:]))
+    old = [number for number, line in enumerate(table) if line.startswith(f"| {version} |")]
+    place = old[0] if old else len(table)
+    rows = [line for number, line in enumerate(table) if number not in old]
+    return "\n".join([*lines[:first], *rows[:place], row, *rows[place:], *lines[first + len(table) :]]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "after"),
+    [
+        ("0.32.0", ["| 0.32.0 | new |", "| 0.27.1 | 900 |"]),
+        ("0.27.1", ["| 0.32.0 | 900 |", "| 0.27.1 | new |"]),
+        ("0.34.0", ["| 0.32.0 | 900 |", "| 0.27.1 | 900 |", "| 0.34.0 | new |"]),
+    ],
+)
+def test_a_row_goes_into_its_own_table(version: str, after: list[str]) -> None:
+    head, other = (
+        [f"{HEADER} refused |", "|---|---|"],
+        ["", "| vLLM | lines |", "|---|---|", "| 0.32.0 | 1174 |", "", "End."],
+    )
+    before = ["# Tests", "", *head, "| 0.32.0 | 900 |", "| 0.27.1 | 900 |", *other]
+    made = with_row("\n".join(before) + "\n", version, f"| {version} | new |")
+    assert made.splitlines() == ["# Tests", "", *head, *after, *other]
+
+
+def test_the_page_has_the_table() -> None:
+    assert sum(line.startswith(HEADER) for line in FIGURES.read_text(encoding="utf-8").splitlines()) == 1

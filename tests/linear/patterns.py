@@ -16,6 +16,7 @@ from typing import Any
 
 import pd_launch.launcher
 import pd_launch.schemas
+from pd_launch.schemas.core.lazy import LazyPattern
 
 if sys.version_info >= (3, 11):
     from re import _constants as constants
@@ -105,7 +106,9 @@ def _compiled() -> Iterator[tuple[str, str, re.Pattern[Any]]]:
 
 
 def _within(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif depth < 3 and isinstance(value, (list, tuple, set, frozenset)):
         for part in value:

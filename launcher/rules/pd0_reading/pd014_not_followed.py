@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
-from pd_launch.launcher.sources.engine.unfollowed import BENCHMARK
+from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Deployment
 

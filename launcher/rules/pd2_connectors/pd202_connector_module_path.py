@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import fix, remove_entry
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
@@ -16,7 +16,7 @@ from pd_launch.schemas.releases.connectors import MOVED_MODULES, class_of_module
 from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 KEY = "kv_connector_module_path"
-OLD_LAYOUT = re.compile(r"vllm_ascend\.distributed\.(kv_transfer\.)?[a-z0-9_]*connector[a-z0-9_]*")
+OLD_LAYOUT = lazy_pattern(r"vllm_ascend\.distributed\.(kv_transfer\.)?[a-z0-9_]*connector[a-z0-9_]*")
 """Since 0.18 connectors are in packages of kv_transfer; what is next to those packages is known."""
 
 ZH = """

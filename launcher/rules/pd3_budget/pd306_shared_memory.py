@@ -130,9 +130,8 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
             Msg(
                 f"/dev/shm of {en} is too small: the {counted(need.engines, 'engine')} here "
                 f"{agreeing(need.engines, 'needs', 'need')} "
-                f"{human_size(need.total)} = {addends(need)}",
-                f"/dev/shm（{zh}）太小：这里的 {need.engines} 个引擎需要 "
-                f"{human_size(need.total)} = {addends(need, 'zh')}",
+                f"{human_size(need.total)} = {addends(need).en}",
+                f"/dev/shm（{zh}）太小：这里的 {need.engines} 个引擎需要 {human_size(need.total)} = {addends(need).zh}",
             ),
             _give(both),
             fix=_fix(have, both),
@@ -141,9 +140,9 @@ def _judge(deployment: Deployment, nodes: list[NodeLaunch], have: _Size) -> Iter
         yield Hit(
             origin,
             Msg(
-                f"/dev/shm of {en} holds the engines' own {addends(need)}, but not {human_size(budget)} (offload "
+                f"/dev/shm of {en} holds the engines' own {addends(need).en}, but not {human_size(budget)} (offload "
                 "budget) as well; the guides ask for that, though no release is known to need it",
-                f"/dev/shm（{zh}）放得下引擎自己的 {addends(need, 'zh')}，但放不下另外 {human_size(budget)}（卸载预"
+                f"/dev/shm（{zh}）放得下引擎自己的 {addends(need).zh}，但放不下另外 {human_size(budget)}（卸载预"
                 "算）；上游指南这样要求，但目前没有发现哪个版本真的需要",
             ),
             _give(both),
@@ -161,9 +160,9 @@ def _unsized(deployment: Deployment, nodes: list[NodeLaunch], container: Contain
         Msg(
             f"the size of /dev/shm is not set, so the container gets 64 MB; its "
             f"{counted(need.engines, 'engine')} {agreeing(need.engines, 'needs', 'need')} "
-            f"{human_size(need.total)} = {addends(need)}",
+            f"{human_size(need.total)} = {addends(need).en}",
             f"没有写 /dev/shm 的大小，容器只会得到 64 MB；里面的 {need.engines} 个引擎需要 {human_size(need.total)} = "
-            f"{addends(need, 'zh')}",
+            f"{addends(need).zh}",
         ),
         _how(container, need.total),
         severity="warning",

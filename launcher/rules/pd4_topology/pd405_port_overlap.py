@@ -121,9 +121,9 @@ def _overlap(one: PortRange, others: list[PortRange]) -> Iterator[Hit]:
         yield Hit(
             one.origin,
             Msg(
-                f"{shown(one.ports)} ({USES[one.use].what.en}) overlaps {shown(other.ports)} "
+                f"{shown(one.ports).en} ({USES[one.use].what.en}) overlaps {shown(other.ports).en} "
                 f"({USES[other.use].what.en}) on the same machine",
-                f"{shown(one.ports, 'zh')}（{USES[one.use].what.zh}）与同一台机器上的 {shown(other.ports, 'zh')}"
+                f"{shown(one.ports).zh}（{USES[one.use].what.zh}）与同一台机器上的 {shown(other.ports).zh}"
                 f"（{USES[other.use].what.zh}）重叠",
             ),
             Msg(

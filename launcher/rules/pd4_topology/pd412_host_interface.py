@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 
 VARIABLES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
 _PREFIXES = ("HCCL_SOCKET_IFNAME",)
-_NAME = re.compile(r"[\w.:@-]+")
+_NAME = lazy_pattern(r"[\w.:@-]+")
 
 ZH = """
 所写的网卡在本机不存在

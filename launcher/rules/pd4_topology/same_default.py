@@ -77,10 +77,10 @@ def _hit(ports: PortRange, other: NodeLaunch) -> Hit:
         ports.origin,
         Msg(
             (
-                f"both engines use the default, {shown(ports.ports)} ({use.what.en}): on one machine, the second one "
-                "to start fails"
+                f"both engines use the default, {shown(ports.ports).en} ({use.what.en}): on one machine, the second "
+                "one to start fails"
             ),
-            f"两个引擎都用默认的 {shown(ports.ports, 'zh')}（{use.what.zh}）：在同一台机器上，后启动的会启动失败",
+            f"两个引擎都用默认的 {shown(ports.ports).zh}（{use.what.zh}）：在同一台机器上，后启动的会启动失败",
         ),
         Msg(
             f"give one of them its own port, for example {use.option.en} {ports.ports.stop}",

@@ -54,8 +54,8 @@ USES = {
 }
 
 
-def shown(ports: range, lang: str = "en") -> str:
+def shown(ports: range) -> Msg:
     """Return a range of ports for people."""
     if len(ports) == 1:
-        return f"port {ports.start}" if lang == "en" else f"端口 {ports.start}"
-    return f"ports {ports.start}-{ports.stop - 1}" if lang == "en" else f"端口 {ports.start}-{ports.stop - 1}"
+        return Msg(f"port {ports.start}", f"端口 {ports.start}")
+    return Msg(f"ports {ports.start}-{ports.stop - 1}", f"端口 {ports.start}-{ports.stop - 1}")

@@ -110,9 +110,10 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     said = f"HCCL_BUFFSIZE {have}" if variable else f"HCCL_BUFFSIZE is not set ({have})"
     said_zh = f"HCCL_BUFFSIZE {have}" if variable else f"没有设置 HCCL_BUFFSIZE（默认 {have}）"
     right = set_value(variable.value, str(need.mib)) if variable else None
+    terms = _terms(need)
     yield Hit(
         place,
-        Msg(f"{said}: {_terms(need)} need {need.mib} MiB", f"{said_zh}：{_terms(need, 'zh')}需要 {need.mib} MiB"),
+        Msg(f"{said}: {terms.en} need {need.mib} MiB", f"{said_zh}：{terms.zh}，需要 {need.mib} MiB"),
         Msg(
             f"set HCCL_BUFFSIZE={need.mib} or more, or lower max_num_seqs or max_num_batched_tokens",
             f"把 HCCL_BUFFSIZE 设为 {need.mib} 或更大，或者减小 max_num_seqs、max_num_batched_tokens",
@@ -122,10 +123,9 @@ def hccl_buffer(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     )
 
 
-def _terms(need: Need, lang: str = "en") -> str:
-    model = need.experts
-    if lang == "zh":
-        kind = "融合 MC2" if need.fused else "MC2"
-        return f"{kind}，{model.ranks} 个 rank 上 {model.experts} 个专家、每个 rank 每步 {need.tokens} 个 token，"
-    kind = "fused MC2" if need.fused else "MC2"
-    return f"{kind} with {model.experts} experts over {model.ranks} ranks and {need.tokens} tokens per rank and step"
+def _terms(need: Need) -> Msg:
+    model, kind = need.experts, Msg("fused MC2", "融合 MC2") if need.fused else Msg("MC2", "MC2")
+    return Msg(
+        f"{kind.en} with {model.experts} experts over {model.ranks} ranks and {need.tokens} tokens per rank and step",
+        f"{kind.zh}，{model.ranks} 个 rank 上 {model.experts} 个专家、每个 rank 每步 {need.tokens} 个 token",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd6_pair.pairs import PREFILL, pairs
@@ -10,6 +9,7 @@ from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE
 from pd_launch.schemas.engine.nixl import hashes_count
@@ -43,7 +43,7 @@ _SAME_DTYPE = {"half": "float16", "float": "float32"}
 _AS_MODEL = ("bfloat16", "float16", "half", "bf16", "fp16")
 _RESOLVING = ("VLLM_USE_MODELSCOPE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 """Variables with which a model's name becomes a folder before it is hashed."""
-_DRAFT_SUFFIX = re.compile(r"[-_.]mtp$")
+_DRAFT_SUFFIX = lazy_pattern(r"[-_.]mtp$")
 
 
 @rule("PD603", "pair-model", "error", zh=ZH, needs="P R")

@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.pd6_pair.proxy_protocols import bootstrap, protoco
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
@@ -16,7 +17,7 @@ from pd_launch.schemas.engine.ports import http_port, on_host_network
 from pd_launch.schemas.engine.proxies import EncoderSide, SideList, encoder_lists, side_lists
 from pd_launch.schemas.engine.sides import PairSide, is_loopback, of_side, own_address
 
-_PORT = re.compile(r":(\d{1,5})/")
+_PORT = lazy_pattern(r":(\d{1,5})/")
 TELLS_PROXY = frozenset({"MoRIIOConnector", "P2pNcclConnector"})
 """Connectors that tell a proxy their engine's HTTP port themselves."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.engine.kv_transfer import connectors
@@ -21,9 +22,9 @@ _CARDS: dict[str, Severity] = {
     "TP_SOCKET_IFNAME": "warning",
 }
 """Variables that name a network card, and what follows where it is none."""
-_V4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
-_V6 = re.compile(r"\[?[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}(%\w+)?\]?", re.IGNORECASE)
-_HOST_NAME = re.compile(r"[a-z]+\d[\w.-]*", re.IGNORECASE)
+_V4 = lazy_pattern(r"\d{1,3}(\.\d{1,3}){3}")
+_V6 = lazy_pattern(r"\[?[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}(%\w+)?\]?", re.IGNORECASE)
+_HOST_NAME = lazy_pattern(r"[a-z]+\d[\w.-]*", re.IGNORECASE)
 """What looks like a network card: ``eth0``, ``enp67s0f5``, ``bond0.100``."""
 
 

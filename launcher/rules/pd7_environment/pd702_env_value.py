@@ -10,6 +10,7 @@ from pd_launch.launcher.rules.edits import fix, put_in_quotes
 from pd_launch.launcher.rules.pd7_environment.addresses import misread_addresses
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import PLAIN_YAML
 from pd_launch.schemas.core.values import Text
@@ -20,8 +21,8 @@ _ON, _OFF = ("true", "yes", "on", "y", "enable", "enabled"), ("false", "no", "of
 
 _BOOLEAN = r"true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"
 _NO_STRING = {
-    "manifest": re.compile(rf"{_BOOLEAN}|[-+]?(\d[\d_]*)?\.?\d+([eE][-+]?\d+)?|0x[0-9a-fA-F]+"),
-    "compose": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "manifest": lazy_pattern(rf"{_BOOLEAN}|[-+]?(\d[\d_]*)?\.?\d+([eE][-+]?\d+)?|0x[0-9a-fA-F]+"),
+    "compose": lazy_pattern(r"true|True|TRUE|false|False|FALSE"),
 }
 """How a variable was set → texts without quotes that are no strings to its reader. Compose takes numbers."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.placeholders import placeholders
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
 
-_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w{0,99}|\{[A-Za-z_]\w{0,99}\})")
+_REFERENCE = lazy_pattern(r"\$(?:[A-Za-z_]\w{0,99}|\{[A-Za-z_]\w{0,99}\})")
 ZH = """
 占位符还没有换成实际的值
 

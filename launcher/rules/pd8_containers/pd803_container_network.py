@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import NPU_RESOURCE
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, connectors
 from pd_launch.schemas.engine.ports import all_ports
@@ -20,7 +20,7 @@ TRANSFERS = SIZED_CONNECTORS | {
     "MoRIIOConnector", "P2pNcclConnector",
 }  # fmt: skip
 """Connectors that carry KV from one node to another."""
-_RANGE = re.compile(r"(?:.*:)?(\d+)(?:-(\d+))?(?:/tcp)?")
+_RANGE = lazy_pattern(r"(?:.*:)?(\d+)(?:-(\d+))?(?:/tcp)?")
 
 ZH = """
 多机 P/D 分离部署的容器没有使用主机网络

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin
 from pd_launch.schemas.engine.machines import by_container
 from pd_launch.schemas.engine.ports import all_ports, http_port
 
-_PUBLISHED = re.compile(r"(?:[\w.$ {}:\[\]-]{0,80}:)?(\d{1,5})(?:/tcp)?")
+_PUBLISHED = lazy_pattern(r"(?:[\w.$ {}:\[\]-]{0,80}:)?(\d{1,5})(?:/tcp)?")
 """A port of a container as docker and compose publish it: ``[[ADDRESS:]HOST:]PORT``."""
 
 ZH = """

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
 
-_PARTS = re.compile(r"[-_]")
+_PARTS = lazy_pattern(r"[-_]")
 _OTHERS = frozenset({"omni", "vision", "ocr", "audio", "captioner", "multimodal"})
 """Words of a name that may stand for what is seen or heard, by whatever class it is read."""
 

@@ -14,17 +14,18 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.releases.stock import SUFFIXES
 from pd_launch.schemas.releases.vllm_tables import Spec, Table
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
-_OBJECT = re.compile(r"\s*\{.*\}\s*", re.DOTALL)
+_SIZE = lazy_pattern(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
+_OBJECT = lazy_pattern(r"\s*\{.*\}\s*", re.DOTALL)
 _TRUTH = frozenset({"0", "1", "off", "on", "f", "t", "false", "true", "n", "y", "no", "yes"})
 _LONGEST_NUMBER = 4000
-_STRINGS = re.compile(r'("(?:[^"\\]|\\.)*"?)')
-_SUFFIXED = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b", re.ASCII)
+_STRINGS = lazy_pattern(r'("(?:[^"\\]|\\.)*"?)')
+_SUFFIXED = lazy_pattern(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b", re.ASCII)
 
 _INTEGER = Msg("a whole number", "整数")
 _FLOAT = Msg("a number", "数字")

@@ -10,6 +10,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS, SHORT, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.switches import switch_of
 from pd_launch.schemas.core.values import HOLE, Node, Text, Unknown
@@ -29,16 +30,16 @@ PLAIN_JSON = (
 TEXT_OR_JSON = ("additional-config", "hf-overrides", "model-loader-extra-config")
 """JSON arguments of which the engine's parser, from vLLM 0.9.2 on, takes any text as it is that has no braces."""
 
-_NEGATIVE = re.compile(r"-\d+(\.\d+)?")
-_GLUED_SHORT = re.compile(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
-_OPTIMISATION = re.compile(r"-O\.?(\d?)")
+_NEGATIVE = lazy_pattern(r"-\d+(\.\d+)?")
+_GLUED_SHORT = lazy_pattern(r"(-[a-z]{1,3})=?(\d.*)", re.DOTALL)
+_OPTIMISATION = lazy_pattern(r"-O\.?(\d?)")
 MAX_WORDS = 10_000
 MAX_DOTS = 50
-QUOTED = re.compile(r"(['\"])([^'\"\s{}\[\]]+)\1")
+QUOTED = lazy_pattern(r"(['\"])([^'\"\s{}\[\]]+)\1")
 """A value that is in quotes of its own: no value of the engine is meant to."""
 
 
-_COMMAND = re.compile(r"[A-Za-z_./][\w./-]*")
+_COMMAND = lazy_pattern(r"[A-Za-z_./][\w./-]*")
 _NO_COMMANDS = frozenset({"true", "false", "none", "null", "auto"})
 
 

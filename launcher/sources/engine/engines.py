@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from pd_launch.launcher.sources.engine.around import Around, Run, place_of
 from pd_launch.launcher.sources.engine.command_line import read_arguments
 from pd_launch.launcher.sources.engine.docker import DockerCommand, read_docker
 from pd_launch.launcher.sources.engine.fillers import with_input
-from pd_launch.launcher.sources.engine.mounted import NOTHING, Around, Offered, Place, Run, place_of
+from pd_launch.launcher.sources.engine.found import Finish, Followed, Found, Nested, Started, keep, texts_of
 from pd_launch.launcher.sources.engine.scripts_given import is_remote, parameters_of, scripts_inside
 from pd_launch.launcher.sources.engine.unfollowed import started_otherwise
 from pd_launch.launcher.sources.engine.wrapped import DYNAMO, SHELLS, carried, engine_words, unwrap
@@ -22,137 +20,19 @@ from pd_launch.launcher.sources.shell.scope import Environment, Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.text.interpolate import Words, filled_before
 from pd_launch.launcher.sources.text.templates import BRANCH, FilledFile
-from pd_launch.schemas.core.launch import Container, EnvVar, Fault, Form, NodeLaunch, Proxy, Request
+from pd_launch.schemas.core.launch import Container, EnvVar, Form, NodeLaunch, Proxy
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
-Finish = Callable[[NodeLaunch], None]
-"""Completes a node that a form found: its container, side and host."""
-
-_GUESSED = -6
-"""Stands among the branches of engines in texts for people, which show one way or another."""
 ONLINE_DP = "launch_online_dp.py"
 ROUTER = "vllm-router"
-_SCRIPT = re.compile(r"\w+\.py")
+_SCRIPT = lazy_pattern(r"\w+\.py")
 _ENGINE_FLAGS = ("--kv-transfer-config", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs")
 """Flags by which arguments alone are known as those of an engine."""
 _FROM_FILES = frozenset({"dotenv", "direnv", "envdir", "with-contenv", "doppler", "--env-file"})
 """What gives the command after it variables of a file."""
-_HELP = re.compile(r"-h|--help(=.*)?|--version|-v")
-
-
-class Nested(NamedTuple):
-    """A script inside another form, what completes the engines that it starts, and the variables that it is given."""
-
-    text: Text
-    finish: Finish
-    env: Mapping[str, EnvVar] = MappingProxyType({})
-    around: Around = NOTHING
-    positional: Mapping[int, Text] = MappingProxyType({})
-
-    def scope(self) -> Scope:
-        """Return the scope in which the script begins; a variable that is set to something unknown is unknown."""
-        return Scope(Journal(texts_of(self.env, self.text)), positional=dict(self.positional))
-
-
-def texts_of(env: Mapping[str, EnvVar], place: Text) -> dict[str, Text | list[Text]]:
-    """Return variables as a script at ``place`` has them."""
-    hole = place.stand_in(HOLE)
-    return {name: variable.value.text or hole for name, variable in env.items()}
-
-
-class Followed(NamedTuple):
-    """A profile that a command of pd-launch names, and the ``--target`` that it is given with it."""
-
-    name: Text
-    target: Text | None = None
-
-
-class Started(NamedTuple):
-    """A container that a command starts, and what it gives to all that runs in it."""
-
-    container: Container
-    env: dict[str, EnvVar]
-    env_open: Origin | None = None
-    named: Collection[str] = ()
-    """The scripts that its command names."""
-
-
-class Pod(NamedTuple):
-    """A container with the pod that it is in, and the labels by which Services select that pod."""
-
-    container: Container
-    own: Node
-    pod: Node
-    labels: Node | None
-
-
-@dataclass
-class Found:
-    """What a set of inputs starts. ``nested`` are scripts inside other forms, still to be read."""
-
-    nodes: list[NodeLaunch] = field(default_factory=list)
-    proxies: list[Proxy] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    nested: list[Nested] = field(default_factory=list)
-    maps: dict[str, Node] = field(default_factory=dict)
-    """The data of ConfigMaps by name."""
-    offered: list[Offered] = field(default_factory=list)
-    """Scripts of ConfigMaps, which are read alone where no container runs them."""
-    run: set[Place] = field(default_factory=set)
-    """Where the scripts begin that containers run as files."""
-    containers: dict[str, Started] = field(default_factory=dict)
-    idle: list[Started] = field(default_factory=list)
-    """Containers that are started without an engine."""
-    online_dp: list[list[Text]] = field(default_factory=list)
-    profiles: list[Followed] = field(default_factory=list)
-    forms: set[str] = field(default_factory=set)
-    """Forms that were recognised, with or without an engine."""
-    guessed: list[Origin] = field(default_factory=list)
-    """Where texts are that are only guessed to be scripts: nothing about their grammar is an error."""
-    apart: list[Origin] = field(default_factory=list)
-    """Where texts are, in a file that holds many, of which each starts its own engines only."""
-    said: set[Fault] = field(default_factory=set)
-    requests: list[Request] = field(default_factory=list)
-    services: list[Node] = field(default_factory=list)
-    """Services of Kubernetes."""
-    pods: list[Pod] = field(default_factory=list)
-    """Containers of pods, with and without an engine."""
-
-    def size(self) -> int:
-        """Return how much was found so far: engines, scripts and faults."""
-        return len(self.nodes) + len(self.nested) + len(self.offered) + len(self.faults)
-
-    def guess(self, part: Text, finish: Finish, env: Mapping[str, EnvVar] = MappingProxyType({})) -> None:
-        """Add a part of a text for people: what it starts runs beside nothing else of the text."""
-        number = len(self.guessed)
-
-        def alone(node: NodeLaunch) -> None:
-            finish(node)
-            node.branches = (*node.branches, (_GUESSED, number))
-
-        self.guessed.append(part.origin())
-        self.nested.append(Nested(part, alone, env))
-
-    def take_guess(self, other: Found) -> None:
-        """Take in the engines of a part of a text for people that was read by itself."""
-        number = len(self.guessed)
-        for node in other.nodes:
-            node.branches = (*node.branches, (_GUESSED, number))
-        self.nodes += other.nodes
-        self.guessed += other.guessed
-        self.add_faults(other.faults)
-
-    def add_faults(self, more: Sequence[Fault]) -> None:
-        """Add faults, each once."""
-        for fault in more:
-            if fault not in self.said:
-                self.said.add(fault)
-                self.faults.append(fault)
-
-
-def keep(_: NodeLaunch) -> None:
-    """Complete nothing."""
+_HELP = lazy_pattern(r"-h|--help(=.*)?|--version|-v")
 
 
 def with_variables(env: Mapping[str, EnvVar], env_open: Origin | None = None) -> Finish:
@@ -385,24 +265,6 @@ def _starts(command: Command, docker: DockerCommand) -> int:
         return 2
     inner = Command(words.having(rest), {}, command.origin)
     return 1 if carried(rest) is not None or scripts_inside(inner) else 0
-
-
-def into_containers(found: Found) -> None:
-    """Put engines into the containers that other files start for them: by the script's name, or the only one there is.
-
-    The guides start a container with a shell, and the engine by a script inside it.
-    """
-    bare = [node for node in found.nodes if node.container is None and node.form == "shell"]
-    for started in found.idle:
-        text = next((text for text in found.apart if text.holds(started.container.origin)), None)
-        near = bare if text is None else [node for node in bare if text.holds(node.origin)]
-        inside = [node for node in near if node.origin.file.rpartition("/")[2] in started.named]
-        if len(found.idle) == 1 and not started.named:
-            inside = near
-        for node in inside:
-            node.container = started.container
-            node.env = {**started.env, **node.env}
-            node.env_open = node.env_open or started.env_open
 
 
 def image_engine(words: Words, image: Node | None, has_command: bool) -> Words:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
 FILLS = ("xargs", "find", "parallel")
 """Programs that write something for ``{}`` into the words after them."""
-_GAP = re.compile(r"\{(?:\d{1,3}|[./#%]{1,2})?\}")
-_SIGN = re.compile(r"-I(?P<short>.{0,80})|--replace(?:=(?P<long>.{0,80}))?|-i(?P<old>.{0,80})")
-_IN_PARTS = re.compile(r"-[nL]\d{0,9}|--max-(?:args|lines)(?:=\d{1,9})?")
+_GAP = lazy_pattern(r"\{(?:\d{1,3}|[./#%]{1,2})?\}")
+_SIGN = lazy_pattern(r"-I(?P<short>.{0,80})|--replace(?:=(?P<long>.{0,80}))?|-i(?P<old>.{0,80})")
+_IN_PARTS = lazy_pattern(r"-[nL]\d{0,9}|--max-(?:args|lines)(?:=\d{1,9})?")
 _VALUED = ("-j", "-P", "-n", "-N", "-L", "-S", "-a", "-C", "-d", "-E", "-s", "-t", "--jobs", "--max-procs")
 _VALUED_LONG = (
     *("--delay", "--joblog", "--sshlogin", "--slf", "--timeout", "--retries", "--tmpdir", "--results", "--colsep"),

@@ -22,6 +22,8 @@ from pd_launch.schemas.core.values import SourceFile, Text
 COMMAND_LINE = "<command line>"
 KINDS = ("unread", "elsewhere")
 """Faults that leave something unknown and say nothing of the input itself."""
+BENCHMARK = "benchmark"
+"""The kind of the fault of a benchmark's engine; PD014 turns it into a finding."""
 _OUTSIDE = Msg(
     "it is outside both the folder of the file that names it and the working folder",
     "它不在写有它的文件所在的目录之下，也不在当前目录之下",

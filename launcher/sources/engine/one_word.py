@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.text.interpolate import Words, split_words
 from pd_launch.schemas.core.launch import Fault

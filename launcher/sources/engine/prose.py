@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, is_wrapper
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile, Text
 
-_NAMED = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".sbatch", ".slurm", ".yaml", ".yml", ".json", ".service", "file")
-_FENCE = re.compile(
+_FENCE = lazy_pattern(
     r"^(?P<indent>[ \t]{0,40}(?:>[ ])?)(?P<mark>`{3,20}|~{3,20})[ ]{0,8}(?P<language>[\w+.-]{0,40})[^\n`]{0,400}$",
     re.MULTILINE,
 )
@@ -31,15 +31,15 @@ _OTHERS = {
 """Languages of blocks that are read as files of their own."""
 _MOST_BLOCKS = 100
 """Such blocks of a text that are read."""
-_PROMPT = re.compile(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
-_DOLLAR = re.compile(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
-_BULLET = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
-_FIRST_WORD = re.compile(r"[A-Z][a-z'’]{0,30},?")
-_WORD = re.compile(r"[a-z][a-z'’-]{0,40}[,.;:!?]?")
-_SHELL_SIGN = re.compile(r"[=|&<>$\\]")
-_HEREDOC = re.compile(r"<<-?[ ]?[\\'\"]?[A-Za-z_]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,80}=\S*")
-_CONNECTED = re.compile(r"(?:&&|\|\||[;|({!'\"`]|\b(?:then|do|else|in|exec))[ \t]*\Z")
+_PROMPT = lazy_pattern(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
+_DOLLAR = lazy_pattern(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
+_BULLET = lazy_pattern(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
+_FIRST_WORD = lazy_pattern(r"[A-Z][a-z'’]{0,30},?")
+_WORD = lazy_pattern(r"[a-z][a-z'’-]{0,40}[,.;:!?]?")
+_SHELL_SIGN = lazy_pattern(r"[=|&<>$\\]")
+_HEREDOC = lazy_pattern(r"<<-?[ ]?[\\'\"]?[A-Za-z_]")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w{0,80}=\S*")
+_CONNECTED = lazy_pattern(r"(?:&&|\|\||[;|({!'\"`]|\b(?:then|do|else|in|exec))[ \t]*\Z")
 """How the words before a command end where it is one: what a shell puts between commands, or an opened quote."""
 _CARRIERS = frozenset(
     {"docker", "podman", "nerdctl", "kubectl", "ssh", "uv", "uvx", "conda", "mamba", "micromamba", "poetry", "pixi"}
@@ -48,17 +48,12 @@ _CARRIERS = frozenset(
     | {"sbatch", "pdsh", "systemd-run", "cd", "export", "echo", "if", "for", "while", "mkdir", "wget", "curl", "watch"}
 )
 """Programs that a line with an engine in it may begin with, beside wrappers and shells."""
-_RUNS_IMAGE = re.compile(r"\b(?:docker|podman|nerdctl)[ \t](?:[^\n]{0,200}[ \t])?run[ \t]")
+_RUNS_IMAGE = lazy_pattern(r"\b(?:docker|podman|nerdctl)[ \t](?:[^\n]{0,200}[ \t])?run[ \t]")
 """The start of a container, whose image may be one of vLLM."""
-_PROXIES = re.compile(r"\bvllm-router\b|proxy[\w-]{0,60}\.py\b")
+_PROXIES = lazy_pattern(r"\bvllm-router\b|proxy[\w-]{0,60}\.py\b")
 """Where a block of a text starts a proxy."""
-_NEXT = re.compile(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
-_PLAIN = re.compile(r"\s{0,40}(?P<word>\S{1,400})")
-
-
-def is_named_prose(source: SourceFile) -> bool:
-    """Whether a file is a text for people by its name."""
-    return source.path.lower().endswith(_NAMED) and not source.text.startswith("#!")
+_NEXT = lazy_pattern(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
+_PLAIN = lazy_pattern(r"\s{0,40}(?P<word>\S{1,400})")
 
 
 def is_prose(source: SourceFile) -> bool:

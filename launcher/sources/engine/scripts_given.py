@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines, unfilled
@@ -16,12 +15,13 @@ from pd_launch.launcher.sources.engine.written_files import (
 )
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
-_RUNS = re.compile(r"-\w{0,20}c\w{0,20}")
-_WITH_VALUE = re.compile(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
+_RUNS = lazy_pattern(r"-\w{0,20}c\w{0,20}")
+_WITH_VALUE = lazy_pattern(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
 """Options of a shell that take the next word: ``-euo pipefail``."""
-_BARE_SHELL = re.compile(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da|k)?sh(?: -[sleux]+)*")
+_BARE_SHELL = lazy_pattern(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da|k)?sh(?: -[sleux]+)*")
 _TAKES_SCRIPTS = frozenset(
     {"tmux", "screen", "parallel", "su", "runuser", "script", "flock", "watch", "pm2", "concurrently"}
     | {"ssh", "sshpass", "pdsh", "clush", "pssh", "parallel-ssh", "dsh", "rsh", "sbatch", "salloc", "ansible", "gcloud"}
@@ -32,16 +32,16 @@ _READS = frozenset(
     | {"chroot", "nsenter", "unshare", "machinectl", "pkexec", "gosu", "su-exec", "fakeroot", "script"}
 )
 """Programs that run what they read from standard input, as a shell does."""
-_STARTED_WITH = re.compile(r"\s--?[A-Za-z]")
-_SHEBANG = re.compile(r"#!.{0,80}\b(?:ba|z|da|k)?sh\b")
-_RECIPES = re.compile(r"(?:.{0,400}/)?(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|.{1,200}\.mk)")
+_STARTED_WITH = lazy_pattern(r"\s--?[A-Za-z]")
+_SHEBANG = lazy_pattern(r"#!.{0,80}\b(?:ba|z|da|k)?sh\b")
+_RECIPES = lazy_pattern(r"(?:.{0,400}/)?(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|.{1,200}\.mk)")
 """Files whose lines a shell runs."""
-_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
-_TYPED_END = re.compile(r"(?:\\[nr]|\^M)\Z")
+_PYTHON = lazy_pattern(r"python(?:3(?:\.\d+)?)?")
+_TYPED_END = lazy_pattern(r"(?:\\[nr]|\^M)\Z")
 """The key that ends a line which ``screen -X stuff`` types."""
-INTERPRETERS = re.compile(r"(?:[gm]?awk|perl|ruby|node|lua|expect|php|Rscript|tclsh|python(?:3(?:\.\d+)?)?)")
+INTERPRETERS = lazy_pattern(r"(?:[gm]?awk|perl|ruby|node|lua|expect|php|Rscript|tclsh|python(?:3(?:\.\d+)?)?)")
 """Programs whose words are programs, not commands."""
-_OPTION = re.compile(r"[\w-]{1,40}=(?:[\w.-]{1,80}=)?")
+_OPTION = lazy_pattern(r"[\w-]{1,40}=(?:[\w.-]{1,80}=)?")
 
 
 def joined(words: Sequence[Text], between: str = " ") -> Text:

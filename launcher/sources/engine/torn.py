@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin
 
-_OPTION = re.compile(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
+_OPTION = lazy_pattern(r"--?[A-Za-z][\w.-]*(=.*)?", re.DOTALL)
 
 
 def put_together(commands: Sequence[Command], faults: Sequence[Fault]) -> tuple[list[Command], list[Fault]]:

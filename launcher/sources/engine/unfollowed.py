@@ -5,10 +5,10 @@ Only what surely runs counts: an engine in a text that some command prints, sear
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines
+from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, program_of, reads_scripts, scripts_inside
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
@@ -16,18 +16,17 @@ from pd_launch.launcher.sources.engine.written_files import is_edited_script
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, Text
 
-BENCHMARK = "benchmark"
-"""The kind of the fault of a benchmark's engine; PD014 turns it into a finding."""
 _BENCHES = frozenset({"throughput", "latency", "startup"})
 """Benchmarks of ``vllm bench`` that make an engine; others ask one that runs."""
-_CALLS = re.compile(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
-_COMMAND_END = re.compile(r"(?<!\\)[\n;&|#]")
-_GIVEN = re.compile(r"\$\{?[@*\d]")
+_CALLS = lazy_pattern(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
+_COMMAND_END = lazy_pattern(r"(?<!\\)[\n;&|#]")
+_GIVEN = lazy_pattern(r"\$\{?[@*\d]")
 """A parameter that whoever starts the script gives: nothing of the script itself."""
-_OPTION = re.compile(r"\s--?[A-Za-z]")
+_OPTION = lazy_pattern(r"\s--?[A-Za-z]")
 _KEEPS = frozenset(
     {"base64", "md5sum", "sha1sum", "sha256sum", "wc", "sort", "uniq", "tr", "cut", "fold", "nl", "paste", "column"}
     | {"gzip", "zstd", "openssl", "gpg", "xclip", "pbcopy", "wl-copy", "sendmail", "mutt", "msmtp", "mysql", "psql"}

@@ -9,6 +9,7 @@ from typing import Literal
 from pd_launch.launcher.sources.engine.fillers import FILLS, sign_of, unfilled
 from pd_launch.launcher.sources.text.interpolate import split_words
 from pd_launch.launcher.sources.text.templates import as_written
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
 Program = Literal["serve", "api_server", "dynamo"]
@@ -16,18 +17,18 @@ API_SERVER = "vllm.entrypoints.openai.api_server"
 DYNAMO = "dynamo.vllm"
 _WORKERS = (DYNAMO, f"{DYNAMO}.unified_main", f"{DYNAMO}.main")
 _KV_FLAG = "--kv-transfer-config"
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_ANY_NAME = re.compile(r"[A-Za-z_][^\s=/]*=")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ANY_NAME = lazy_pattern(r"[A-Za-z_][^\s=/]*=")
 """What env takes for a variable, where a shell's name has no hyphen."""
-_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
+_PYTHON = lazy_pattern(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 _ENDS = (
     *("vllm", "python", "python3", *(f"python3.{minor}" for minor in range(100))),
     *("/api_server.py", "/main.py"),
 )
 """How the name of a program that starts an engine may end."""
 _MAIN = "vllm/entrypoints/cli/main.py"
-_SERVER = re.compile(r"(?:^|/)vllm/entrypoints/openai/api_server\.py$")
-_NAMES_VLLM = re.compile(r"vllm", re.IGNORECASE)
+_SERVER = lazy_pattern(r"(?:^|/)vllm/entrypoints/openai/api_server\.py$")
+_NAMES_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 _PYTHON_VALUED = ("-X", "-W", "--check-hash-based-pycs")
 _MOST_OPTIONS = 16
 """Words that are looked at for the engine after an interpreter."""
@@ -62,8 +63,8 @@ _VALUED_OPTIONS = {
 }
 
 
-_SPLIT = re.compile(r"-[iv0]{0,3}S|--split-string(?:=|$)")
-STARTS = re.compile(rf"\bvllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
+_SPLIT = lazy_pattern(r"-[iv0]{0,3}S|--split-string(?:=|$)")
+STARTS = lazy_pattern(rf"\bvllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
 """Where a text speaks of the start of an engine."""
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Text
 
 _INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-")
-_RUN_BY_SYSTEM = re.compile(
+_RUN_BY_SYSTEM = lazy_pattern(
     r"(?:.*/)?(?:rc\.local|(?:rc\d?|init|profile|cron\.(?:hourly|daily|weekly|monthly))\.?d?/[\w.-]{1,200}"
     r"|etc/(?:profile|bash\.bashrc|bashrc|zshrc)|\.(?:bash|zsh)(?:rc|_profile|_login|_logout)|\.(?:profile|zprofile|zshenv|xprofile))"
 )
 """Files of shell commands that run when a machine starts, when somebody logs in, or once a day."""
-_TABLE = re.compile(r"(?:.*/)?(?:crontabs?|cron\.d/[\w.-]{1,200}|(?:cron|crontabs)/[\w.-]{1,200})")
-_ENTRY = re.compile(
+_TABLE = lazy_pattern(r"(?:.*/)?(?:crontabs?|cron\.d/[\w.-]{1,200}|(?:cron|crontabs)/[\w.-]{1,200})")
+_ENTRY = lazy_pattern(
     r"[ \t]{0,40}(?:@[a-z]{1,20}|(?:[\d*/,A-Za-z-]{1,80}[ \t]{1,40}){4}[\d*/,A-Za-z-]{1,80})[ \t]{1,40}(?=\S)"
 )
-_MODE = re.compile(r"-[a-zA-Z]{0,9}m(?P<glued>\d{3,4})?|--mode")
-_PUTS = re.compile(r"(?:/.{0,200}/[ \t]{0,9}|\d{0,9}|\$)?[ \t]{0,9}[iac](?:\\|[ \t])")
-_RUN_OR_SCRIPT = re.compile(r".{1,400}\.(?:sh|bash)")
+_MODE = lazy_pattern(r"-[a-zA-Z]{0,9}m(?P<glued>\d{3,4})?|--mode")
+_PUTS = lazy_pattern(r"(?:/.{0,200}/[ \t]{0,9}|\d{0,9}|\$)?[ \t]{0,9}[iac](?:\\|[ \t])")
+_RUN_OR_SCRIPT = lazy_pattern(r".{1,400}\.(?:sh|bash)")
 
 
 def written_by(words: Sequence[Text], redirected: str) -> str:

@@ -9,31 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
-from pd_launch.launcher.sources.engine.wrapped import STARTS
-from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
+from pd_launch.launcher.sources.engine.found import Found, Nested, keep
 from pd_launch.launcher.sources.text.interpolate import ARGUMENTS, expand, split_words
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
-_LINE = re.compile(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
-_BLANK = re.compile(r"[ \t\r]{0,40}(?:#[^\n]*)?")
-_SPEAKS = re.compile(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
+_LINE = lazy_pattern(r"[ \t]{0,40}(?:export[ \t]{1,40})?(?P<name>[A-Za-z_][\w.]{0,200})[ \t]?=(?P<value>[^\n]*)")
+_BLANK = lazy_pattern(r"[ \t\r]{0,40}(?:#[^\n]*)?")
+_SPEAKS = lazy_pattern(r"VLLM\w{0,80}(?:ARG|OPT|FLAG|EXTRA|PARAM)", re.IGNORECASE)
 """A name that says what the value is."""
-_WORD_BEGINS, _WORD_ENDS = re.compile(r"\S"), re.compile(r"\s")
-_LEAD = re.compile(r"--[\w.-]{1,100}=")
+_WORD_BEGINS, _WORD_ENDS = lazy_pattern(r"\S"), lazy_pattern(r"\s")
+_LEAD = lazy_pattern(r"--[\w.-]{1,100}=")
 MAX_LINES = 2000
 
 
 def recognise(source: SourceFile) -> bool:
-    """Whether a file has nothing but variables, one of them with arguments of an engine."""
+    """Whether a file has nothing but variables, one of them with arguments of an engine.
+
+    Most files that are asked about have a line that is none: what reads arguments is imported behind that.
+    """
     return any(_holds(name, value) for name, value in _variables(source))
 
 
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add an engine for each variable with arguments, and read each one with a command as a script."""
+    from pd_launch.launcher.sources.engine.wrapped import STARTS
+
     for name, value in _variables(source):
         if STARTS.search(value.value):
             found.nested.append(Nested(value, keep))
@@ -42,6 +46,8 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
 
 
 def _add(name: str, value: Text, source: SourceFile, found: Found) -> None:
+    from pd_launch.launcher.sources.forms.only_arguments import add_arguments
+
     def finish(node: NodeLaunch) -> None:
         node.env_open = node.origin
         node.side = spoken_side(name) or spoken_side(source.path.rpartition("/")[2])
@@ -75,6 +81,9 @@ def _words(value: Text) -> list[Text]:
 
 
 def _holds(name: str, value: Text) -> bool:
+    from pd_launch.launcher.sources.engine.wrapped import STARTS
+    from pd_launch.launcher.sources.forms.only_arguments import only_arguments
+
     words = _words(value)
     return STARTS.search(value.value) is not None or only_arguments(words, _SPEAKS.search(name) is not None)
 

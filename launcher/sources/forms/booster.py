@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pd_launch.launcher.sources.engine.config_file import add_flags
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.templates import usual
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Node, Unknown

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from pd_launch.launcher.sources.engine.around import Around
 from pd_launch.launcher.sources.engine.docker import add_mount
-from pd_launch.launcher.sources.engine.engines import (
-    Finish,
-    Found,
-    Nested,
-    add_engine,
-    add_proxy,
-    image_engine,
-    nest_scripts,
-)
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, add_proxy, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.launcher.sources.engine.one_word import apart
 from pd_launch.launcher.sources.forms.dockerfile import read as read_dockerfile
 from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside

@@ -11,23 +11,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine, image_engine, nest_scripts
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.found import Finish, Found
 from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
-_WORD = re.compile(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
-_FROM = re.compile(
+_WORD = lazy_pattern(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
+_FROM = lazy_pattern(
     r"(?:--platform=\S{1,200}[ \t]{1,40})?(?P<image>\S{1,1000})(?:[ \t]{1,40}[Aa][Ss][ \t]{1,40}(?P<name>\S{1,200}))?"
 )
-_ESCAPE = re.compile(r"#[ \t]{0,40}escape[ \t]{0,40}=[ \t]{0,40}`", re.IGNORECASE)
-_HEREDOC = re.compile(r"<<-?[\"']?(?P<word>\w{1,100})[\"']?(?:[ \t]{1,40}(?P<target>/\S{1,500}))?")
-_FLAG = re.compile(r"[ \t]{0,40}--[a-z]{1,30}(?:=\S{0,500})?(?=[ \t])")
+_ESCAPE = lazy_pattern(r"#[ \t]{0,40}escape[ \t]{0,40}=[ \t]{0,40}`", re.IGNORECASE)
+_HEREDOC = lazy_pattern(r"<<-?[\"']?(?P<word>\w{1,100})[\"']?(?:[ \t]{1,40}(?P<target>/\S{1,500}))?")
+_FLAG = lazy_pattern(r"[ \t]{0,40}--[a-z]{1,30}(?:=\S{0,500})?(?=[ \t])")
 _INSTRUCTIONS = frozenset(
     {"FROM", "ARG", "ENV", "RUN", "CMD", "ENTRYPOINT", "COPY", "ADD", "LABEL", "EXPOSE", "USER", "VOLUME", "WORKDIR"}
     | {"SHELL", "STOPSIGNAL", "HEALTHCHECK", "ONBUILD", "MAINTAINER"}

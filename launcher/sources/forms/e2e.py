@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine
+from pd_launch.launcher.sources.engine.engines import add_engine
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.interpolate import E2E, Lookup, Words, expand, expand_command, expand_value
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, as_integer
 
 MAX_RANKS = 256
 _NO_VALUE = ("DEFAULT_PORT",)
 """Words that the test runner replaces by a value of its own."""
-_NODE_ADDRESS = re.compile(r"NODE_\d+_IP")
+_NODE_ADDRESS = lazy_pattern(r"NODE_\d+_IP")
 
 
 def is_e2e(tree: Node) -> bool:

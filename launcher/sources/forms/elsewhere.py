@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.sources.engine.engines import Found
-from pd_launch.launcher.sources.engine.mounted import Offered, Place, config_maps, place_of
+from pd_launch.launcher.sources.engine.around import Offered, Place, place_of
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.values import Node, SourceFile
@@ -51,5 +51,7 @@ class Elsewhere:
 
 @per_file
 def _maps(source: SourceFile) -> list[tuple[str, Node]]:
+    from pd_launch.launcher.sources.engine.mounted import config_maps
+
     documents, _ = parse_yaml(source)
     return [named for tree in documents for named in config_maps(tree)]

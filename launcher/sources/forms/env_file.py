@@ -5,14 +5,14 @@ systemd.exec(5), at EnvironmentFile=.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile, Text
 
-_LINE = re.compile(r"[ \t\r\n]*(?:(?P<comment>[#;][^\n]*)|(?P<name>[^=\n]*)(?P<sign>=)?[ \t]*)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_LINE = lazy_pattern(r"[ \t\r\n]*(?:(?P<comment>[#;][^\n]*)|(?P<name>[^=\n]*)(?P<sign>=)?[ \t]*)")
+_NAME = lazy_pattern(r"[A-Za-z_]\w*")
 _ESCAPED_IN_QUOTES = '"\\`$'
 
 

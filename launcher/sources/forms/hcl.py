@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.hcl_tree import NotHCL, parse_hcl
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.text.per_file import per_file
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"^(?:(?:resource|data)[ \t]+\"[^\"\n]{1,200}\"[ \t]+\"[^\"\n]{1,200}\""
     r"|(?:module|variable|output|provider|job)[ \t]+\"[^\"\n]{1,200}\"|locals|terraform)[ \t]*\{",
     re.MULTILINE,
@@ -23,12 +24,12 @@ _LISTS = {
     "volume_mount": "volumeMounts", "port": "ports", "env_from": "envFrom",
 }  # fmt: skip
 """Blocks that the provider of Kubernetes makes entries of lists of, and how Kubernetes calls these."""
-_CAMEL = re.compile(r"_([a-z])")
+_CAMEL = lazy_pattern(r"_([a-z])")
 _ACRONYMS = {"hostIpc": "hostIPC", "hostPid": "hostPID"}
 _VERBATIM = ("limits", "requests", "labels", "annotations", "data")
 _NAMES = (".tf", ".hcl", ".nomad", ".tfvars")
 _LABELLED = ("resource", "data", "module")
-_SPEAKS = re.compile(r"vllm", re.IGNORECASE)
+_SPEAKS = lazy_pattern(r"vllm", re.IGNORECASE)
 
 
 def recognise(source: SourceFile) -> bool:

@@ -8,15 +8,16 @@ from dataclasses import replace
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.python.texts import dumped
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text, Unknown
 
-_SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/)){0,100000}\*/)*")
-_BLANK = re.compile(r"[ \t\r]{0,40}")
-_NAME = re.compile(r"[A-Za-z_][\w-]{0,200}")
-_WORD = re.compile(r"-?[\w.]{1,200}")
-_HEREDOC = re.compile(r"<<-?([A-Za-z_]\w{0,100})[ \t\r]{0,40}\n")
-_FILLS = re.compile(r"[$%]\{")
-_END = re.compile(r"[ \t\r]{0,40}(?:\n|$|[,\]})#]|//)")
+_SPACE = lazy_pattern(r"(?:[ \t\r\n]|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/)){0,100000}\*/)*")
+_BLANK = lazy_pattern(r"[ \t\r]{0,40}")
+_NAME = lazy_pattern(r"[A-Za-z_][\w-]{0,200}")
+_WORD = lazy_pattern(r"-?[\w.]{1,200}")
+_HEREDOC = lazy_pattern(r"<<-?([A-Za-z_]\w{0,100})[ \t\r]{0,40}\n")
+_FILLS = lazy_pattern(r"[$%]\{")
+_END = lazy_pattern(r"[ \t\r]{0,40}(?:\n|$|[,\]})#]|//)")
 _PLAIN = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 MAX_DEPTH = 60

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested, add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, with_variables
+from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.launcher.sources.engine.prose import is_script_text, parts_of_prose, reads_as_prose, speaks_of_engines
 from pd_launch.launcher.sources.engine.scripts_given import joined
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap

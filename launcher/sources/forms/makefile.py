@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested
+from pd_launch.launcher.sources.engine.found import Found, Nested
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.text.kinds import opens_like_yaml
@@ -20,36 +20,37 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver, concat
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 from pd_launch.schemas.engine.machines import ASSUMED
 from pd_launch.schemas.engine.sides import spoken_side
 
-_RULE = re.compile(r"^(?P<targets>[\w.%/$(){}-][\w.%/$(){} \t-]{0,500}?)[ \t]{0,40}::?(?![:=])")
-_SETS = re.compile(
+_RULE = lazy_pattern(r"^(?P<targets>[\w.%/$(){}-][\w.%/$(){} \t-]{0,500}?)[ \t]{0,40}::?(?![:=])")
+_SETS = lazy_pattern(
     r"^[ ]{0,40}(?P<export>export[ \t]{1,20})?(?:override[ \t]{1,20})?(?P<name>[\w.-]{1,200})[ \t]{0,40}"
     r"(?P<sign>[:?+!]?=|:::?=)[ \t]{0,40}"
 )
-_DEFINES = re.compile(
+_DEFINES = lazy_pattern(
     r"^[ ]{0,40}define[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?P<sign>[:?+!]?=|:::?=)?[ \t]{0,40}$", re.MULTILINE
 )
-_EXPORTS = re.compile(r"^[ ]{0,40}export(?:[ \t]{1,20}(?P<names>[\w \t.-]{1,500}))?$")
-_CONDITION = re.compile(r"^[ ]{0,40}(?P<word>ifn?eq|ifn?def|else|endif|define|endef|-?include|sinclude)\b")
-_RECIPE = re.compile(r"^[\w.%/$(){}-][^\n=#:]{0,500}:[^\n=]{0,1000}\n(?:#[^\n]{0,500}\n|\n){0,20}\t", re.MULTILINE)
-_SILENT = re.compile(r"[ \t]{0,40}[@+-]{0,3}[ \t]{0,40}")
-_NAME = re.compile(r"[\w.-]{1,200}")
+_EXPORTS = lazy_pattern(r"^[ ]{0,40}export(?:[ \t]{1,20}(?P<names>[\w \t.-]{1,500}))?$")
+_CONDITION = lazy_pattern(r"^[ ]{0,40}(?P<word>ifn?eq|ifn?def|else|endif|define|endef|-?include|sinclude)\b")
+_RECIPE = lazy_pattern(r"^[\w.%/$(){}-][^\n=#:]{0,500}:[^\n=]{0,1000}\n(?:#[^\n]{0,500}\n|\n){0,20}\t", re.MULTILINE)
+_SILENT = lazy_pattern(r"[ \t]{0,40}[@+-]{0,3}[ \t]{0,40}")
+_NAME = lazy_pattern(r"[\w.-]{1,200}")
 _CLOSES = {"(": ")", "{": "}"}
-_BEFORE = re.compile(
+_BEFORE = lazy_pattern(
     r"[ \t@+-]{0,40}(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}"
     r"(?:(?:eval|exec|nohup|env|time|setsid|sudo|(?:ba|z)?sh -l?c)[ \t]{1,40}){0,5}"
     r"(?:[\w.-]{1,80}=\S{0,200}[ \t]{1,40}){0,20}[\"']?"
 )
 """What may be before the name of a command in a recipe."""
-_ENDS_COMMAND = re.compile(r"[;&|({\n]|\b(?:then|do|else|if|while|until)\b")
-_USES = re.compile(r"\$[({](?P<name>[\w.-]{1,200})[)}]")
-_SAYS = re.compile(r"\$\((?:info|warning|error)\b")
-_CALL = re.compile(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<given>.{0,2000}))?", re.DOTALL)
-_REFERENCE = re.compile(r"\$[({]([\w.-]{1,200})[)}]")
+_ENDS_COMMAND = lazy_pattern(r"[;&|({\n]|\b(?:then|do|else|if|while|until)\b")
+_USES = lazy_pattern(r"\$[({](?P<name>[\w.-]{1,200})[)}]")
+_SAYS = lazy_pattern(r"\$\((?:info|warning|error)\b")
+_CALL = lazy_pattern(r"call[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?:,(?P<given>.{0,2000}))?", re.DOTALL)
+_REFERENCE = lazy_pattern(r"\$[({]([\w.-]{1,200})[)}]")
 _MOST_NAMES = 50
 _MOST_REFERENCES = 20_000
 """References that are looked up in one file; beyond them a value is not known."""

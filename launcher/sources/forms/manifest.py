@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pd_launch.launcher.sources.engine.engines import Found, Pod, add_engine, image_engine, keep, nest_scripts
-from pd_launch.launcher.sources.engine.mounted import Around, mounted_files, offered
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
+from pd_launch.launcher.sources.engine.found import Found, Pod, keep
+from pd_launch.launcher.sources.engine.mounted import mounted_files, offered
 from pd_launch.launcher.sources.engine.one_word import apart, of_text
 from pd_launch.launcher.sources.forms.booster import read_booster
 from pd_launch.launcher.sources.forms.chart_words import ADDED, chart_command, kserve_command
@@ -29,9 +30,10 @@ from pd_launch.launcher.sources.forms.relocate import is_inside, read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Lookup, Words, expand, expand_command
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Means, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
-_RAY = re.compile(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
+_RAY = lazy_pattern(r"\bray (?:start|status)\b|--ray_(?:cluster_size|address)")
 HOOKS = ("postStart", "preStop")
 
 

@@ -10,27 +10,28 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found, Nested, keep
+from pd_launch.launcher.sources.engine.found import Found, Nested, keep
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.python.file import read_python
 from pd_launch.launcher.sources.text.weave import Weaver, concat
 from pd_launch.launcher.sources.trees.json_tree import parse_json
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text
 
-_SHELL_CELL = re.compile(
+_SHELL_CELL = lazy_pattern(
     r"\s{0,40}%%(?:bash|sh|(?:script|script[ \t][^\n]{0,80}?)[ \t]{1,40}(?:/\S{0,60}/)?(?:bash|sh))\b[^\n]*\n?"
 )
-_WRITTEN = re.compile(r"\s{0,40}%%(?:writefile|file)[ \t]{1,40}(?:-a[ \t]{1,40})?\S{1,200}\.(?:sh|bash)[ \t]{0,40}\n")
+_WRITTEN = lazy_pattern(r"\s{0,40}%%(?:writefile|file)[ \t]{1,40}(?:-a[ \t]{1,40})?\S{1,200}\.(?:sh|bash)[ \t]{0,40}\n")
 """A cell that writes a script, for another one to run."""
-_PROGRAM_CELL = re.compile(r"\s{0,40}%%(?:script[ \t]{1,20}\S{0,60})?(?:perl|ruby|node|js|javascript|pypy3?)\b")
+_PROGRAM_CELL = lazy_pattern(r"\s{0,40}%%(?:script[ \t]{1,20}\S{0,60})?(?:perl|ruby|node|js|javascript|pypy3?)\b")
 """A cell of a language that is not followed."""
-_OTHER_CELL = re.compile(r"\s{0,40}%%(?!time|capture)")
-_MAGIC_LINE = re.compile(r"\s{0,40}%%(?:time|capture|python3?)\b[^\n]*\n")
-_BANG = re.compile(r"[ \t]{0,40}(?:[\w, .\[\]]{1,80}=[ \t]{0,40})?(?:!{1,2}|%(?:sx|system)[ \t])")
-_NAME = re.compile(r"(?<!\$)\{[ \t]{0,40}[A-Za-z_][\w.\[\]]{0,80}[ \t]{0,40}\}")
-_BUILDS = re.compile(r"\b(?:LLM|AsyncEngineArgs|EngineArgs|LLMConfig|KVTransferConfig)\(|vllm", re.IGNORECASE)
-_NO_PYTHON = re.compile(rf"{_BANG.pattern}|[ \t]{{0,40}}(?:%|\?|[\w.]{{1,80}}\?{{1,2}}[ \t]{{0,40}}$)")
+_OTHER_CELL = lazy_pattern(r"\s{0,40}%%(?!time|capture)")
+_MAGIC_LINE = lazy_pattern(r"\s{0,40}%%(?:time|capture|python3?)\b[^\n]*\n")
+_BANG = lazy_pattern(r"[ \t]{0,40}(?:[\w, .\[\]]{1,80}=[ \t]{0,40})?(?:!{1,2}|%(?:sx|system)[ \t])")
+_NAME = lazy_pattern(r"(?<!\$)\{[ \t]{0,40}[A-Za-z_][\w.\[\]]{0,80}[ \t]{0,40}\}")
+_BUILDS = lazy_pattern(r"\b(?:LLM|AsyncEngineArgs|EngineArgs|LLMConfig|KVTransferConfig)\(|vllm", re.IGNORECASE)
+_NO_PYTHON = lazy_pattern(rf"{_BANG.pattern}|[ \t]{{0,40}}(?:%|\?|[\w.]{{1,80}}\?{{1,2}}[ \t]{{0,40}}$)")
 """A line that IPython itself understands, and Python does not."""
 MAX_CELLS = 5000
 

@@ -5,19 +5,19 @@ Guides show the template of each node under a name of its own (``prefill_node0.s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pd_launch.launcher.sources.forms.e2e import too_many_ranks
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, SourceFile, Text, as_integer
 from pd_launch.schemas.engine.sides import spoken_side
 
 TEMPLATE = "run_dp_template.sh"
 MAX_RANKS = 256
-_RANK = re.compile(r"--data-parallel-rank[ \t=]{1,20}[\"']?\$\{?4\b")
-_SIZE = re.compile(r"--tensor-parallel-size[ \t=]{1,20}[\"']?\$\{?7\b")
+_RANK = lazy_pattern(r"--data-parallel-rank[ \t=]{1,20}[\"']?\$\{?4\b")
+_SIZE = lazy_pattern(r"--tensor-parallel-size[ \t=]{1,20}[\"']?\$\{?7\b")
 _LOCAL = ("dp-size-local", "dp-rank-start", "dp-size")
 
 

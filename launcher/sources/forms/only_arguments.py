@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, add_engine
+from pd_launch.launcher.sources.engine.engines import add_engine
+from pd_launch.launcher.sources.engine.found import Finish, Found
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, Words, expand
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import NodeLaunch

@@ -5,7 +5,7 @@ Many YAML files have a model, so it is one only where every other key is an opti
 
 from __future__ import annotations
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.options import MODELS, add_options
 from pd_launch.schemas.core.flag_shapes import LISTS, SWITCHES, VALUED
 from pd_launch.schemas.core.launch import NodeLaunch

@@ -6,13 +6,13 @@ arguments are given here may have any others. (Patches in the shape of the objec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from pd_launch.launcher.sources.engine.engines import Found, add_engine, nest_scripts, with_variables
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import add_engine, nest_scripts, with_variables
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.loose import read_loose
 from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.forms.only_arguments import add_arguments, only_arguments
@@ -20,11 +20,12 @@ from pd_launch.launcher.sources.forms.relocate import read_inside
 from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand, expand_node
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
 _WRITES = ("add", "replace", "test")
-_IN_CONTAINER = re.compile(
+_IN_CONTAINER = lazy_pattern(
     r"(?P<container>.{0,500}/(?:containers|initContainers)/\d{1,3})(?:/(?P<part>args|command|env)(?:/[\w-]{1,9})?)?"
 )
 _KINDS = ("Kustomization", "Component")

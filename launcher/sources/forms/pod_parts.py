@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.forms.relocate import read_inside

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN, completed
 from pd_launch.launcher.sources.forms.pod_parts import steps_of
 from pd_launch.launcher.sources.forms.pod_variables import LWS_INDEX
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node
 
-INJECTS = re.compile(r"lmcache\.ai/.*inject")
+INJECTS = lazy_pattern(r"lmcache\.ai/.*inject")
 """The label by which LMCache's operator adds ``--kv-transfer-config`` to a pod's command."""
 _MOST_WORKERS = 32
 """Pods of one template that are read one by one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.dynamo_graph import MAIN
 from pd_launch.launcher.sources.forms.manifest import read_manifest
 from pd_launch.launcher.sources.text.weave import concat

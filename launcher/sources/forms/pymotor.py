@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.options import add_options, variables
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Container, NodeLaunch, Side

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.manifest import is_manifest, read_manifest
 from pd_launch.launcher.sources.forms.options import variables
 from pd_launch.launcher.sources.forms.relocate import read_inside

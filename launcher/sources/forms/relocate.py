@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from pd_launch.launcher.sources.engine.engines import Finish, Found, Nested
+from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch, Proxy
 from pd_launch.schemas.core.quoting import Quoting
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Splice, Text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pd_launch.launcher.sources.engine.engines import Pod
+from pd_launch.launcher.sources.engine.found import Pod
 from pd_launch.launcher.sources.forms.pod_parts import named_ports, spoken_of
 from pd_launch.schemas.core.values import HOLE, Node
 

@@ -7,15 +7,15 @@ A switch that is false is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.forms.options import add_options, merged, variables
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Arg, Container, EnvVar, Fault, NodeLaunch, Side
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Unknown
 
 _MODES: dict[str, Side | None] = {"prefill": "prefill", "decode": "decode", "aggregated": None}
@@ -33,7 +33,7 @@ _CONNECTORS = {
     },
 }
 """What its short names for connectors stand for; another word is the JSON itself."""
-_GAP = re.compile(r"\{\w{1,80}\}")
+_GAP = lazy_pattern(r"\{\w{1,80}\}")
 """A parameter of a sweep."""
 _VARIANT, _ZIPPED = "override_", "zip_override_"
 _BRANCH = -4

@@ -9,26 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pd_launch.launcher.sources.engine.engines import Found, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import SUPERVISORD, Words, split_words
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
-_SECTION = re.compile(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
-_BEGINS = re.compile(r"\ufeff?(?:[ \t\r]{0,40}(?:[;#][^\n]*)?\n){0,2000}\[")
-_PROGRAM = re.compile(r"(?:fcgi-)?program:(.{1,190})")
+_SECTION = lazy_pattern(r"^\[([^\]\n]{1,200})\][^\n]*$", re.MULTILINE)
+_BEGINS = lazy_pattern(r"\ufeff?(?:[ \t\r]{0,40}(?:[;#][^\n]*)?\n){0,2000}\[")
+_PROGRAM = lazy_pattern(r"(?:fcgi-)?program:(.{1,190})")
 _OWN = "supervisord"
-_COMMENT = re.compile(r"(?<=[ \t])[;#][^\n]*")
-_MAY_HOLD = re.compile(r"[;#\n]")
-_PLAIN_LINE = re.compile(r"[ \t]{0,40}[;#][^\n]*")
-_EXPANSION = re.compile(r"%%|%\((?P<name>\w{1,200})\)(?:[sd]|\d{1,3}d)")
-_ENTRY = re.compile(r"\s{0,40}(?P<name>[A-Za-z_]\w{0,200})\s{0,40}=\s{0,40}")
+_COMMENT = lazy_pattern(r"(?<=[ \t])[;#][^\n]*")
+_MAY_HOLD = lazy_pattern(r"[;#\n]")
+_PLAIN_LINE = lazy_pattern(r"[ \t]{0,40}[;#][^\n]*")
+_EXPANSION = lazy_pattern(r"%%|%\((?P<name>\w{1,200})\)(?:[sd]|\d{1,3}d)")
+_ENTRY = lazy_pattern(r"\s{0,40}(?P<name>[A-Za-z_]\w{0,200})\s{0,40}=\s{0,40}")
 Given = dict[str, tuple[Text, str]]
 Settings = dict[str, Text]
 

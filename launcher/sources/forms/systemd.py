@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pd_launch.launcher.sources.engine.engines import Found, keep, nest_scripts, read_command, with_variables
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.engine.found import Found, keep
 from pd_launch.launcher.sources.forms.env_file import read_env_file
 from pd_launch.launcher.sources.forms.systemd_words import (
     BLANKS,
@@ -24,24 +25,16 @@ from pd_launch.launcher.sources.text.interpolate import SYSTEMD, Words
 from pd_launch.launcher.sources.text.templates import filled, is_gone
 from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import EnvVar, Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 
-_SECTION = re.compile(
-    r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
-)
-"""The first section of a unit, after comments."""
-_COMMAND = re.compile(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
-_KEY = re.compile(r"[A-Za-z][\w-]{0,100}")
+_COMMAND = lazy_pattern(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")
+_KEY = lazy_pattern(r"[A-Za-z][\w-]{0,100}")
 _PREFIXES = "@-:+!|"
 """Characters before the program's path that change how systemd starts it."""
 Opener = Callable[[Text], SourceFile | None]
 """Gives a file that a unit names, where it may be read."""
-
-
-def is_unit(source: SourceFile) -> bool:
-    """Whether a file is a unit of a service, or a drop-in of one."""
-    return source.path.endswith(".service") or bool(_SECTION.match(source.text))
 
 
 def is_drop_in(source: SourceFile) -> bool:

@@ -11,24 +11,25 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
 BLANKS = " \t\n\r"
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\\(?:(?P<sign>[abfnrtvs\\\"'])"
     r"|(?:x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))|(?P<octal>[0-3][0-7]{2}))"
 )
 _SIGNS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _SPECIFIERS = "aAbBCdEfgGhHiIjJlLmMnNopPqsStTuUvVwWyY"
 """Letters after ``%`` that stand for something; any other is kept with its sign."""
-EXPANDED = re.compile(rf"%%|%(?P<specifier>[{_SPECIFIERS}])|\$\$|\$\{{(?P<braced>[A-Za-z_]\w{{0,200}})\}}")
+EXPANDED = lazy_pattern(rf"%%|%(?P<specifier>[{_SPECIFIERS}])|\$\$|\$\{{(?P<braced>[A-Za-z_]\w{{0,200}})\}}")
 """What is expanded inside a word of a command line."""
-SPECIFIED = re.compile(rf"%%|%(?P<specifier>[{_SPECIFIERS}])(?P<braced>(?!))?")
+SPECIFIED = lazy_pattern(rf"%%|%(?P<specifier>[{_SPECIFIERS}])(?P<braced>(?!))?")
 """What is expanded in a setting that is no command line: there a ``$`` is just a sign."""
-_WHOLE = re.compile(r"\$(?![{$])")
+_WHOLE = lazy_pattern(r"\$(?![{$])")
 """How a word begins that is a variable as a whole, whose value is split at blanks."""
-_NAME = re.compile(r"[A-Za-z_]\w{0,200}")
-_UNIT = re.compile(r"(?P<prefix>[^/@]{1,255})(?P<template>@(?P<instance>[^/]{0,255}))?\.service")
+_NAME = lazy_pattern(r"[A-Za-z_]\w{0,200}")
+_UNIT = lazy_pattern(r"(?P<prefix>[^/@]{1,255})(?P<template>@(?P<instance>[^/]{0,255}))?\.service")
 
 
 class Split(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from pd_launch.launcher.sources.profiles.variables import as_written
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Unknown
 
@@ -39,7 +39,7 @@ DERIVED = {
     "kv-transfer-config": "transfer and decode.offload",
 }
 """Flags that follow from other keys of the profile; ``engine`` may not set them."""
-_OPTION = re.compile(r"-(?![\d.])")
+_OPTION = lazy_pattern(r"-(?![\d.])")
 
 
 @dataclass

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from pydantic import ValidationError
 
@@ -13,6 +14,7 @@ from pd_launch.launcher.sources.profiles.faults import profile_faults
 from pd_launch.launcher.sources.profiles.reasons import FILL_IN, missing_help
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import TargetError
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
@@ -23,6 +25,7 @@ _SKELETON = Msg(
     f"write version, hardware, model and a side; start with `{_START}`",
     f"请写 version、hardware、model 和其中一侧；可以从 `{_START}` 开始",
 )
+_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 
 
 class SettingError(Exception):
@@ -94,13 +97,29 @@ def beside_profile(documents: Sequence[Node]) -> list[Fault]:
     return [Fault("profile", written[1].origin, said, help=help)]
 
 
+@cache
+def _model() -> type[Profile]:
+    """Return the model of profiles, built without looking for plugins of pydantic: that reads all installed packages.
+
+    The variable is as it was before an engine is given any.
+    """
+    before = os.environ.get(_PLUGINS)
+    os.environ[_PLUGINS] = "__all__"
+    try:
+        Profile.model_rebuild()
+    finally:
+        os.environ.pop(_PLUGINS)
+        os.environ.update({} if before is None else {_PLUGINS: before})
+    return Profile
+
+
 def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> LoadedProfile:
     """Validate a profile's tree."""
     loaded = LoadedProfile(source, tree, faults=[*faults, *_no_text(tree)])
     if len(loaded.faults) > len(faults):
         return loaded
     try:
-        loaded.profile = Profile.model_validate(tree.plain())
+        loaded.profile = _model().model_validate(tree.plain())
         loaded.profile.release()
     except ValidationError as error:
         loaded.profile = None
@@ -119,7 +138,7 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
 
 
 MAX_KEYS = 50
-_UNUSABLE = re.compile("[\0\ud800-\udfff]")
+_UNUSABLE = lazy_pattern("[\0\ud800-\udfff]")
 
 
 def _no_text(tree: Node) -> list[Fault]:

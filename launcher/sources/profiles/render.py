@@ -6,16 +6,15 @@ others as related places; a default that of the nearest enclosing key.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT, Arguments
 from pd_launch.launcher.sources.profiles.kv_transfer import KvTransfer
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.launcher.sources.profiles.surroundings import Surroundings
-from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import Fault, NodeLaunch, ProfileSide
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import counted
@@ -25,7 +24,7 @@ from pd_launch.schemas.releases.vllm_tables import vllm_table
 
 BUILTIN_MODEL = "builtin:tiny"
 _NOT_MULTI_PORT = frozenset({"grpc", "uds", "api-server-count"})
-_FLAG = re.compile(r"[A-Za-z0-9][\w-]*(\.[\w+-]+)*")
+_FLAG = lazy_pattern(r"[A-Za-z0-9][\w-]*(\.[\w+-]+)*")
 _PARALLEL_FLAGS = (
     ("tensor", "tensor-parallel-size"),
     ("pipeline", "pipeline-parallel-size"),
@@ -165,8 +164,11 @@ class _Side(KvTransfer, Surroundings):
 
     def _model(self) -> Node:
         node = self.at("model", shared=True)
-        value = str(tiny_model_path()) if self.profile.model == BUILTIN_MODEL else self.profile.model
-        return Node(value, node.origin, key=node.key)
+        if self.profile.model != BUILTIN_MODEL:
+            return Node(self.profile.model, node.origin, key=node.key)
+        from pd_launch.launcher.sources.profiles.tiny_model import tiny_model_path
+
+        return Node(str(tiny_model_path()), node.origin, key=node.key)
 
     def _host(self, number: int) -> str:
         """The machine: its address where that is written; launches of one node share it, those of others do not."""

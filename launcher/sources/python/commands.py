@@ -8,15 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.engine.engines import (
-    Found,
-    Nested,
-    image_engine,
-    nest_scripts,
-    read_command,
-    with_variables,
-)
-from pd_launch.launcher.sources.engine.mounted import Around
+from pd_launch.launcher.sources.engine.around import Around
+from pd_launch.launcher.sources.engine.engines import image_engine, nest_scripts, read_command, with_variables
+from pd_launch.launcher.sources.engine.found import Found, Nested
 from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.python.texts import made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pd_launch.launcher import budget
-from pd_launch.launcher.sources.engine.engines import Found
+from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.calculations import calculated
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
@@ -24,6 +23,7 @@ from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
@@ -34,7 +34,7 @@ RAY_ARGUMENTS = "engine_kwargs"
 RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
 _TESTERS = ("unittest", "pytest", "mock")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
+_LONE_RETURN = lazy_pattern(r"\r(?!\n)")
 ENVIRON = ("os.environ", "environ")
 _LEFT = Msg("the engines it starts from here on are not checked", "其余引擎没有检查")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Collection, Iterator
 
 from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.wrapped import API_SERVER, STARTS, TALKS
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 MOST = 3
 """Of which it is said; one is enough to see that not all is checked."""
@@ -32,7 +32,7 @@ _SHOWS = frozenset(
     | {"replace", "startswith", "endswith", "count", "index", "find"}
 )
 _SHOWN_AS = frozenset({"help", "description", "epilog", "usage", "message", "msg", "title", "doc", "reason", "match"})
-_SAYING = re.compile(r"(?i)usage|help|doc|message|msg|descri|example|epilog|banner|prompt|readme|hint|comment|note")
+_SAYING = lazy_pattern(r"(?i)usage|help|doc|message|msg|descri|example|epilog|banner|prompt|readme|hint|comment|note")
 """Names of texts for people."""
 Place = tuple[int, int]
 

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver, concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 from pd_launch.schemas.core.whole import whole
 
 Value = Callable[[ast.expr], Node]
 MAX_DEPTH = 20
-_PERCENT = re.compile(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
-_BRACES = re.compile(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|(?!\w)[^{}]*\})")
-_OPENING = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<marks>\"\"\"|'''|\"|')")
-_ESCAPE = re.compile(
+_PERCENT = lazy_pattern(r"(?P<same>%%)|%(?P<name>(?!))?(?:(?P<plain>[sd])|[^%])")
+_BRACES = lazy_pattern(r"(?P<same>\{\{|\}\})|\{(?P<name>\w*)(?:(?P<plain>\})|(?!\w)[^{}]*\})")
+_OPENING = lazy_pattern(r"(?P<prefix>[A-Za-z]{0,2})(?P<marks>\"\"\"|'''|\"|')")
+_ESCAPE = lazy_pattern(
     r"\\(?:\r\n|N\{[^}]{1,80}\}|U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL
 )
 

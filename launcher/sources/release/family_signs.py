@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.installs import installs
 from pd_launch.launcher.sources.text.per_file import is_comment, per_file, places
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import ascend_target, newest
 from pd_launch.schemas.core.values import Origin, SourceFile
@@ -31,16 +32,16 @@ _ASCEND_VARIABLES = ("HCCL_", "ASCEND_", "VLLM_ASCEND_")
 _STOCK_VARIABLES = ("VLLM_CPU_",)
 _COPIED_VARIABLES = ("CUDA_", "NCCL_")
 """Variables of CUDA that are also in scripts for Ascend, where nothing reads them: less sure than devices."""
-_DEVICE = re.compile(r"/dev/davinci\d")
+_DEVICE = lazy_pattern(r"/dev/davinci\d")
 _MODULE = "vllm_ascend."
 _WORDS = (
-    ("set_env.sh", re.compile(r"/[Aa]scend\S{0,200}/set_env\.sh"), True),
-    ("torch_npu", re.compile(r"(?<![\w-])torch_npu(?!\w)"), True),
-    ("npu-smi", re.compile(r"(?<![\w-])npu-smi(?![\w-])"), True),
-    ("/dev/davinci", re.compile(r"/dev/davinci\d"), True),
-    ("nvidia-smi", re.compile(r"(?<![\w-])nvidia-smi(?![\w-])"), False),
-    ("#SBATCH", re.compile(r"^#SBATCH[ \t]+(?:--gres=gpu|--gpus|-G[ =\d])", re.MULTILINE), False),
-    ("srun", re.compile(r"(?<![\w-])srun\b[^\n]{0,500}?[ \t](?:--gres=gpu|--gpus)"), False),
+    ("set_env.sh", lazy_pattern(r"/[Aa]scend\S{0,200}/set_env\.sh"), True),
+    ("torch_npu", lazy_pattern(r"(?<![\w-])torch_npu(?!\w)"), True),
+    ("npu-smi", lazy_pattern(r"(?<![\w-])npu-smi(?![\w-])"), True),
+    ("/dev/davinci", lazy_pattern(r"/dev/davinci\d"), True),
+    ("nvidia-smi", lazy_pattern(r"(?<![\w-])nvidia-smi(?![\w-])"), False),
+    ("#SBATCH", lazy_pattern(r"^#SBATCH[ \t]+(?:--gres=gpu|--gpus|-G[ =\d])", re.MULTILINE), False),
+    ("srun", lazy_pattern(r"(?<![\w-])srun\b[^\n]{0,500}?[ \t](?:--gres=gpu|--gpus)"), False),
 )
 """Words of a file: what it must hold at all, how they look, and which family they are of."""
 MAX_MATCHES = 200

@@ -6,17 +6,18 @@ parts. What others put after the colon is a version of their own product.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 OFFICIAL = {("vllm", "vllm-openai"): False, ("ascend", "vllm-ascend"): True}
 """Last two parts of the repositories whose tags are versions of vLLM, or of vllm-ascend (True)."""
-_SCHEME = re.compile(r"(?:docker|oci|docker-daemon)://")
-_TAG = re.compile(
+_SCHEME = lazy_pattern(r"(?:docker|oci|docker-daemon)://")
+_TAG = lazy_pattern(
     r"v?(?P<version>\d{1,6}(?:\.\d{1,6}){2,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?)(?:[-+_].*)?"
 )
-_ASCEND = re.compile(r"ascend|(?<![a-z])(?:npu|cann)(?![a-z])")
-_STOCK = re.compile(
+_ASCEND = lazy_pattern(r"ascend|(?<![a-z])(?:npu|cann)(?![a-z])")
+_STOCK = lazy_pattern(
     r"vllm-openai|llm-d|nvcr\.io|(?<![a-z])(?:nvidia|cuda|cu1\d\d|rocm|gpu|cpu|xpu|tpu|dynamo)(?![a-z])"
 )
 MAX_NAME = 1000

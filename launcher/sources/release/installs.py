@@ -12,28 +12,29 @@ from itertools import islice
 
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.text.per_file import is_comment, line_start, per_file
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile
 
 MAX_INSTALLS = 500
 MAX_CONTINUED = 40
 MAX_LOOKED_AT = 3000
 MAX_BEHIND = 500
-_PACKAGE = re.compile(
+_PACKAGE = lazy_pattern(
     r"(?<![\w./@-])(?P<name>vllm[-_]ascend|vllm)(?![\w/.-])(?:\[[\w ,.-]{0,80}\])?"
     r"(?:[ \t]?(?:==|@(?=v?\d))[ \t]?(?P<version>v?\d[\w.+!-]{0,60}|\$\{?\w{1,60}\}?)(?![\w.*$]))?"
 )
-_TOOLS = re.compile(r"(?<![\w./-])(?:pip3?(?:\.\d+)?|uv|uvx|pipx|pdm|poetry)(?![\w.-])")
-_WANTS = re.compile(r"(?<!\S)[\"']?(?:install|add|--with|--from|--with=\S*|--from=\S*)(?![\w-])")
-_NO_INSTALL = re.compile(
+_TOOLS = lazy_pattern(r"(?<![\w./-])(?:pip3?(?:\.\d+)?|uv|uvx|pipx|pdm|poetry)(?![\w.-])")
+_WANTS = lazy_pattern(r"(?<!\S)[\"']?(?:install|add|--with|--from|--with=\S*|--from=\S*)(?![\w-])")
+_NO_INSTALL = lazy_pattern(
     r"(?:[ \t]{1,8}-\S{1,60}){0,9}[ \t]{1,8}(?:uninstall|remove|freeze|list|show|tree|check|cache|index)(?![\w-])"
 )
 """What comes after a tool that does not install what it names."""
-_ALONE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
-_TALKS = re.compile(r"[ \t]*(?:echo|printf|log|die)\b")
-_RUNS = re.compile(r"(?<![\w./-])(?:uvx|uv)(?![\w.-])(?!.*\binstall\b)", re.DOTALL)
-_STARTED = re.compile(r"(?<![\w./-])(?:vllm|serve|python3?)(?![\w-])")
-_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s\"']+)", re.MULTILINE)
-_RUNS_IMAGE = re.compile(r"(?:--container-image[= ][\"']?|(?=\b(?:docker|oci)://))(?P<image>[^\s\"']+)")
+_ALONE = lazy_pattern(r"[ \t]*(?:-[ \t]+)?[\"']?")
+_TALKS = lazy_pattern(r"[ \t]*(?:echo|printf|log|die)\b")
+_RUNS = lazy_pattern(r"(?<![\w./-])(?:uvx|uv)(?![\w.-])(?!.*\binstall\b)", re.DOTALL)
+_STARTED = lazy_pattern(r"(?<![\w./-])(?:vllm|serve|python3?)(?![\w-])")
+_FROM = lazy_pattern(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s\"']+)", re.MULTILINE)
+_RUNS_IMAGE = lazy_pattern(r"(?:--container-image[= ][\"']?|(?=\b(?:docker|oci)://))(?P<image>[^\s\"']+)")
 
 
 @dataclass(frozen=True)

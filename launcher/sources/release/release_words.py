@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.text.per_file import Place, per_file, places
 from pd_launch.launcher.sources.text.remarks import is_remark, is_shown
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.target import Target, TargetError, ascend_target, parse_target, vllm_target
@@ -27,10 +28,10 @@ By = Literal["comment", "image", "requirement"]
 FAULT = "comment"
 """The kind of fault of a comment that says nothing."""
 MAX_COMMENTS = 500
-_COMMENT = re.compile(
+_COMMENT = lazy_pattern(
     r"(?<![^\s\ufeff])#[ \t]*pd-launch(?P<colon>[ \t]*:[ \t]*|[ \t]+)(?P<word>[A-Za-z-]{1,40})(?P<rest>[^\n]*)"
 )
-_TARGET = re.compile(
+_TARGET = lazy_pattern(
     r"(?:[:=][ \t]*)?[\"']?(?P<target>(?:vllm(?:[-_]ascend)?[ \t]*(?:==|:|@)[ \t]*)?[^\s\"',;]+)", re.I
 )
 _WORDS = ("ignore", "target")

@@ -5,23 +5,23 @@ Expressions are read from their text, as the parser sees none in here-documents 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.whole import whole
 
 Lookup = Callable[[str], int | None]
 Assign = Callable[[str, int | None], None]
 MAX_TOKENS = 500
 _LIMIT = 1 << 63
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"[ \t\n]{0,200}(?:(?P<number>0[xX][0-9a-fA-F]{1,16}|\d{1,2}#\w{1,64}|\d{1,39})(?!\w)"
     r"|\$?(?P<name>[A-Za-z_]\w*)|\$(?P<digit>\d)|\$\{(?P<braced>\w+)(?P<more>[^{}]{0,200})\}|(?P<hole>\ue000)"
     r"|(?P<sign>\*\*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),]))"
 )
-_PLAIN = re.compile(r"[\d()*+ <>-]{1,200}")
+_PLAIN = lazy_pattern(r"[\d()*+ <>-]{1,200}")
 """An expression of which a shell, ``bc`` and Python make the same."""
-_PRINTED = re.compile(r"print\((.{1,200})\)")
+_PRINTED = lazy_pattern(r"print\((.{1,200})\)")
 _BINARY = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
     "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,

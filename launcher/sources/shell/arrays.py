@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from pd_launch.launcher.sources.shell.spelling import Spelling
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
-_ENTRY = re.compile(r"\[([^]]*)\]=")
+_ENTRY = lazy_pattern(r"\[([^]]*)\]=")
 
 
 class Keyed(list[Text]):

@@ -7,9 +7,10 @@ that sequences make.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from pd_launch.schemas.core.lazy import lazy_pattern
 
 Stretched = tuple[int, int, str | None]
 """From where to where in the word, with the text that a sequence makes of that, or None for what is there."""
@@ -17,9 +18,9 @@ Words = list[tuple[Stretched, ...]]
 MOST_BRACES = 100
 MOST_STEPS = 1_000_000
 _INTEGER = r"[+-]?[0-9]{1,18}"
-_NUMBERS = re.compile(rf"({_INTEGER})\.\.({_INTEGER})(?:\.\.({_INTEGER}))?")
-_LETTERS = re.compile(rf"([A-Za-z])\.\.([A-Za-z])(?:\.\.({_INTEGER}))?")
-_PADDED = re.compile(r"-?0.")
+_NUMBERS = lazy_pattern(rf"({_INTEGER})\.\.({_INTEGER})(?:\.\.({_INTEGER}))?")
+_LETTERS = lazy_pattern(rf"([A-Za-z])\.\.([A-Za-z])(?:\.\.({_INTEGER}))?")
+_PADDED = lazy_pattern(r"-?0.")
 
 
 class TooMuch(Exception):

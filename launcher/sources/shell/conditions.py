@@ -5,15 +5,16 @@ A script that asks the same twice takes the same branch twice, as long as nothin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-_EQUAL = re.compile(
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_EQUAL = lazy_pattern(
     r"(?:\[\[?|test)[ \t]{1,20}\"?(?P<name>\$\{?\w{1,80}(?::?-[^}\"\s]{0,80})?\}?)\"?[ \t]{1,20}(?P<sign>==?|!=)"
     r"[ \t]{1,20}[\"']?(?P<value>[\w.-]{1,80})[\"']?[ \t]{0,20}(?:\]\]?)?"
 )
-_NAMES = re.compile(r"\$\{?(\w{1,80})")
+_NAMES = lazy_pattern(r"\$\{?(\w{1,80})")
 _LONGEST = 400
 _GIVEN = "LWS_WORKER_INDEX"
 """A variable by which one script is several: the pods of a LeaderWorkerSet take the branch of their number."""

@@ -11,12 +11,13 @@ from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded
 from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text, as_integer
 
-_WORD_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
-_STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
-_SIGN = re.compile(r"\\?.", re.DOTALL)
+_WORD_ESCAPE = lazy_pattern(r"\\(\n|.)", re.DOTALL)
+_STRING_ESCAPE = lazy_pattern(r'\\([$`"\\\n])')
+_SIGN = lazy_pattern(r"\\?.", re.DOTALL)
 _ATOMS = frozenset(
     {"string", "raw_string", "ansi_c_string", "translated_string", "simple_expansion", "expansion", "subscript"}
     | {"arithmetic_expansion", "command_substitution", "process_substitution"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from pd_launch.launcher.sources.shell.commands import Commands
 from pd_launch.launcher.sources.shell.model import NO_FLOW, Command
 from pd_launch.launcher.sources.shell.parser import masked, parser_of_scripts
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
@@ -24,9 +24,9 @@ _PARTS = frozenset(
 _ASSIGNS = ("command", "declaration_command", "variable_assignments")
 _PIPED = ("pipeline", "list")
 _SPEAKERS = ("echo", "printf")
-_HANDS_ON = re.compile(r"cat|(?:sudo\s+)?tee(?:\s+(?:-a\s+)?[\w./$-]{1,200})?")
+_HANDS_ON = lazy_pattern(r"cat|(?:sudo\s+)?tee(?:\s+(?:-a\s+)?[\w./$-]{1,200})?")
 """Commands that print what they read."""
-_SHOWS = re.compile(r"(?:sudo\s+)?(?:cat|tee|:|grep|less)(?![\w-])")
+_SHOWS = lazy_pattern(r"(?:sudo\s+)?(?:cat|tee|:|grep|less)(?![\w-])")
 """Programs that do nothing with a here-document but to show it, or to write it to a file."""
 _UNCALLED = -2
 

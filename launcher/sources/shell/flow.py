@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,13 +26,14 @@ from pd_launch.launcher.sources.shell.weight import Places, Weights
 from pd_launch.launcher.sources.shell.words import Words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
-_SIDE = re.compile(r"kv_role|kv_producer|kv_consumer")
-ENGINE = re.compile(r"\bvllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server")
+_SIDE = lazy_pattern(r"kv_role|kv_producer|kv_consumer")
+ENGINE = lazy_pattern(r"\bvllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server")
 _TESTS_OF_A_STEP = 8
-_LEAVES = re.compile(r"\b(?:exit|return|die|usage)\b")
+_LEAVES = lazy_pattern(r"\b(?:exit|return|die|usage)\b")
 
 
 class Flow:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.shell.model import MAX_COMMANDS, MAX_EXPORTED, MAX_STEPS, Command, Script
-from pd_launch.launcher.sources.shell.parser import ShellUnavailable, held, masked, parser_of_scripts, unclosed, unread
+from pd_launch.launcher.sources.shell.parser import held, masked, parser_of_scripts, unclosed, unread
 from pd_launch.launcher.sources.shell.scan import scan
 from pd_launch.launcher.sources.shell.sourced import Sourcing
 from pd_launch.launcher.sources.shell.state import Effort, Scope
@@ -25,7 +25,7 @@ from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
-__all__ = ["MAX_COMMANDS", "MAX_EXPORTED", "MAX_STEPS", "Command", "Script", "ShellUnavailable", "read_shell"]
+__all__ = ["MAX_COMMANDS", "MAX_EXPORTED", "MAX_STEPS", "Command", "Script", "read_shell"]
 
 MAX_UNCLOSED = 3
 """Of what a script never closes; one is enough for the shell to refuse it."""

@@ -9,33 +9,31 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pd_launch.launcher.sources.shell.flat import FlatParser
+from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
-_PLACEHOLDER = re.compile(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
+_PLACEHOLDER = lazy_pattern(r"(?<![<\w])<\w(?:[\w.:/-]*\w|[\w .:/-]*[A-Za-z_])?>(?=[\s\"',:;)/]|\Z)")
 """``<host_ip>`` of a guide. Nobody writes two redirections in that form, without a blank before the second."""
-_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
-_EXPANDS = re.compile(r"\$[{(]|`|[\"']")
+_HEREDOC = lazy_pattern(r"(?<!<)<<-?[ \t]{0,20}['\"\\]?(?P<word>[A-Za-z_]\w{0,60})['\"]?(?!\w)")
+_EXPANDS = lazy_pattern(r"\$[{(]|`|[\"']")
 _LONGEST_CALCULATION = 500
 _MOST_WORDS = 50
 _CLOSING = ("fi", "done", "esac", "}", ")")
-_TORN = re.compile(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
+_TORN = lazy_pattern(r"(?m)^((?:(?!(?:^|\s)#).)*?[^\s\\])\\\n(?=[^\s#])")
 """A word that goes on in the next line: a backslash at its end, and no blank before or after."""
-_STUCK = re.compile(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
+_STUCK = lazy_pattern(r"(?<=[^\s\\])\\[][ \t!#%&()*+,./:;<=>?@^{|}~-]")
 """An escaped sign inside a word: after a quoted part the parser would begin a new word there."""
-_EQUALS = re.compile(r"(?<=[ \t])==(?=[ \t]|$)")
-_TESTS = re.compile(r"[\[\]]|\(\(")
-_BLANK_FIRST = re.compile(r"(?<=[ \t])\\ (?=\S)")
+_EQUALS = lazy_pattern(r"(?<=[ \t])==(?=[ \t]|$)")
+_TESTS = lazy_pattern(r"[\[\]]|\(\(")
+_BLANK_FIRST = lazy_pattern(r"(?<=[ \t])\\ (?=\S)")
 """An escaped blank with which a word begins: of several the parser would leave out the first."""
-_NAMED_FD = re.compile(r"(?:(?<=[\s;&|(])|^)\{[A-Za-z_]\w{0,80}\}(?=[<>])", re.MULTILINE)
+_NAMED_FD = lazy_pattern(r"(?:(?<=[\s;&|(])|^)\{[A-Za-z_]\w{0,80}\}(?=[<>])", re.MULTILINE)
 """``{name}>file``: the shell chooses a number, and sets the variable to it."""
-_KEY = re.compile(r"\$\{[!#]?[A-Za-z_]\w{0,80}\[[\w.-]{1,80}(?:[ \t]{1,9}[\w.-]{1,80}){1,9}\]")
+_KEY = lazy_pattern(r"\$\{[!#]?[A-Za-z_]\w{0,80}\[[\w.-]{1,80}(?:[ \t]{1,9}[\w.-]{1,80}){1,9}\]")
 """A key with blanks, which need no quotes there."""
-_ANSI = re.compile(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
+_ANSI = lazy_pattern(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
 """A text in ``$'…'``. An escaped backslash at its end hides the end from the parser where a quote follows later."""
-
-
-class ShellUnavailable(Exception):
-    """The parser for shell scripts is not installed; the message says how to get it."""
 
 
 _others: list[FlatParser] = []

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
-_HEREDOC = re.compile(
+_HEREDOC = lazy_pattern(
     r"""<<(?P<tabs>-?)[ \t]*(?:'(?P<single>[^'\n]{1,200})'|"(?P<double>[^"\n]{1,200})"|"""
     r"""\\?(?P<bare>[^\s'"\\<>|;&()$`]{1,200})(?!['"\\$`]))"""
 )
-_DIGITS = re.compile(r"\d+")
-_BLANK_END = re.compile(r"\\[ \t]+(?=\n|\Z)")
-_BLANK_WORD = re.compile(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
+_DIGITS = lazy_pattern(r"\d+")
+_BLANK_END = lazy_pattern(r"\\[ \t]+(?=\n|\Z)")
+_BLANK_WORD = lazy_pattern(r"(?<=[ \t])\\[ \t]+(?=(\\\n|--[A-Za-z])|#)")
 """A backslash that stands alone inside a line: before another one, before an option, or before a comment."""
-_TWO_AT_END = re.compile(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
-_ARGUMENTS = re.compile(r"\n[ \t]{0,200}(?:-|['\"]?[{\[])")
+_TWO_AT_END = lazy_pattern(r"(?<=[ \t])\\\\[ \t]*(?=\n[ \t]*(?:-|['\"]?\{))")
+_ARGUMENTS = lazy_pattern(r"\n[ \t]{0,200}(?:-|['\"]?[{\[])")
 """A line that begins like arguments. With any other one it is not certain that it belongs to the command before it."""
 _SMART = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 OPEN = "is never closed"

@@ -5,11 +5,11 @@ A branch of a condition, a subshell and a function cost what they change, never 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Text
 
 Value = TypeVar("Value")
@@ -97,7 +97,7 @@ class Environment(dict[str, tuple[Text, str]]):
         return made
 
 
-_READ = re.compile(r"\$\{?[!#]?([A-Za-z_]\w{0,200})")
+_READ = lazy_pattern(r"\$\{?[!#]?([A-Za-z_]\w{0,200})")
 MAX_KEPT = 64
 """Variables of a script that were forgotten to be exported: so many are looked at."""
 

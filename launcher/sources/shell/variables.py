@@ -11,18 +11,19 @@ from pd_launch.launcher.sources.shell.flow import Flow
 from pd_launch.launcher.sources.shell.model import MAX_EXPORTED
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
-_CHANGED = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_CHANGED = lazy_pattern(r"(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 LINES = ("mapfile", "readarray")
 _READS = ("read", *LINES, "getopts")
 _SOURCES = ("source", ".")
-_SETS_NO_MORE = re.compile(r"set_?env(?:_vars)?\.sh\Z|(?:^|/)(?:activate|conda\.sh)\Z")
+_SETS_NO_MORE = lazy_pattern(r"set_?env(?:_vars)?\.sh\Z|(?:^|/)(?:activate|conda\.sh)\Z")
 """Files of CANN and of Python's environments: none sets what the engine's rules look for."""
 _FROM_ELSEWHERE = ("command_substitution", "expansion", "simple_expansion", "string", "concatenation")
 """What ``export`` may be given instead of names: ``export $(cat .env)``."""
-_HYPHENS = re.compile(r"[A-Za-z_]\w*-[\w-]*=")
+_HYPHENS = lazy_pattern(r"[A-Za-z_]\w*-[\w-]*=")
 
 
 def shift(scope: Scope, count: int) -> None:

@@ -10,16 +10,18 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from functools import cached_property
 
+from pd_launch.schemas.core.lazy import lazy_pattern
+
 _STARTS = r"vllm|api_server|dynamo|pd-launch|online_dp|proxy|docker|podman|nerdctl"
 _SHELLS = r"(?<![\w.-])(?:ba|z|da)?sh(?![\w.-])|\b(?:eval|ssh|source)\b"
 _STATES = r"\b(?:read|mapfile|readarray|getopts|let|set|unset|export|declare|typeset|kill|pkill|killall|wait)\b"
 _SETS = r"(?<![\w$./{-])[A-Za-z_]\w*(?:\[[^]\n]{0,80}\])?\+?=|\(\("
 _RUNS = r"(?:^|[;&|({]|\b(?:do|then|else|exec|nohup)\b)[ \t]*[\"']?\$(?!\()"
 _LOCAL = r"\blocal[ \t]+[A-Za-z_]\w*="
-MATTERS = re.compile(f"(?P<local>{_LOCAL})|{_STARTS}|{_SHELLS}|{_STATES}|{_SETS}|{_RUNS}", re.MULTILINE)
+MATTERS = lazy_pattern(f"(?P<local>{_LOCAL})|{_STARTS}|{_SHELLS}|{_STATES}|{_SETS}|{_RUNS}", re.MULTILINE)
 """What can matter, by its text: more than needed is taken for it, never less. A local variable ends with its call."""
-_WORD_MATTERS = re.compile(f"{_STARTS}|{_SHELLS}")
-_NAME = re.compile(r"[\w.:-]+")
+_WORD_MATTERS = lazy_pattern(f"{_STARTS}|{_SHELLS}")
+_NAME = lazy_pattern(r"[\w.:-]+")
 
 
 def word_matters(word: str) -> bool:

@@ -14,20 +14,21 @@ from pd_launch.launcher.sources.shell.expansions import Expansions
 from pd_launch.launcher.sources.shell.pieces import Piece
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import Stretch, concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Text
 
-_HEREDOC_ESCAPE = re.compile(r"\\([$`\\\n])")
-_CALCULATION = re.compile(r"\$\(\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,20}\)\)")
-_CALCULATES = re.compile(r"(?:/\S{1,80}/)?(?:expr[ \t]|python3?[ \t]{1,9}-c[ \t]|echo[^|]{1,300}\| bc\b)")
-_DIRECTIVE = re.compile(r"%.?|\\.", re.DOTALL)
-_POSITIONAL = re.compile(r"(?<!\\)\$(\d)")
+_HEREDOC_ESCAPE = lazy_pattern(r"\\([$`\\\n])")
+_CALCULATION = lazy_pattern(r"\$\(\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,20}\)\)")
+_CALCULATES = lazy_pattern(r"(?:/\S{1,80}/)?(?:expr[ \t]|python3?[ \t]{1,9}-c[ \t]|echo[^|]{1,300}\| bc\b)")
+_DIRECTIVE = lazy_pattern(r"%.?|\\.", re.DOTALL)
+_POSITIONAL = lazy_pattern(r"(?<!\\)\$(\d)")
 _PRINT = ("echo", "printf", "cat")
-_FILES = re.compile(r"[*?~[]")
+_FILES = lazy_pattern(r"[*?~[]")
 _MOST_CALLS = 10
 _MOST_PRINTED = 2_000
 """Functions whose output is followed, in one script."""
-_SEQ = re.compile(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers>-?\d{1,9}(?: -?\d{1,9}){0,2})")
-_PASTE = re.compile(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
+_SEQ = lazy_pattern(r"seq(?: (?:-s ?|--separator[= ])(?P<between>\S))? (?P<numbers>-?\d{1,9}(?: -?\d{1,9}){0,2})")
+_PASTE = lazy_pattern(r"paste (?:-sd ?|-s -d ?)(?P<between>\S)(?: -)?")
 """Counting, and what puts its lines together: ``seq 0 7 | paste -sd,``."""
 
 

@@ -13,12 +13,15 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver, with_holes
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Lookup = Callable[[str], str | None]
-SHELL_NAME = re.compile(r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))")
-KUBERNETES_NAME = re.compile(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
-FILLED_BEFORE = re.compile(r"\$\{\w+(?::?[-=?][^}]{0,500})?\}")
+SHELL_NAME = lazy_pattern(
+    r"\$\$|\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}]{0,500})|:?\?[^}]{0,500})?\}|(?P<bare>\w+))"
+)
+KUBERNETES_NAME = lazy_pattern(r"\$\$|\$\((?P<braced>[\w.-]+)\)(?P<default>(?!))?(?P<bare>(?!))?")
+FILLED_BEFORE = lazy_pattern(r"\$\{\w+(?::?[-=?][^}]{0,500})?\}")
 """What envsubst, kustomize or Flux fill into a manifest, which Kubernetes itself leaves as it is."""
 
 

@@ -6,28 +6,34 @@ import ast
 import re
 import warnings
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile
 
 _NAMED = (".sh", ".bash", ".yaml", ".yml", ".json", ".service", ".conf", ".md")
 """How names end that say what else than Python a file is."""
 _MOST_PYTHON = 500_000
 """Characters of a file that is tried as Python without being named so."""
-_DOCUMENT = re.compile(r"^---", re.MULTILINE)
-_LEADING = re.compile(
+_DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
+_LEADING = lazy_pattern(
     r"\ufeff?(?:[ \t]*(?:#(?!!)[^\n]*|%(?:YAML|TAG) [^\n]*|\{\{[^\n]*\}\}|\{[%#][^\n]*[%#]\}"
     r"|---(?:[ \t][^\n]*)?)?\r?\n)*"
 )
 """What may be before the first line of YAML: comments, licences and modelines among them, directives, ``---``, and
 lines of a template."""
-_STARTED = re.compile(r"^---(?:\s|\Z)", re.MULTILINE)
-_ENTRY = re.compile(r"(?P<indent>[ ]{0,80})(?:-[ ]+)?[\"']?[A-Za-z_$][\w./$-]{0,100}[\"']?[ ]{0,8}:(?:[ \r\n]|\Z)")
+_STARTED = lazy_pattern(r"^---(?:\s|\Z)", re.MULTILINE)
+_ENTRY = lazy_pattern(r"(?P<indent>[ ]{0,80})(?:-[ ]+)?[\"']?[A-Za-z_$][\w./$-]{0,100}[\"']?[ ]{0,8}:(?:[ \r\n]|\Z)")
 """A line of YAML that begins an entry of a mapping. No shell has such a command."""
-_JSON = re.compile(r'[ \t\r\n]{0,200}(?:\{\s{0,200}"|\[\s{0,200}\{)')
+_JSON = lazy_pattern(r'[ \t\r\n]{0,200}(?:\{\s{0,200}"|\[\s{0,200}\{)')
 _KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "test_cases", "deployment", "templates")
-_FORM = re.compile(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
+_FORM = lazy_pattern(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
 """A key of a known form, at the beginning of a line."""
-_OBJECT = re.compile(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
-_IMPORT = re.compile(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
+_OBJECT = lazy_pattern(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
+_SECTION = lazy_pattern(
+    r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
+)
+"""The first section of a unit, behind comments."""
+_IMPORT = lazy_pattern(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
 
 
 def is_script(source: SourceFile) -> bool:
@@ -98,3 +104,13 @@ def is_large(source: SourceFile, most: int) -> bool:
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def is_named_prose(source: SourceFile) -> bool:
+    """Whether a file is a text for people by its name."""
+    return source.path.lower().endswith(_PROSE) and not source.text.startswith("#!")
+
+
+def is_unit(source: SourceFile) -> bool:
+    """Whether a file is a unit of a service of systemd, or a drop-in of one."""
+    return source.path.endswith(".service") or bool(_SECTION.match(source.text))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from pd_launch.launcher.sources.text.per_file import per_file
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import SourceFile
 
 _FAR = 2_000
 """Characters before and after on the line that are looked at."""
 _BEFORE_QUOTE = " \t=,:;[({|&"
 _BEHIND_QUOTE = " \t\r,:;])}|&"
-_ENGINE = re.compile(r"vllm|api_server|dynamo|pd-launch")
-_HERE = re.compile(r"<<-?[ \t]{0,9}(?P<quote>['\"\\]?)(?P<end>[A-Za-z_]\w{0,80})(?P=quote)?")
+_ENGINE = lazy_pattern(r"vllm|api_server|dynamo|pd-launch")
+_HERE = lazy_pattern(r"<<-?[ \t]{0,9}(?P<quote>['\"\\]?)(?P<end>[A-Za-z_]\w{0,80})(?P=quote)?")
 _LONGEST_END = 200
 
 

@@ -6,7 +6,6 @@ Where such lines part branches of which one is taken, a text is read once for ea
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,30 +14,31 @@ from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.chart import Bodies, left_out
 from pd_launch.launcher.sources.text.weave import Weaver, with_holes
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 MAX_VARIANTS = 12
 """Ways to choose branches that are read."""
 BRANCH = -5
 """Stands among the branches of an engine where a template has several."""
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])|\$\{(?=[A-Za-z_])"
 )
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>"}
-_NAME = re.compile(r"([@%])[A-Z][A-Z0-9_]{1,60}\1(?![\w@%])")
-_DOTTED = re.compile(
+_NAME = lazy_pattern(r"([@%])[A-Z][A-Z0-9_]{1,60}\1(?![\w@%])")
+_DOTTED = lazy_pattern(
     r"\$\{[A-Za-z_][\w-]{0,60}(?:\[\w{1,20}\])?\.\w[\w-]{0,60}(?:\.\w[\w-]{0,60}|\[[\w\"'-]{1,40}\]){0,8}"
     r"(?:[:|?][^{}\n]{0,200})?\}"
 )
 """``${accelerator.dtypeArgs}``: no parameter of a shell has a dot in its name, so that another program fills it in."""
-_WORD = re.compile(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\})?")
+_WORD = lazy_pattern(r"[\s*=#-]{0,40}(?P<word>else[ \t]{1,9}if|[A-Za-z_]\w{0,30}|\})?")
 _OPENS = frozenset({"if", "unless", "for", "foreach", "range", "with", "block", "macro", "call", "filter", "define"})
 _PARTS = frozenset({"else", "elif", "elsif", "elseif"})
 _FOLDED = ("yaml>", "yaml", "yaml-flow", 'yaml"', "yaml'")
-_HOLES = re.compile(f"{HOLE}{{3,}}")
+_HOLES = lazy_pattern(f"{HOLE}{{3,}}")
 _LONGEST_CALCULATION = 500
-_LINE_ENDS = re.compile(r"\n+")
-_DEFAULT = re.compile(r"""\bdefault\b[ \t(]{0,20}(["'])(?P<value>[^"'\n]{1,200})\1""")
+_LINE_ENDS = lazy_pattern(r"\n+")
+_DEFAULT = lazy_pattern(r"""\bdefault\b[ \t(]{0,20}(["'])(?P<value>[^"'\n]{1,200})\1""")
 """``default "decode"`` of Helm, ``default('decode')`` of Jinja."""
 _LONGEST = 2_000
 """Characters of one thing that is filled in."""

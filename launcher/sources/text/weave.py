@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.quoting import NOWHERE, Quoting
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 MAX_TEXT = 200_000
-_ASIDE = re.compile(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
+_ASIDE = lazy_pattern(r"(?<![\\\S])`[ \t]{0,20}#[^`\n]{0,500}`(?=[\s\\;|&]|\Z)")
 
 
 class Stretch(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown
@@ -22,14 +23,16 @@ from pd_launch.schemas.core.whole import is_boundless
 
 MAX_DEPTH = 100
 MAX_FAULTS = 50
-_BLANK = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_ESCAPED = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
-_SINGLE = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
+_BLANK = lazy_pattern(r"[ \t\r\n]*")
+_STRING = lazy_pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_ESCAPED = lazy_pattern(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])"
+)
+_SINGLE = lazy_pattern(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
 _WIDE = {"\uff1a": ":", "\uff0c": ",", "\uff5b": "{", "\uff5d": "}", "\uff3b": "[", "\uff3d": "]"}
-_BARE = re.compile(rf"[^\s,:\[\]{{}}\"'`\\{''.join(_WIDE)}]+|{HOLE}")
+_BARE = lazy_pattern(rf"[^\s,:\[\]{{}}\"'`\\{''.join(_WIDE)}]+|{HOLE}")
 _ENDS_WORD = f",:[]{{}}{''.join(_WIDE)}"
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CURLY = {"“": '"', "”": '"', "‘": "'", "’": "'"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}

@@ -8,10 +8,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import overload
 
-_FOLD = re.compile(
+from pd_launch.schemas.core.lazy import lazy_pattern
+
+_FOLD = lazy_pattern(
     r"(?:(?:(?<![ \t])|(?<=\\[ \t]))[ \t]+)?(?:\r\n|[\r\n\x85\u2028\u2029])(?:[ \t]|\r\n|[\r\n\x85\u2028\u2029])*"
 )
-_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+_BREAK = lazy_pattern(r"\r\n|[\r\n\x85\u2028\u2029]")
 _ESCAPE = {"x": 4, "u": 6, "U": 10}
 
 _Span = tuple[int, int]

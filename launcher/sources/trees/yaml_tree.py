@@ -5,7 +5,6 @@ Hostile input costs bounded time and memory: aliases are counted as if written o
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from pd_launch.launcher.sources.text.weave import with_holes
 from pd_launch.launcher.sources.trees.yaml_loader import events, unprintable, wrong_at
 from pd_launch.launcher.sources.trees.yaml_scalar import Ends, Spots, block_indent
 from pd_launch.schemas.core.launch import Fault
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
@@ -28,7 +28,7 @@ MAX_DEPTH = 100
 MAX_NODES = 50_000
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
 _LONGEST_NUMBER = 400
-_PROPERTIES = re.compile(r"(?:[!&][^\s,\[\]{}]*\s*)*")
+_PROPERTIES = lazy_pattern(r"(?:[!&][^\s,\[\]{}]*\s*)*")
 
 
 @dataclass
