@@ -21,7 +21,7 @@ _MOST_COMPARED = 100
 
 _UNRELEASED = lazy_pattern(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
 
-_DYNAMO = re.compile(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
+_DYNAMO = lazy_pattern(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
 """An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
 
 

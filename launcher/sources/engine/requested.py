@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Request
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, Text
 
-_COMPLETION = re.compile(
+_COMPLETION = lazy_pattern(
     r"(?:http://)?(?:localhost|127\.0\.0\.1|<[\w .-]{1,40}>):(?:\d{1,5}|<[\w .-]{1,40}>)/v1/(?:chat/)?completions\b"
 )
 """Where a completion is asked for: this machine, or a placeholder for the one that answers."""
-_DATA = re.compile(r"-d|--data(?:-raw|-binary|-ascii)?|--json")
+_DATA = lazy_pattern(r"-d|--data(?:-raw|-binary|-ascii)?|--json")
 
 
 def requested(words: Sequence[Text]) -> Request | None:
