@@ -111,3 +111,18 @@ def test_a_long_wrong_file_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(yaml_loader, "_LONGEST_AGAIN", 3)
     error = yaml.MarkedYAMLError("while reading", None, "found x", None)
     assert wrong_at("a: b: c", error) == (0, "while reading found x")
+
+
+def test_a_file_of_open_brackets_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def loader(text: str) -> TabLoader:
+        asked.append(text)
+        return TabLoader(text)
+
+    monkeypatch.setattr(yaml_loader, "TabLoader", loader)
+    error = yaml.MarkedYAMLError("while parsing x", None, "found x", None)
+    wrong_at("[" * 6000, error)
+    assert asked == []
+    wrong_at("[" * 50, error)
+    assert asked == ["[" * 50]

@@ -7,6 +7,7 @@ in a browser there is only its own reader.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 import yaml
@@ -16,6 +17,8 @@ _BREAKS = "\r\n\x85\u2028\u2029"
 _ENDS = f"\0 \t{_BREAKS}"
 _LONGEST_AGAIN = 65_536
 """Characters of a wrong file that PyYAML's own reader, which is slow, reads once more for its words."""
+_DEEPEST_AGAIN = 100
+"""Brackets within each other beyond which it does not: each of its tokens looks at all that are open."""
 _PLAIN = "while scanning a plain scalar"
 _TAB = "found a tab character that violates indentation"
 
@@ -93,7 +96,7 @@ def events(text: str) -> Iterator[Any]:
 
 def wrong_at(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
     """Return the character at which a text is wrong, and what is said of it: the same whichever reader saw it."""
-    if _Loader is not TabLoader and len(text) <= _LONGEST_AGAIN:
+    if _Loader is not TabLoader and len(text) <= _LONGEST_AGAIN and _open_at_most(text, _DEEPEST_AGAIN):
         try:
             for _ in yaml.parse(text, Loader=TabLoader):
                 pass
@@ -103,6 +106,12 @@ def wrong_at(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
             pass
     mark: Any = error.problem_mark or error.context_mark
     return mark.index if mark else 0, " ".join(filter(None, (error.context, error.problem)))
+
+
+def _open_at_most(text: str, depth: int) -> bool:
+    """Whether no more than ``depth`` brackets are ever open, those in quotes counted as well."""
+    steps = (1 if sign in "[{" else -1 for sign in text if sign in "[]{}")
+    return max(accumulate(steps), default=0) <= depth
 
 
 def unprintable(text: str, error: Exception) -> tuple[int, str]:
