@@ -70,14 +70,14 @@ class TextReport:
         """Return how many findings can be fixed, and how; nothing where none can."""
         sure = sum(finding.fix is not None and finding.fix.safe for finding in findings)
         likely = sum(finding.fix is not None for finding in findings) - sure
-        flags = "--fix" if sure else "--fix --unsafe-fixes"
+        unsafe = "" if sure else " --unsafe-fixes"
         if not sure + likely:
             return ""
         more = Msg(f"{likely} more with --unsafe-fixes; ", f"另有 {likely} 处需加 --unsafe-fixes；")
         more = more if sure and likely else NOTHING
         return Msg(
-            f"{sure or likely} can be fixed: add {flags}, or --diff to preview; {more.en}",
-            f"{sure or likely} 处可以自动修复：加 {flags}（先看改动：--diff）；{more.zh}",
+            f"{sure or likely} can be fixed: add --fix{unsafe}, or --diff{unsafe} to preview; {more.en}",
+            f"{sure or likely} 处可以自动修复：加 --fix{unsafe}（先看改动：--diff{unsafe}）；{more.zh}",
         ).text(self.lang)
 
     def finding(self, finding: Finding, releases: str = "") -> str:

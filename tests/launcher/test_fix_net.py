@@ -89,6 +89,15 @@ def test_the_net_has_no_holes(words: tuple[str, ...], tmp_path: Path, monkeypatc
     assert "can be fixed" not in run(monkeypatch, path, *target, *words).output
 
 
+def test_the_preview_that_is_advised_shows_the_fixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certain = write(tmp_path, DOUBLE_QUOTED, "certain.sh")
+    likely = write(tmp_path, REVEALS.replace(" --max-num-batched-tokens 64", ""), "likely.sh")
+    for path, target, option in ((certain, "vllm-ascend==0.23.0", ""), (likely, "vllm==0.32.0", " --unsafe-fixes")):
+        advised = run(monkeypatch, path, "--target", target).output
+        assert f"1 can be fixed: add --fix{option}, or --diff{option} to preview; " in advised
+        assert "would fix 1" in run(monkeypatch, path, "--target", target, "--diff", *option.split()).output
+
+
 def test_a_fix_that_depends_on_a_guessed_release_is_not_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (CUDA, CUDA.replace("export CUDA_HOME=/usr/local/cuda\n", "")):
         path = write(tmp_path, text)
