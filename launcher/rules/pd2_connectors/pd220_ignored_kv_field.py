@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.engine.connector_ports import NIXL
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.kv_fields import kv_fields
 from pd_launch.schemas.releases.stock import UNREAD_FIELDS
@@ -31,7 +32,8 @@ ZH = """
 ## 作用
 
 在 vllm-ascend 上，当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有代码读取或会被重置的字段时提示：`kv_rank`、
-`kv_parallel_size`、`kv_ip`、`kv_buffer_device`、`kv_buffer_size`、`enable_permute_local_kv`。
+`kv_parallel_size`、`kv_ip`、`kv_buffer_device`（NIXL 的连接器会读取它，除外）、
+`kv_buffer_size`、`enable_permute_local_kv`。
 在原版 vLLM 上，使用 vLLM 内置的连接器时，只提示前三个。
 
 ## 为什么重要
@@ -55,7 +57,8 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and then ignores
-    or resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device`, `kv_buffer_size`, `enable_permute_local_kv`.
+    or resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device` (except for NIXL's connectors, which read it),
+    `kv_buffer_size`, `enable_permute_local_kv`.
     On vLLM the first three, for the connectors that vLLM itself has.
 
     ## Why it matters
@@ -96,6 +99,8 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue  # somebody else's connector may read them
         for field, why in (IGNORED if target.is_ascend else IGNORED_ON_VLLM).items():
             value = connector.tree.get(field)
+            if field == "kv_buffer_device" and connector.name in NIXL:
+                continue  # vLLM's own connector reads it, whatever the platform
             if value is None or field not in accepted or same(value, DEFAULTS.get(field, object())):
                 continue
             yield Hit(
