@@ -141,7 +141,7 @@ def test_wrong_distributions(text: str, said: str) -> None:
     [
         ("", "is empty"),
         ("hello\n", "is not a workload"),
-        ('{"arrival": 0, "prompt": 5}', "output is 'None'"),
+        ('{"arrival": 0, "prompt": 5}', "output is missing"),
         ('{"arrival": 0, "prompt": true, "output": 1}', "prompt is 'True'"),
         ('{"arrival": 1e999, "prompt": 1, "output": 1}', "not a time"),
         ('{"arrival": 0, "prompt": 5, "output": 1}\n{"arrival": 1,', ":2: not a JSON object"),

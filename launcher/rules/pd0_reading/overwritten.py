@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.launcher.rules.variables import place_of
+from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -127,7 +128,7 @@ def _hybrid_balancing(node: NodeLaunch) -> Iterator[Hit]:
 
 def _reasoning(node: NodeLaunch) -> Iterator[Hit]:
     inner, flag = _inside(node, "structured-outputs-config", "reasoning_parser"), node.value("reasoning-parser")
-    if inner is None or flag is None or not inner.string() or not flag.string() or inner.value == flag.value:
+    if inner is None or flag is None or not inner.string() or not flag.string() or not differ(inner, flag):
         return
     yield _hit(
         inner.key or inner.origin,

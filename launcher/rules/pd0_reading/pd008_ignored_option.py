@@ -25,7 +25,7 @@ ZH = r"""
 
 `python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告；
 vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
-与 `--enforce-eager` 同时写的图模式或捕获尺寸只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
+与 `--enforce-eager` 同时写的图模式或捕获大小只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
 关闭，报告为警告。vLLM 不声不响地用别处的写法取代的也报告：LMCache 的 `use_layerwise` 取代完整图模式，
 `--dcp-kv-cache-interleave-size` 取代 `--cp-kv-cache-interleave-size`，`--data-parallel-rank` 关闭
 `--data-parallel-hybrid-lb`，`--reasoning-parser` 取代 `--structured-outputs-config` 里的 `reasoning_parser`，
