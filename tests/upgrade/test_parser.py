@@ -16,6 +16,7 @@ from corpus import Item, clean, corpus, upgraded
 from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
+from pd_launch.schemas.core.placeholder import is_placeholder
 from pd_launch.schemas.core.target import Target, parse_target, release
 from pd_launch.schemas.core.values import SourceFile
 from tests.sampling import sample
@@ -67,6 +68,8 @@ def words_of(node: NodeLaunch) -> list[str] | None:
         found.append(f"--{arg.name}" if arg.written.startswith("--") else arg.written)
         for value in values:
             plain = value.plain()
+            if isinstance(plain, str) and is_placeholder(plain):
+                return None  # somebody is to write a value there
             found.append(plain if isinstance(plain, str) else json.dumps(plain))
     return found
 
