@@ -26,7 +26,7 @@ DOUBLE_QUOTED = """vllm serve /models/m --tensor-parallel-size 8 \\
 CUDA = """#!/bin/bash
 export CUDA_HOME=/usr/local/cuda
 vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --kv-transfer-config \
-'{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_buffer_device":"cpu"}'
+'{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_buffer_size":3e9}'
 """
 REVEALS = "vllm serve /models/m --max-num-seqz 512 --max-num-batched-tokens 64\n"
 """Mending the flag lets the engine refuse the budget of tokens."""
