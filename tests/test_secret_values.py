@@ -6,6 +6,7 @@ import base64
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from pd_launch.launcher.secrets.written import written_spans
 from tests.command import run
 
 SECRET = "hunter2S3cretZq"
+NUMBER = "9057316824"
 BAD = "; vllm serve m --kv-transfer-config '{,}'\n"
 """A mistake, so that the line is shown."""
 
@@ -72,6 +74,17 @@ WRITTEN = {
     'sh -c "curl -H \\"token=SECRET\\" x" --n "y"': 'sh -c "curl -H \\"token=***\\" x" --n "y"',
     '"HF_TOKEN=SECRET\\nvllm serve m"': '"HF_TOKEN=***\\nvllm serve m"',
     "Error: HF_TOKEN=SECRET: No such file": "Error: HF_TOKEN=***: No such file",
+    "sshpass -p SECRET ssh u@h -p 22": "sshpass -p *** ssh u@h -p 22",
+    "sshpass -pSECRET ssh u@h": "sshpass -p*** ssh u@h",
+    "sshpass -p 'a SECRET' scp x u@h:": "sshpass -p '***' scp x u@h:",
+    "curl -s -u user:SECRET http://x": "curl -s -u user:*** http://x",
+    "curl --user 'user:SECRET' x; curl -uuser:SECRET x": "curl --user 'user:***' x; curl -uuser:*** x",
+    "mysql -h db -u a -pSECRET x": "mysql -h db -u a -p*** x",
+    "docker login -u a -p SECRET reg; docker run -p 80:80 x": "docker login -u a -p *** reg; docker run -p 80:80 x",
+    "redis-cli -h r -a SECRET ping": "redis-cli -h r -a *** ping",
+    "m?X-Amz-Signature=SECRET&X-Amz-Expires=60": "m?X-Amz-Signature=***&X-Amz-Expires=60",
+    "https://b/m?sv=1&sig=ab%2FSECRET%3D&se=2": "https://b/m?sv=1&sig=***&se=2",
+    "https://b/m?Expires=1&Signature=SECRET": "https://b/m?Expires=1&Signature=***",
     "HF_TOKEN=$(curl -H 'password: SECRET' x) y": "HF_TOKEN=$(curl -H 'password: ***' x) y",
 }
 
@@ -98,6 +111,9 @@ def test_only_the_secret_is_masked(text: str, shown: str) -> None:
         '{"token": 151655, "key": "model.layers.0"}',
         "git clone https://first.lastname.of.somebody@h/x; ssh://git@h/x",
         "see http://h:8000/a and mail a@b",
+        "docker run -p 8000:8000 x; mkdir -p a/b1c2d3e4; ssh -p 2222 u@h",
+        "sshpass -e ssh -i k u@h; sshpass -p $PW ssh u@h; curl -u $U:$P x; curl -u user x",
+        "python -m x --sig 1; http://h/?n=1&page=2",
     ],
 )
 def test_what_only_refers_to_a_secret_is_shown(text: str) -> None:
@@ -142,6 +158,74 @@ def test_a_form_asks_for_a_value_in_which_a_name_tells_a_secret(value: str, form
     }
     assert asks[form] in text
     assert form == "json" or "***" not in text
+
+
+ALL = ("json", "shell", "docker", "compose", "k8s", "systemd", "kserve", "llm-d", "slurm", "ssh")
+ENTRY = {"env": [{"name": "DB_PASS", "value": SECRET}]}
+
+
+def in_patch(form: str, value: Any) -> dict[str, Any]:
+    return {"patch": {form: value}}
+
+
+COPIED: dict[str, dict[str, Any]] = {
+    **{f"entry, {form}": in_patch(form, {"spec": {"x": [ENTRY]}}) for form in ("k8s", "kserve", "llm-d")},
+    **{f"key, {form}": in_patch(form, {"x": {"MY_TOKEN": SECRET}}) for form in ("compose", "k8s", "kserve", "llm-d")},
+    "several": in_patch("k8s", [{"kind": "Service"}, {"kind": "StatefulSet", "stringData": {"password": SECRET}}]),
+    "text": in_patch("compose", {"services": {"d": {"environment": [f"DB_PASS={SECRET}"]}}}),
+    "flag": in_patch("k8s", {"spec": {"args": ["--api-key", SECRET]}}),
+    "one flag": in_patch("k8s", {"spec": {"args": [f"--api-key={SECRET}"]}}),
+    "script": in_patch("k8s", {"spec": {"command": ["sh", "-c", f"curl -u me:{SECRET} http://h"]}}),
+    "list": in_patch("k8s", {"spec": {"api_keys": ["one-of-two", SECRET]}}),
+    "number": in_patch("k8s", {"spec": {"db_password": int(NUMBER)}}),
+    "address": in_patch("k8s", {"metadata": {"annotations": {"x": f"http://u:{SECRET}@h"}}}),
+    "annotation": {"container": {"annotations": {"x/api-key": SECRET}}},
+    "label": {"container": {"node_selector": {"api-token": SECRET}}},
+    "toleration": {"container": {"tolerations": [{"key": "a", "value": SECRET}]}, "env": {"HF_TOKEN": SECRET}},
+    "resource": {"container": {"resources": {"x/token": SECRET}}},
+    "copy in a patch": {**in_patch("compose", {"x-a": f"a{SECRET}b"}), "engine": {"api-key": SECRET}},
+    "copy in the image": {"container": {"image": f"reg/x:{SECRET}"}, "env": {"HF_TOKEN": SECRET}},
+    "copy in a mount": {"container": {"mounts": [f"/a/{SECRET}:/b"]}, "decode": {"env": {"HF_TOKEN": SECRET}}},
+    "copy in a volume": {"container": {"volumes": [{"path": "/a", "pvc": SECRET}]}, "env": {"HF_TOKEN": SECRET}},
+    "copy in the name": {"name": f"n-{SECRET}", "env": {"HTTPS_PROXY": f"http://u:{SECRET}@h"}},
+    "copy in an address": {"nodes": {"decode": [{"address": SECRET}]}, "env": {"HF_TOKEN": SECRET}},
+    "copy of a deep one": {
+        "container": {"image": f"x:{SECRET}"},
+        "decode": {"kv_transfer_config": {"kv_connector": "NixlConnector", "a": {"access_key": SECRET}}},
+    },
+}
+
+
+@pytest.mark.parametrize("form", ALL)
+@pytest.mark.parametrize("more", COPIED.values(), ids=COPIED)
+def test_a_secret_that_forms_would_copy_is_refused_at_its_place(
+    more: dict[str, Any], form: str, tmp_path: Path
+) -> None:
+    profile = {"version": 1, "name": "p", "hardware": "cuda", "target": "vllm==0.32.0", "model": "m", "decode": {}}
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(profile | more))
+    said = run(tmp_path, "decode", "--profile", "p.yaml", "--dry-run", "--format", form)
+    assert "PD012" in said and "secret" in said and "secretKeyRef" in said
+    assert SECRET not in said and NUMBER not in said
+    for words in (("check", "p.yaml"), ("check", "p.yaml", "--format", "json"), ("check", "p.yaml", "--diff")):
+        assert SECRET not in run(tmp_path, *words)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"spec": {"env": [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "HF_TOKEN"}}}]}},
+        {"spec": {"affinity": {"podAntiAffinity": [{"topologyKey": "kubernetes.io/hostname"}]}}},
+        {"spec": {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}},
+        {"spec": {"automountServiceAccountToken": False, "volumes": [{"name": "s", "secret": {"secretName": "tls"}}]}},
+        {"spec": {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {"path": "t1-of-2"}}]}}]}},
+        {"spec": {"imagePullSecrets": [{"name": "registry1"}], "env": [{"name": "A_TOKEN", "value": "$(B_TOKEN)"}]}},
+        {"spec": {"env": [{"name": "A_TOKEN", "value": "${B_TOKEN}"}, {"name": "TOKENIZERS_X", "value": "0"}]}},
+    ],
+)
+def test_what_only_names_a_secret_is_no_reason_to_refuse_a_patch(patch: dict[str, Any], tmp_path: Path) -> None:
+    profile = {"version": 1, "name": "p", "hardware": "cuda", "target": "vllm==0.32.0", "model": "m", "decode": {}}
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(profile | {"patch": {"k8s": patch}}))
+    assert run(tmp_path, "check", "p.yaml").startswith("nothing to report")
 
 
 # ----------------------------------------------------------------------------------------------------------- commands

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.check.run import Checked, Selection, merged, run_checks
@@ -20,6 +21,9 @@ from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 MANY = 40
 """Files from which several processes are worth their start."""
@@ -125,6 +129,7 @@ def _is_empty(deployments: Iterable[Deployment]) -> bool:
 
 def _in_parallel(task: _Task, jobs: int) -> Outcome:
     import multiprocessing  # a call of one file does without
+    from concurrent.futures import ProcessPoolExecutor
 
     all_rules()  # once, before there are several
     files = task.inputs.unique()
@@ -134,12 +139,27 @@ def _in_parallel(task: _Task, jobs: int) -> Outcome:
     sys.stdout.flush()
     sys.stderr.flush()
     _task.append(task)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _ignore_interrupts)
     try:
-        with multiprocessing.get_context("fork").Pool(jobs, _ignore_interrupts) as pool:
-            outcomes = list(pool.imap(_part, parts))
+        outcomes = [_done(waiting, part) for part, waiting in [(part, pool.submit(_part, part)) for part in parts]]
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.kill()
+        raise
     finally:
+        pool.shutdown(cancel_futures=True)
         _task.pop()
     return put_together(outcomes, files)
+
+
+def _done(waiting: Future[Outcome], part: range) -> Outcome:
+    """Return what a process found; where one was killed, the rest is checked here, and nothing is left out."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return waiting.result()
+    except BrokenProcessPool:
+        return _part(part)
 
 
 def _ignore_interrupts() -> None:

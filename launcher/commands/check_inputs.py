@@ -115,7 +115,8 @@ def _named(
             if path != "-" and options.force_exclude and configs.leaves_out(path):
                 continue
             source = read_source(path, max(MAX_FILE, base.max_size))
-            is_idle = not can_hold_an_engine(source) or _is_data(path, len(source.text), base)
+            is_idle = "\0" not in source.text and not can_hold_an_engine(source)
+            is_idle = is_idle or _is_data(path, len(source.text), base)
         except TooLarge:
             source = SourceFile(STDIN if path == "-" else as_text(path), "")
             large.add(source.path)

@@ -66,7 +66,8 @@ def upgrade_command(options: UpgradeOptions) -> int:
     for entry in whole.entries:
         entry.written = entry.written and entry.origin.file not in kept
     _print(whole, options, lang)
-    return USAGE if given.missing else int(bool(whole.left if options.write else _asking(whole)))
+    left_out = any(not source.exact for source in given.files)
+    return USAGE if given.missing or left_out else int(bool(whole.left if options.write else _asking(whole)))
 
 
 def _asking(found: Upgrade) -> bool:

@@ -71,20 +71,17 @@ class Walk:
         except OSError as error:
             self.faults.append((path, error.strerror or str(error)))
             return None
-        if not wanted and not can_name_an_engine(path, data):
+        if not wanted and not can_name_an_engine(path, data.replace(b"\0", b"")):  # UTF-16 has one in each letter
             self.skipped["engine"] += 1
             return None
         if size > self.most:
             self.large.add(path)
             return SourceFile(path, "")
-        if b"\0" in data:
-            self.skipped["binary"] += 1
-            return None
         text = data.decode("utf-8", "replace")
         source = SourceFile(path, text, exact=text.encode("utf-8") == data)
-        if wanted or is_of_a_form(source):
+        if wanted or is_of_a_form(SourceFile(path, text.replace("\0", "")) if "\0" in text else source):
             return source
-        self.skipped["form"] += 1
+        self.skipped["binary" if b"\0" in data else "form"] += 1
         return None
 
     def wanted(self, path: str, size: int) -> SourceFile | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pd_launch.launcher.formats.box import Box, make_boxes, slug
+from pd_launch.launcher.formats.box import Box, FormatError, make_boxes, slug
 from pd_launch.launcher.formats.compose import compose_file
 from pd_launch.launcher.formats.docker import docker_script
 from pd_launch.launcher.formats.ending import stop_seconds
@@ -19,6 +19,7 @@ from pd_launch.launcher.formats.systemd import Unit, systemd_unit
 from pd_launch.launcher.formats.unit_words import Given, UnitWord
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import own_command
+from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.shipped import SHIPPED
 from pd_launch.launcher.sources.release.release_words import target_comment
 from pd_launch.schemas.core.target import Target
@@ -130,7 +131,17 @@ def with_target(text: str, target: Target) -> str:
 
 
 def _carrying(form: Callable[[Launch], str]) -> Callable[[Launch], str]:
-    return lambda launch: with_target(form(launch), launch.deployment.target)
+    def text(launch: Launch) -> str:
+        made = with_target(form(launch), launch.deployment.target)
+        whole = launch.whole or launch.deployment
+        if Held.of([*whole.nodes, *launch.launches]).has_copy(made):  # whatever wrote it: none is ever printed
+            raise FormatError(
+                "a secret of the profile would be shown: part of what is rendered, such as an argument's name, has "
+                "the same value; change the one or the other"
+            )
+        return made
+
+    return text
 
 
 TEXTS: dict[str, Callable[[Launch], str]] = {

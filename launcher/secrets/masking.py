@@ -281,12 +281,20 @@ class Held:
     @classmethod
     def of(cls, launches: Iterable[NodeLaunch]) -> Held:
         """Return what the engines hold."""
-        values = {str(node.value) for node in secret_nodes(launches)}
+        return cls.of_values({str(node.value) for node in secret_nodes(launches)})
+
+    @classmethod
+    def of_values(cls, values: Iterable[str]) -> Held:
+        """Return the same for values that are known to be secrets."""
         return cls(Secrets(_spelled(values)))
+
+    def has_copy(self, text: str) -> bool:
+        """Whether a text holds one of the secrets that cannot be an ordinary word."""
+        return any(True for _ in self.secrets.copies(text))
 
     def in_text(self, text: str) -> bool:
         """Whether a text holds a secret that its name does not tell: one that ``shown`` masks."""
-        return bool(written_spans(text)) or any(True for _ in self.secrets.copies(text))
+        return bool(written_spans(text)) or self.has_copy(text)
 
     def variable(self, name: str, value: str) -> bool:
         """Whether a variable's value is not to be shown."""

@@ -57,6 +57,26 @@ _LOGIN = lazy_pattern(
 _BEARER = lazy_pattern(
     r"(?<![\w-])(?:Bearer|Basic)[ \t]{1,9}(?P<bare>(?=[\w.~+/=-]{0,500}\d)[\w.~+/=-]{8,2000})", re.IGNORECASE
 )
+_SHORT = lazy_pattern(
+    r"(?<![\w./-])(?:sshpass|mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?)(?=[ \t])[^\n;|&]{0,200}?"
+    r"[ \t]-p[ \t]{0,9}(?=[^\s-])"
+)
+_LOGS_IN = lazy_pattern(
+    r"(?<![\w./-])(?:(?:docker|podman|nerdctl|helm|oras|skopeo|crane|buildah|az)(?=[ \t])[^\n;|&]{0,100}?[ \t]login"
+    r"|redis-cli|ldapsearch)(?=[ \t])[^\n;|&]{0,200}?[ \t](?:-p|-a|-w)[ \t]{1,9}(?=[^\s-])"
+)
+"""Programs whose short option takes a password."""
+_USER = lazy_pattern(
+    r"""(?<![\w./-])(?:curl|wget|http|https)(?=[ \t])[^\n;|&]{0,300}?[ \t](?:-u|-U|--user|--proxy-user|-a)[ =]{0,9}"""
+    r"""["']?[^\s:"'/]{1,100}:(?P<bare>[^\s"'/][^\s"']{0,500})"""
+)
+"""A password after the user's name, as curl takes both."""
+_SIGNED = lazy_pattern(
+    r"""(?<=[?&;])(?:[\w.-]{0,40}signature|sig|sign|hmac|auth|auth[_-]key)="""
+    r"""(?P<bare>(?=[^\s&;"'<>#]{0,400}\d)[^\s&;"'<>#]{1,2000})""",
+    re.IGNORECASE,
+)
+"""What lets anybody in who has the address."""
 _SCHEMES = ("bearer", "basic", "token")
 _WORDS = ("key", "token", "pass")
 """Names that are also words of many a language."""
@@ -89,7 +109,7 @@ def _plain_spans(text: str) -> list[Span]:
 def _spans(values: Values) -> Iterator[Span]:
     for find in (_assigned, _listed, _flags, _commands, _entries):
         yield from find(values)
-    for pattern in (_LOGIN, _BEARER):
+    for pattern in (_LOGIN, _BEARER, _USER, _SIGNED):
         for match in pattern.finditer(values.text):
             yield from values.parts(*_span(match))
 
@@ -171,6 +191,9 @@ def _commands(values: Values) -> Iterator[Span]:
             value = values.word(match.end(), True)
             yield from value.spans
             yield from _more(values, value, _NEXT, True)
+    for pattern in (_SHORT, _LOGS_IN):
+        for match in pattern.finditer(values.text):
+            yield from values.word(match.end(), True).spans
 
 
 def _entries(values: Values) -> Iterator[Span]:

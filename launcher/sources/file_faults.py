@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
-from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.values import Origin, Text
+from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.values import Origin, SourceFile, Text
 
 MAX_NESTED = 4
 """How deep scripts may hold each other."""
@@ -13,6 +13,8 @@ MAX_ENGINES = 384
 """Engines of one deployment."""
 LINE_ENDS = "line-ends"
 """The kind of fault of a file that says nothing of what the file holds."""
+NOT_TEXT = "not-text"
+"""The kind of fault of a file of which nothing is read, whatever it may hold."""
 NOT_CHECKED = Msg("this file is not checked", "这个文件没有检查")
 LESS = Msg("check fewer files in one call", "一次少检查几个文件")
 LARGER = Msg("if it is a configuration after all, add --max-size 64MiB", "如果它确实是配置，请加 --max-size 64MiB")
@@ -32,6 +34,40 @@ def carriage_returns(whole: Text) -> Fault:
         fix_is_safe=True,
         help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行（例如用 dos2unix）"),
     )
+
+
+def not_text(source: SourceFile) -> Fault:
+    """Return the fault of a file with NUL characters: bash leaves them out and starts the engine all the same."""
+    at = source.text.index("\0")
+    if is_utf16(source.text):
+        said = Msg(
+            "this file is UTF-16, not UTF-8: nothing in it was checked",
+            "这个文件是 UTF-16 而不是 UTF-8：其中的内容没有检查",
+        )
+        help = Msg("save it as UTF-8", "请用 UTF-8 保存")
+    else:
+        said = Msg(
+            "this is not a text file, it has a NUL character here: nothing in it was checked",
+            "这个文件不是文本文件，此处有 NUL 字符：其中的内容没有检查",
+        )
+        help = NOTHING if is_packed(source.text) else _WITHOUT
+    return Fault(NOT_TEXT, source.origin(at, at + 1), said, help=help)
+
+
+_WITHOUT = Msg(
+    "if it should be text, remove the NUL characters (tr -d '\\0')", "如果它本来是文本，请删掉 NUL 字符（tr -d '\\0'）"
+)
+
+
+def is_utf16(text: str) -> bool:
+    """Whether bytes that were read as UTF-8 are UTF-16, in which every other byte of Latin letters is NUL."""
+    head = text[:200]
+    return len(head) > 8 and head.count("\0") > len(head) // 3 and any("\0" not in head[first::2] for first in (0, 1))
+
+
+def is_packed(text: str) -> bool:
+    """Whether a file begins as what gzip, zip, zstd or xz packed: no character is to be removed from it."""
+    return text.startswith(("\x1f\ufffd", "PK\x03\x04", "(\ufffd/\ufffd", "\ufffd7zXZ"))
 
 
 def too_many(node: NodeLaunch) -> Fault:

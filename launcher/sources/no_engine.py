@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
@@ -20,6 +21,10 @@ from pd_launch.schemas.core.values import Origin, SourceFile
 KIND = "unreadable"
 _MENTION = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config|(?<![\w/-])vllm(?![\w/-])")
 _STARTS = lazy_pattern(r"vllm[ \t]+serve|vllm\.entrypoints|--kv-transfer-config")
+_BUILT = lazy_pattern(
+    r"""["'](?:\S{0,200}/)?vllm["']\s{0,99},\s{0,99}["']serve["']|\b(?:LLM|(?:Async)?EngineArgs|LLMConfig)\("""
+)
+"""The same in Python, as a list or as an object."""
 _OF_A_FORM = lazy_pattern(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
 _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
     ("toml",): ("TOML files are", "TOML 文件"),
@@ -83,7 +88,16 @@ def speaking(deployments: Iterable[Deployment]) -> Iterator[Deployment]:
             texts = [source.text for source in deployment.sources.values()]
             strong = any(_STARTS.search(text) for text in texts)
             weak = strong or any(_OF_A_FORM.search(text) and "vllm" in text for text in texts)
-            named = {"shell": strong, "yaml": weak, "json": weak, COMMENT: False, LINE_ENDS: False, BENCHMARK: False}
+            built = any("vllm" in text and _BUILT.search(text) for text in texts)
+            named = {
+                NOT_PYTHON: strong or built,
+                "shell": strong,
+                "yaml": weak,
+                "json": weak,
+                COMMENT: False,
+                LINE_ENDS: False,
+                BENCHMARK: False,
+            }
             kept = [fault for fault in kept if named.get(fault.kind, True)]
         deployment.faults[:] = kept
         if deployment.nodes or kept:

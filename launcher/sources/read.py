@@ -13,7 +13,7 @@ from pd_launch.launcher.sources.call import Group, Inputs
 from pd_launch.launcher.sources.documents import ReadingDocuments
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
-from pd_launch.launcher.sources.file_faults import LARGER, LESS, LINE_ENDS, NOT_CHECKED, carriage_returns
+from pd_launch.launcher.sources.file_faults import LARGER, LESS, LINE_ENDS, NOT_CHECKED, carriage_returns, not_text
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
@@ -93,9 +93,7 @@ class _Call(ReadingDocuments):
         group = Group() if self.inputs.separate else self.together
         if "\0" in source.text:
             group.sources[source.path] = source
-            group.found.faults.append(
-                Fault("unreadable", source.origin(0, 0), Msg("this is not a text file", "这个文件不是文本文件"))
-            )
+            group.found.faults.append(not_text(source))
         elif is_python(source):
             from pd_launch.launcher.sources.python.file import read_python
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 from collections.abc import Callable
@@ -171,8 +172,8 @@ def test_a_verdict_does_not_depend_on_the_batch(run: Run) -> None:
         return set(done.out.splitlines())
 
     alone = {file: verdict(file) for file in files}
-    assert not any(alone[file] for file in ("none.py", "ci.yml", "build.sh", "binary.sh", "broken.py"))
-    assert alone["a/run.sh"] and alone["c/p.yaml"] and alone["wrong.sh"]
+    assert not any(alone[file] for file in ("none.py", "ci.yml", "build.sh", "broken.py"))
+    assert alone["binary.sh"] and alone["a/run.sh"] and alone["c/p.yaml"] and alone["wrong.sh"]
     assert verdict(*files) == verdict(*reversed(files)) == set().union(*alone.values())
     for pair in itertools.combinations(files, 2):
         assert verdict(*pair) == alone[pair[0]] | alone[pair[1]], pair
@@ -186,6 +187,64 @@ def test_too_large_is_not_without_an_engine(run: Run) -> None:
     write(**{"data.json": '["vllm serve m"' + ', "x"' * 600_000 + "]"})
     assert run("--separate", "--allow-no-engine", "data.json").code == 0
     assert places(run(".", "--format", "concise")) == ["big.sh:1:1:PD014"]
+
+
+UNREADABLE = {
+    "nul.sh": b"#!/bin/bash\nvllm serve m \0 --bad 1\n",
+    "nul.py": b"# \0\nimport subprocess\nsubprocess.run(['vllm', 'serve', 'm', '--bad', '1'])\n",
+    "nul.yaml": b"# \0\nservices: {a: {command: vllm serve m --bad 1}}\n",
+    "Dockerfile": b"FROM vllm/vllm-openai\n# \0\nCMD vllm serve m --bad 1\n",
+    **{
+        f"{name}.sh": f"{mark}#!/bin/bash\n# 启动\nvllm serve m --bad 1\n".encode(name)
+        for name, mark in (("utf-16", ""), ("utf-16-le", ""), ("utf-16-be", "\ufeff"), ("utf-32", ""))
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "data"), UNREADABLE.items(), ids=UNREADABLE)
+@pytest.mark.parametrize("words", [(), ("--separate",), ("--allow-no-engine",), ("--separate", "--allow-no-engine")])
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_file_of_which_nothing_is_read_is_never_clean(
+    run: Run, folder: bool, words: tuple[str, ...], name: str, data: bytes
+) -> None:
+    write(**{"ok.sh": RIGHT})
+    Path(name).write_bytes(data)
+    done = run(*((".",) if folder else ("ok.sh", name)), *words, "--format", "concise")
+    assert done.code == 1 and "PD010" in done.out and "nothing in it was checked" in done.out, done.out
+    assert ("UTF-16" in done.out) == name.startswith("utf-16")
+
+
+@pytest.mark.parametrize("words", [(), ("--separate", "--allow-no-engine")])
+def test_a_packed_file_that_is_named_is_never_clean(run: Run, words: tuple[str, ...]) -> None:
+    Path("a.sh").write_bytes(gzip.compress(b"vllm serve m --bad 1\n" * 50, mtime=0))
+    write(**{"ok.sh": RIGHT})
+    done = run("ok.sh", "a.sh", *words, "--format", "concise")
+    assert done.code == 1 and "PD010" in done.out and "nothing in it was checked" in done.out
+    assert "tr -d" not in run("a.sh").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import subprocess\nsubprocess.run(['vllm', 'serve', 'm', '--bad'])\nprint 1\n",
+        "from vllm import LLM\nLLM('m', bad=1)\nx = (\n",
+        "import os\nos.system('vllm serve m --bad 1')\nif True\n",
+    ],
+)
+def test_python_that_is_not_parsed_and_starts_an_engine_is_never_clean(run: Run, text: str) -> None:
+    write(**{"a.py": text, "ok.sh": RIGHT, "other.py": "print 1\n", "uses.py": "import vllm\nprint 1\n"})
+    for words in (("a.py", "--separate", "--allow-no-engine"), (".",), (".", "--allow-no-engine")):
+        done = run(*words, "--format", "concise")
+        assert done.code == 1 and done.out.count("\n") == 1 and "a.py:" in done.out and "not valid Python" in done.out
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "gb18030", "shift_jis"])
+def test_a_file_that_is_not_utf_8_is_read_to_its_end(run: Run, encoding: str) -> None:
+    remark = "caf\xe9" if encoding == "latin-1" else "起動"
+    Path("a.sh").write_bytes(f"# {remark}\nvllm serve m --bad 1  # {remark}\n".encode(encoding))
+    for words in (("a.sh",), (".",), ("a.sh", "--separate", "--allow-no-engine")):
+        assert "PD004" in run(*words, "--format", "concise").out
+    assert "not valid UTF-8 and is not fixed" in run("a.sh", "--fix").err
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,9 @@ def test_what_is_no_text_or_too_large(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_bytes(b"vllm" * 1000)
     (tmp_path / "c.sh").write_bytes(b"vllm" * 1000)
     (tmp_path / "d.yaml").write_bytes(b"data" * 1000)
+    (tmp_path / "e").write_bytes(b"\x7fELF\0vllm serve m\0")
     walk = Walk(3000, 2000)
-    assert found(tmp_path, walk) == ["c.sh"]
+    assert found(tmp_path, walk) == ["a.sh", "c.sh"]  # the first is reported as no text
     assert walk.large == {str(tmp_path / "c.sh")} and walk.skipped == {"binary": 1, "large": 1, "engine": 1}
 
 

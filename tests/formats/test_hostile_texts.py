@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.init.convert import convert
@@ -27,7 +29,7 @@ from pd_launch.launcher.report.plain_json import plain_json
 from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.wording.width import shows_all
-from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.core.values import Node, SourceFile
 from pd_launch.schemas.profile import is_line
 
 PIECES = (
@@ -376,3 +378,16 @@ def test_a_volume_of_its_own_on_shared_memory_is_the_one_of_kserve(tmp_path: Pat
     spec = service["spec"]["template"]
     assert spec["volumes"] == [{"name": "dshm", "emptyDir": {"sizeLimit": "3Gi"}}]
     assert "volumeMounts" not in spec["containers"][0]
+
+
+@pytest.mark.parametrize("form", ["shell", "docker", "compose", "k8s"])
+def test_no_form_is_printed_that_shows_a_secret(form: str) -> None:
+    """Whichever part of it would: here the name of a flag, which nothing masks."""
+    launch = launch_of(profile_of(HARMLESS, HARMLESS), "json")
+    whole = launch.whole or launch.deployment
+    for node in {id(n): n for n in [*whole.nodes, *launch.launches]}.values():
+        node.env["A_TOKEN"] = replace(node.env["X_TEXT"], name="A_TOKEN", value=Node("sim-hunter2-s3cr3t", node.origin))
+        node.add(replace(node.args[-1], written="--sim-hunter2-s3cr3t"))
+    with pytest.raises(FormatError, match="a secret of the profile would be shown") as refused:
+        TEXTS[form](launch)
+    assert "hunter2" not in str(refused.value)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pd_launch.launcher.check import jobs as jobs_module
 from pd_launch.launcher.check.jobs import MANY, check_inputs, default_jobs
 from pd_launch.launcher.check.run import Selection
 from pd_launch.launcher.sources.read import Inputs
@@ -76,3 +77,20 @@ def test_an_interrupt_ends_all_of_them_without_a_traceback(tmp_path: Path) -> No
     assert started.returncode not in (0, 1) and b"Traceback" not in err
     with pytest.raises(ProcessLookupError):
         os.killpg(started.pid, 0)
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+def test_a_process_that_is_killed_leaves_nothing_out(killed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the kernel does it where memory runs out."""
+    names = [f"{number:03}.sh" for number in range(MANY)]
+    inputs = Inputs([SourceFile(name, f"vllm serve m --no-such-{name} 1\n") for name in names], separate=True)
+    ours, whole = os.getpid(), jobs_module._checked
+
+    def checked(task: jobs_module._Task) -> jobs_module.Outcome:
+        if os.getpid() != ours and (killed == 2 or 7 in (task.inputs.part or ())):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return whole(task)
+
+    monkeypatch.setattr(jobs_module, "_checked", checked)
+    found = check_inputs(inputs, Selection(), "en", 2).checked.findings
+    assert [finding.file for finding in found if finding.code == "PD004"] == names

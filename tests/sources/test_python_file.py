@@ -150,7 +150,7 @@ def test_columns_count_characters_behind_other_scripts() -> None:
 @pytest.mark.parametrize("text", ["def f(:\n", "\x00", "(" * 3000, "x = " + "-" * 20000 + "1\nLLM('m')\n"])
 def test_no_python_is_a_fault_and_no_crash(text: str) -> None:
     found = deployment({"serve.py": text})
-    assert "unreadable" in faults(found)
+    assert faults(found)[0] == ("not-text" if "\0" in text else "not-python")
 
 
 def test_a_file_without_an_engine() -> None:

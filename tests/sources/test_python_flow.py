@@ -123,3 +123,38 @@ def test_what_shlex_cuts_is_filled_in_by_nobody() -> None:
     text = f'import shlex, subprocess\nA = "x"\nsubprocess.run(shlex.split("{command}"))\n'
     (node,) = deployment({"a.py": text}).nodes
     assert value(node, "api-key") == "$A;\nb" and str(value(node, "port")) == "8100"
+
+
+TABLE = '{"port": "8100", "max-num-seqs": 8}'
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        f'T = {TABLE}\nC = ["vllm", "serve", "m"]\nfor k, v in T.items():\n    C += [f"--{{k}}", str(v)]\n',
+        f'T = {TABLE}\nC = ["vllm", "serve", "m"]\nfor k, v in T.items():\n    C.append("--" + k)\n'
+        "    C.append(str(v))\n",
+        f'C = ["vllm", "serve", "m"]\nfor k, v in {TABLE}.items():\n    C.extend(["--" + k, str(v)])\n',
+        'T = dict(port=8100, max_num_seqs=8)\nC = ["vllm", "serve", "m"]\n'
+        'for k, v in T.items():\n    C += [f"--{k}", str(v)]\n',
+        'C = ["vllm", "serve", "m"]\nfor pair in ["--port 8100", "--max-num-seqs 8"]:\n    C += [*pair.split()]\n'
+        'C = ["vllm", "serve", "m"]\nfor w in ["--port", "8100", "--max-num-seqs", "8"]:\n    C.append(w)\n',
+    ],
+)
+def test_arguments_that_a_loop_adds(built: str) -> None:
+    (node,) = deployment({"a.py": f"import subprocess\n{built}subprocess.run(C)\n"}).nodes
+    assert str(value(node, "port")) == "8100" and str(value(node, "max-num-seqs")) == "8"
+
+
+@pytest.mark.parametrize("table", ["T", "json.load(f)", "{'port': '8100', **T}"])
+def test_arguments_of_a_loop_over_what_is_not_known_are_unknown(table: str) -> None:
+    text = f"import subprocess\nC = ['vllm', 'serve', 'm']\nfor k, v in {table}.items():\n    C += [f'--{{k}}', v]\n"
+    (node,) = deployment({"a.py": f"{text}subprocess.run(C)\n"}).nodes
+    assert node.partial  # further arguments are unknown
+
+
+def test_a_loop_that_adds_too_much_is_left_unknown() -> None:
+    table = ", ".join(f"'--x{n}': 1" for n in range(5_000))
+    text = f"import subprocess\nC = ['vllm', 'serve', 'm']\nfor k in {{{table}}}.items():\n    C += [k[0]]\n"
+    (node,) = deployment({"a.py": f"{text}subprocess.run(C)\n"}).nodes
+    assert node.partial  # further arguments are unknown

@@ -332,3 +332,13 @@ def test_releases_are_listed_and_compared() -> None:
     assert changes["flags", "max-num-partial-prefills"]["help"]
     assert any(section == "logged" for section, _ in changes)
     assert CliRunner().invoke(cli, ["releases", "diff", A, "vllm==0.33.0"]).exit_code == 2
+
+
+def test_a_file_that_is_left_out_is_no_clean_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.sh").write_text("vllm serve m\n")
+    words = ("--from", A, "--to", A)
+    before = run(tmp_path, "a.sh", *words).exit_code
+    (tmp_path / "b.sh").write_bytes("# caf\xe9\nvllm serve m --bad 1\n".encode("latin-1"))
+    done = run(tmp_path, "a.sh", "b.sh", *words)
+    assert before == 0 and done.exit_code == 2 and "b.sh is not valid UTF-8 and is left out" in done.output

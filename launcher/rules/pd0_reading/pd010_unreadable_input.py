@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.registry import Hit, rule
+from pd_launch.launcher.sources.file_faults import NOT_TEXT
 from pd_launch.launcher.sources.forms_table import listed
+from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import Severity
@@ -18,7 +20,8 @@ ZH = """
 
 文件能读取，但既不是配置文件，也不是脚本、容器命令、清单、compose 或 e2e 文件时报告；整次调用里没有任何引擎时也报告，
 并尽量指出没能识别的是什么（二进制文件、不支持的形式，或者提到 vllm 却不属于任何形式的那一处）。检查目录时只报告一次；加
-`--allow-no-engine` 则不报告。
+`--allow-no-engine` 则不报告；但不是文本的文件（含 NUL 字符、UTF-16）总会报告，检查目录时只要其中提到引擎就报告；
+启动引擎、而当前 Python 无法解析的 Python 文件也是如此。
 容器命令没有运行 `vllm serve` 时会指出这一点：引擎由容器里的脚本启动，请在同一次调用里给出该脚本。
 
 YAML 模板（Helm、Jinja）不渲染就直接读取，条件的每个分支各读一次；读不了时给出警告，这时请检查 `helm template` 的输出。
@@ -48,7 +51,9 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
 
     Fires when a file was read but is not a profile, script, container command, manifest, compose or e2e file, and when
     no file of the call holds an engine. Where it can, it says why: the file is not text, the form is not supported, or
-    vllm is mentioned in an unsupported form. For folders it is reported once, and `--allow-no-engine` leaves it out.
+    vllm is mentioned in an unsupported form. For folders it is reported once, and `--allow-no-engine` leaves it out;
+    but a file that is not text (NUL characters, UTF-16) is always reported, in folders if it names an engine, and so is
+    a Python file that starts one and that this Python cannot parse.
     For a container whose command does not run `vllm serve` it says so: a script then starts the engine inside, and
     belongs in the same call.
 
@@ -83,7 +88,9 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
 
     The forms that pd-launch reads.
     """
-    for fault in deployment.faults_of("unreadable"):
+    for fault in deployment.faults_of(NOT_TEXT):
+        yield Hit(fault.origin, fault.detail, fault.help or listed())
+    for fault in (*deployment.faults_of("unreadable"), *deployment.faults_of(NOT_PYTHON)):
         help_ = fault.help or _help(deployment, fault.origin.file)
         yield Hit(fault.origin, fault.detail, help_)
     for kind, severity in _NOT_READ.items():

@@ -14,7 +14,8 @@ ZH = """
 ## 作用
 
 报告 pd-launch 配置文件里未知的键（并给出最接近的名字）、缺少的必填键、类型或取值不对的值、含有换行或其他控制字符的名称
-（以及 docker 不接受的容器名），以及在 `engine` 里写了应由其他键推导出的参数。
+（以及 docker 不接受的容器名）、在 `engine` 里写了应由其他键推导出的参数，以及渲染时会原样写出的机密值
+（`patch`、`container`、名称和地址里的）。
 
 ## 为什么重要
 
@@ -38,7 +39,8 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
 
     Reports keys that a profile does not have (with the nearest that it has), required keys that are missing, values of
     the wrong type or out of range, names that are not a single line without control characters (or, for a container,
-    that docker does not accept), and flags under `engine` that follow from another key.
+    that docker does not accept), flags under `engine` that follow from another key, and secrets in what rendered forms
+    copy: `patch`, `container`, names and addresses.
 
     ## Why it matters
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.profiles.faults import profile_faults
 from pd_launch.launcher.sources.profiles.reasons import FILL_IN, missing_help
+from pd_launch.launcher.sources.profiles.shown_secrets import shown_secrets
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -129,7 +130,7 @@ def validate(source: SourceFile, tree: Node, faults: Sequence[Fault] = ()) -> Lo
         place = tree.get("target")
         spot = place.origin if place else tree.origin
         loaded.faults.append(Fault("profile", spot, error.said, help=missing_help("target")))
-    left = _left_open(tree)
+    left = [*_left_open(tree), *shown_secrets(tree)]
     if left:
         loaded.profile = None
         places = {fault.origin for fault in left}

@@ -19,7 +19,7 @@ from pd_launch.launcher.sources.python.held import held_back
 from pd_launch.launcher.sources.python.names import Names
 from pd_launch.launcher.sources.python.texts import literals, made, spelled
 from pd_launch.launcher.sources.shell.weight import word_matters
-from pd_launch.launcher.sources.text.limits import not_followed
+from pd_launch.launcher.sources.text.limits import NOT_PYTHON, not_followed
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
@@ -52,7 +52,7 @@ def read_python(source: SourceFile, found: Found) -> None:
         origin = Origin(source.path, line, column, line, column + 1)
         message = getattr(error, "msg", None) or str(error)
         found.faults.append(
-            Fault("unreadable", origin, Msg(f"not valid Python: {message}", f"不是有效的 Python：{message}"))
+            Fault(NOT_PYTHON, origin, Msg(f"not valid Python: {message}", f"不是有效的 Python：{message}"))
         )
         return
     nodes, nested = len(found.nodes), len(found.nested)

@@ -20,6 +20,8 @@ _MAX_RANGE = 32
 _STARTERS = ("Process", "Thread", "submit", "apply_async", "run_in_executor")
 """What calls the function that it is given."""
 
+_APPENDING = ("append", "extend")
+
 Bindings = Mapping[str, ast.expr]
 Cut = Callable[[ast.AST, Sequence[ast.AST], Msg], None]
 """Is told where following stops, what is not followed there, and at which limit, in English and Chinese."""
@@ -36,9 +38,11 @@ class _Flow:
         self.cut = cut
         self.direct = starts
         self.counted = 0
+        self.partial = False
+        """Whether the mapping that was looked at last has entries that are not known."""
         self.active: dict[str, list[str]] = {}
         """The functions that are being followed, each with what it starts itself."""
-        self.copies = self.nodes = 0
+        self.copies = self.nodes = self.nodes_added = 0
         self.lists: dict[str, list[ast.expr]] = {}
         functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
         for node in ast.walk(tree):
@@ -82,6 +86,9 @@ class _Flow:
         """Return statements with those loops and calls written out that start engines."""
         made: list[ast.stmt] = []
         for statement in statements:
+            if isinstance(statement, ast.For) and _builds(statement):
+                made += self.added(statement)
+                continue
             if isinstance(statement, ast.For) and _calls(statement, self.starts):
                 made += self.loop(statement, depth)
                 continue
@@ -109,6 +116,17 @@ class _Flow:
         for bindings in bound:
             made += self.copied(loop.body, bindings or {}, depth, loop)
         return made
+
+    def added(self, loop: ast.For) -> list[ast.stmt]:
+        """Return what each round of a loop adds to lists and texts; the loop itself where not all of it can be said."""
+        self.partial = False
+        elements = self.elements(loop.iter)
+        whole, self.counted = self.counted <= _MAX_RANGE and not self.partial, 0
+        bound = [bindings for element in elements if (bindings := _bound(loop.target, element)) is not None]
+        self.nodes_added += len(elements) * sum(1 for statement in loop.body for _ in ast.walk(statement))
+        if not elements or not whole or len(bound) < len(elements) or self.nodes_added > _MAX_NODES:
+            return [loop]
+        return [_Names(one, set(), "").visit(copy.deepcopy(statement)) for one in bound for statement in loop.body]
 
     def left(self, node: ast.AST, limit: Msg) -> None:
         """Tell that a loop or a call is followed no further, with the functions that it calls."""
@@ -195,8 +213,12 @@ class _Flow:
             mapping = iterated.func.value
             found = self.lists.get(mapping.id, []) if isinstance(mapping, ast.Name) else [mapping]
             table = found[0] if len(found) == 1 else None
+            if isinstance(table, ast.Call) and _name(table.func) == "dict" and not table.args:
+                names = [ast.copy_location(ast.Constant(k.arg), k.value) if k.arg else None for k in table.keywords]
+                table = ast.Dict([*names], [keyword.value for keyword in table.keywords])
             if not isinstance(table, ast.Dict):
                 return []
+            self.partial = None in table.keys  # ``**more``
             pairs = zip(table.keys, table.values, strict=True)
             return [_tuple([key, value], value) for key, value in pairs if key is not None]
         columns = [self.elements(argument) for argument in iterated.args]
@@ -242,6 +264,30 @@ def _calls(node: ast.AST, names: Collection[str]) -> bool:
             ):
                 return True
     return False
+
+
+def _adds(node: ast.AST) -> bool:
+    """Whether a statement adds to what a name holds."""
+    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name)
+
+
+def _builds(loop: ast.For) -> bool:
+    """Whether a loop does nothing but add to lists and texts, as a command is built, and nothing to itself."""
+    grown, given = set[str](), set[str]()
+    for statement in loop.body:
+        if isinstance(statement, ast.AugAssign) and _adds(statement):
+            target, values = statement.target, [statement.value]
+        elif isinstance(statement, ast.Expr) and _appends(statement.value):
+            target, values = statement.value.func.value, statement.value.args  # type: ignore[attr-defined]
+        else:
+            return False
+        grown |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+        given |= {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return not loop.orelse and not grown & given  # what adds itself to itself doubles
+
+
+def _appends(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _APPENDING
 
 
 def _calls_in(node: ast.AST) -> Iterator[ast.Call]:

@@ -11,6 +11,8 @@ from pd_launch.schemas.core.values import Origin
 
 MAX_SIZE = 2 * 1024 * 1024
 """Bytes of a file: no configuration is larger."""
+NOT_PYTHON = "not-python"
+"""The kind of fault of a Python file that cannot be parsed: for this Python; a newer one may run it."""
 NOT_FOLLOWED = "not-followed"
 """The kind of these faults; PD014 turns them into findings."""
 _BEHIND = Msg("nothing after this point is checked", "此处之后的内容没有检查")
