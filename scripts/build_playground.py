@@ -29,6 +29,10 @@ SOURCES = ROOT / "playground"
 PAGE = (
     "index.html",
     "page.js",
+    "cards.js",
+    "explain.js",
+    "language.js",
+    "marks.js",
     "checker.js",
     "files.js",
     "texts.js",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from playground_inputs import Asked, cases, examples, fixtures
+from playground_inputs import ROOT, Asked, cases, examples, fixtures
 
 from pd_launch.launcher.cli import cli
 from tests.sampling import sample
@@ -100,3 +101,13 @@ def test_all_of_it_is_small_enough_to_load() -> None:
     assert sum(size for size, _ in listed.values()) < LARGEST
     on_disk = {path.name: path.stat().st_size for path in (Path(SITE) / "parts").iterdir()}
     assert on_disk == {name: size for name, (size, _) in listed.items()}
+
+
+def test_every_file_of_the_page_is_built_and_kept_for_a_visit_without_a_network() -> None:
+    sources = {path.name for path in (ROOT / "playground").iterdir()}
+    built = {path.name for path in Path(SITE).iterdir() if path.is_file()}
+    assert built == sources
+    listed = re.search(r"const FILES = \[(.*?)\]", (ROOT / "playground" / "offline.js").read_text("utf-8"), re.S)
+    assert listed
+    kept = set(re.findall(r'"([^"]+)"', listed[1]))
+    assert kept == built - {"index.html", "offline.js"} | {"./"}
