@@ -76,11 +76,12 @@ man:
 # Parts are fetched once, by their hashes (playground/parts.json).
 playground:
 	@$(PYTHON) scripts/build_playground.py
+	@echo 'to use it, run: python3 -m http.server --directory build/site 8000, and open http://localhost:8000/playground/'
 
 site: docs
 	@$(PYTHON) scripts/build_playground.py > /dev/null
 	@$(PYTHON) scripts/check_site.py
-	@echo 'open http://localhost:8000/playground/ after: python3 -m http.server --directory build/site 8000'
+	@echo 'to see it, run: python3 -m http.server --directory build/site 8000, and open http://localhost:8000/'
 
 # Needs node; Chromium as chromium on PATH or in PD_CHROMIUM.
 playground-test: setup playground

@@ -290,7 +290,7 @@ def test_the_site_leads_to_the_playground_and_a_git_host_to_how_it_is_built(page
     text = (DOCS / page).read_text(encoding="utf-8")
     assert "<!-- open the playground -->" in text and "playground/?lang" not in text
     guide = "zh/guide/playground.md" if page.startswith("zh/") else "guide/playground.md"
-    assert "$ make site\n" in (DOCS / guide).read_text(encoding="utf-8")
+    assert "$ make playground\n" in (DOCS / guide).read_text(encoding="utf-8")
     assert page == guide or guide.removeprefix("zh/") in text
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,13 @@ def test_every_file_of_the_page_is_built_and_kept_for_a_visit_without_a_network(
     assert listed
     kept = set(re.findall(r'"([^"]+)"', listed[1]))
     assert kept == built - {"index.html", "offline.js"} | {"./"}
+
+
+def test_built_alone_it_does_not_lead_to_documentation_that_is_not_there(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "build_playground.py"), "--into"]
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    for folder, hidden in (("alone", True), ("site", False)):
+        into = tmp_path / folder / "playground"
+        subprocess.run([*command, str(into)], check=True, capture_output=True, timeout=300)
+        assert ('id="docs" hidden' in (into / "index.html").read_text("utf-8")) is hidden
