@@ -8,6 +8,7 @@
 #   make setup         only the environment
 #   make docs          the documentation as a site in build/site, with nothing dead in it
 #   make playground    the checker as a page in build/site/playground (after make docs, which empties build/site)
+#   make site          both
 #   make playground-test  what that page says, in Node and in Chromium, against the command
 #   make man           the man page and all other generated pages
 #
@@ -24,7 +25,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python
 SPREAD := -n $(JOBS) --dist worksteal
 
-.PHONY: setup python test test-fast test-all lint demo demo-control docs man playground playground-test
+.PHONY: setup python test test-fast test-all lint demo demo-control docs man playground playground-test site
 
 setup: python
 	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
@@ -64,6 +65,7 @@ docs:
 	@[ -x .venv-docs/bin/mkdocs ] || { $(PYTHON) -m venv .venv-docs && .venv-docs/bin/pip install -q '.[docs]'; }
 	@.venv-docs/bin/python scripts/build_docs.py
 	@.venv-docs/bin/mkdocs build
+	@$(PYTHON) scripts/check_site.py
 	@echo build/site/index.html
 
 man:
@@ -74,6 +76,12 @@ man:
 # Parts are fetched once, by their hashes (playground/parts.json).
 playground:
 	@$(PYTHON) scripts/build_playground.py
+	@echo 'to use it, run: python3 -m http.server --directory build/site 8000, and open http://localhost:8000/playground/'
+
+site: docs
+	@$(PYTHON) scripts/build_playground.py > /dev/null
+	@$(PYTHON) scripts/check_site.py
+	@echo 'to see it, run: python3 -m http.server --directory build/site 8000, and open http://localhost:8000/'
 
 # Needs node; Chromium as chromium on PATH or in PD_CHROMIUM.
 playground-test: setup playground

@@ -4,8 +4,9 @@ const CACHE = "pd-launch-playground", LONGEST = 60_000;
 
 /** The checker in its worker: `run` answers with what the command prints. A worker that hangs or falls over is replaced. */
 export class Checker {
-  constructor(loaded) {
+  constructor(loaded, stepped = () => undefined) {
     this.loaded = loaded;
+    this.stepped = stepped;
     this.waiting = new Map();
     this.next = 0;
     this.start();
@@ -17,7 +18,8 @@ export class Checker {
     this.ready = new Promise((resolve, reject) => {
       this.worker.onerror = (event) => reject(new Error(event.message ?? "the worker did not start"));
       this.worker.onmessage = ({data}) => {
-        if (data.ready) resolve(data.ready);
+        if (data.step) this.stepped(data.step);
+        else if (data.ready) resolve(data.ready);
         else if (data.broken) this.replace("broke");
         else this.waiting.get(data.id)?.(data);
       };

@@ -1,8 +1,8 @@
 // Keeps the page's own small files, so that it opens without a network. The parts are kept by the page, by their hashes.
 
 const CACHE = "pd-launch-playground";
-const FILES = ["./", "page.js", "checker.js", "files.js", "texts.js", "worker.js", "tree.js", "run.py", "style.css", "icon.svg", "parts.json",
-  "licences.html"];
+const FILES = ["./", "page.js", "cards.js", "explain.js", "language.js", "marks.js", "checker.js", "files.js", "texts.js", "worker.js",
+  "tree.js", "run.py", "style.css", "icon.svg", "parts.json", "licences.html"];
 
 self.addEventListener("install", (event) => event.waitUntil((async () => {
   await (await caches.open(CACHE)).addAll(FILES.map((name) => new Request(name, {cache: "no-cache"})));

@@ -2,12 +2,16 @@
 
 import {TEXTS, EXAMPLE} from "./texts.js";
 import {Checker, load} from "./checker.js";
+import {card} from "./cards.js";
+import {keep, preferred} from "./language.js";
+import {mark, spot} from "./marks.js";
 import {edited, free, guessed, pack, places, unpack, usable} from "./files.js";
 
 const WAIT = 300, SLOW = 600;
 const FIRST = "decode.sh", LONG_LINK = 8000;
+const STEPS = ["parts", "python", "checker", "releases"];
 const $ = (id) => document.getElementById(id);
-const state = {files: {[FIRST]: ""}, name: FIRST, lang: "en", target: "", report: {findings: []}, undo: []};
+const state = {files: {[FIRST]: ""}, name: FIRST, lang: "en", target: "", report: {findings: []}, undo: [], step: STEPS[0]};
 let checker = null, timer = 0, running = false, again = false;
 
 /** From here on the page can ask no server for anything: a second policy can only take away. */
@@ -31,7 +35,7 @@ async function check() {
   }
   if (!checker || !names().some((name) => state.files[name].trim())) return show({findings: []}, "");
   running = true;
-  const slow = setTimeout(() => { $("summary").textContent = TEXTS[state.lang].checking; }, SLOW);
+  const slow = setTimeout(() => summarise(TEXTS[state.lang].checking), SLOW);
   const args = words("check", ...names(), "--format", "json", ...release());
   const {out, err, stopped} = await checker.run(args, {...state.files});
   clearTimeout(slow);
@@ -48,56 +52,32 @@ function soon() {
   timer = setTimeout(check, WAIT);
 }
 
+/** Say what was found; on a small screen it also stays at the foot of the text, and leads to the findings. */
+function summarise(text, short = text) {
+  $("summary").textContent = text;
+  $("lead").textContent = TEXTS[state.lang].lead(short || text);
+  $("lead").hidden = !text;
+}
+
+/** What is said of a link: not in place of the summary, and no longer than it is true. */
+function tell(text = "") {
+  $("told").textContent = text;
+}
+
 function show(report, raw) {
   const t = TEXTS[state.lang], {findings, summary, targets, err} = report;
   state.report = report;
   $("json").textContent = raw;
   $("raw").hidden = !raw;
-  $("findings").replaceChildren(...findings.map(item));
+  $("findings").replaceChildren(...findings.map((one) => card(one, targets, t, DOES)));
   const seen = [...new Set(targets?.flatMap((one) => one.looked_at) ?? [])];
   const counts = summary && (findings.length ? t.counts(summary.error, summary.warning, summary.info) : t.nothing);
-  $("summary").textContent = err ?? [counts, seen.length ? t.checkedFor(seen.join(t.comma)) : ""].filter(Boolean).join(t.space);
+  summarise(err ?? [counts, seen.length ? t.checkedFor(seen.join(t.comma)) : ""].filter(Boolean).join(t.space), counts);
   const fixes = findings.map((one) => one.fix).filter(Boolean);
   $("fix").disabled = !fixes.some((fix) => fix.safe);
   $("fix-all").disabled = !fixes.length;
   document.body.dataset.round = String(Number(document.body.dataset.round ?? 0) + 1);
   paint();
-}
-
-function item(finding) {
-  const t = TEXTS[state.lang], li = document.createElement("li");
-  li.className = finding.severity;
-  const line = add(li, "p");
-  add(line, "span", `${t[finding.severity]} ${finding.code} `).className = "severity";
-  add(line, "span", finding.message);
-  const place = add(add(li, "p"), "button", `${finding.file}:${finding.line}:${finding.column}`);
-  place.type = "button";
-  place.className = "place";
-  place.addEventListener("click", () => go(finding));
-  add(li, "p", finding.why).className = "why";
-  if (finding.help) add(li, "p", `${t.help} ${finding.help}`);
-  if (finding.fix) {
-    const button = add(li, "button", `${t.fixThis} ${finding.fix.message}`);
-    button.type = "button";
-    button.className = "one-fix";
-    button.addEventListener("click", () => change(edited(state.files, finding.fix.edits)));
-  }
-  const more = add(li, "details");
-  add(more, "summary", t.explain);
-  more.addEventListener("toggle", async () => {
-    if (!more.open || more.children.length > 1) return;
-    const page = add(more, "pre");
-    page.tabIndex = 0;
-    page.textContent = (await checker.run(words("explain", finding.code), {})).out;
-  });
-  return li;
-}
-
-function add(parent, kind, text = "") {
-  const made = document.createElement(kind);
-  made.textContent = text;
-  parent.append(made);
-  return made;
 }
 
 /** Write what the command would write. */
@@ -116,35 +96,29 @@ async function change(files) {
   await check();
 }
 
-function go(finding) {
-  if (finding.file in state.files) choose(finding.file);
-  const text = $("text"), at = places(text.value), start = at(finding.line, finding.column);
+const DOES = {
+  go,
+  apply: (fix) => change(edited(state.files, fix.edits)),
+  explain: async (code) => (await checker.run(words("explain", code), {})).out,
+};
+
+/** Show a place and select it: its line, and the column too where the line is longer than the window. */
+function go(place) {
+  if (place.file in state.files) choose(place.file);
+  const text = $("text"), at = places(text.value), start = at(place.line, place.column);
+  const end = Math.max(start, at(place.end_line ?? place.line, place.end_column ?? place.column));
   text.focus();
-  text.setSelectionRange(start, Math.max(start, at(finding.end_line, finding.end_column)));
-  text.scrollTop = Math.max(0, (finding.line - 4) * parseFloat(getComputedStyle(text).lineHeight));
-  text.scrollIntoView({block: "nearest"});
+  text.setSelectionRange(start, end);
+  const from = spot($("marks"), start), to = spot($("marks"), end), middle = (text.clientHeight - from.height) / 2;
+  text.scrollTop = Math.max(0, from.top - middle);
+  text.scrollLeft = to.left < text.clientWidth - from.height ? 0 : Math.max(0, from.left - text.clientWidth / 4);
+  follow();
+  $("editor").scrollIntoView({block: "nearest"});
 }
 
 function paint() {
-  const value = $("text").value, at = places(value), spans = [];
-  for (const one of state.report.findings) {
-    if (one.file !== state.name) continue;
-    const start = at(one.line, one.column), end = at(one.end_line, one.end_column);
-    spans.push([start, Math.max(end, start + 1), one.severity]);
-  }
-  spans.sort((a, b) => a[0] - b[0]);
-  const parts = [];
-  let done = 0;
-  for (const [start, end, severity] of spans) {
-    if (start < done) continue;
-    parts.push(value.slice(done, start));
-    const mark = document.createElement("mark");
-    mark.className = severity;
-    mark.textContent = value.slice(start, end);
-    parts.push(mark);
-    done = end;
-  }
-  $("marks").replaceChildren(...parts, `${value.slice(done)}\n`);
+  const value = $("text").value;
+  mark($("marks"), value, state.report.findings.filter((one) => one.file === state.name));
   $("numbers").textContent = value.split("\n").map((_, index) => index + 1).join("\n");
   follow();
 }
@@ -160,8 +134,30 @@ function fill() {
   $("text").value = state.files[state.name] ?? "";
   $("undo").disabled = !state.undo.length;
   $("close").disabled = names().length < 2 && !$("text").value;
+  entitle();
   tabs();
   paint();
+}
+
+function entitle() {
+  $("name").value = state.name;
+  $("name").setCustomValidity("");
+}
+
+/** Give the file that is shown another name; one that another file has is refused, beside the field. */
+function rename() {
+  const t = TEXTS[state.lang], typed = $("name").value.trim(), name = usable(typed);
+  if (name === state.name) return entitle();
+  const others = Object.fromEntries(Object.entries(state.files).filter(([known]) => known !== state.name));
+  const refused = !typed ? t.unnamed : free(name, others) !== name ? t.taken : "";
+  $("name").setCustomValidity(refused);
+  if (refused) return $("name").reportValidity();
+  state.files = Object.fromEntries(Object.entries(state.files).map(([known, text]) => [known === state.name ? name : known, text]));
+  state.name = name;
+  state.undo = [];  // what could be undone has the old name
+  tell();
+  fill();
+  return check();
 }
 
 function tabs() {
@@ -174,6 +170,7 @@ function tabs() {
     tab.addEventListener("click", () => choose(name));
     return tab;
   }));
+  $("tabs").hidden = names().length < 2;
   if (inside) $("tabs").querySelector("[aria-pressed=true]")?.focus();
 }
 
@@ -186,6 +183,7 @@ function replace(files, name = "") {
   state.files = files;
   state.name = name;
   state.undo = [];
+  tell();
   fill();
   return check();
 }
@@ -215,31 +213,39 @@ function translate() {
   $("language").lang = state.lang === "zh" ? "en" : "zh";
   $("docs").href = state.lang === "zh" ? "../zh/guide/playground/" : "../guide/playground/";
   document.title = t.title;
+  stepped();
 }
 
 /** What a link holds; false where it holds nothing that can be read. */
 async function restore() {
   try {
-    const {files, target, lang} = await unpack(location.hash.slice(1));
+    const {files, target} = await unpack(location.hash.slice(1));
     const kept = {};
     for (const [name, text] of Object.entries(files)) if (typeof text === "string") kept[free(usable(name), kept)] = text;
     if (!Object.keys(kept).length) return false;
     state.files = kept;
     state.target = typeof target === "string" ? target : "";
-    if (Object.hasOwn(TEXTS, lang)) state.lang = lang;
     return true;
   } catch {
     return false;
   }
 }
 
-/** Put the files into the address, behind its #, which no browser sends to a server. */
+/** Put the files into the address, behind its #, which no browser sends to a server. The language is the reader's own choice. */
 async function share() {
   const t = TEXTS[state.lang];
-  history.replaceState(null, "", `#${await pack({files: state.files, target: state.target, lang: state.lang})}`);
+  history.replaceState(null, "", `${location.pathname}#${await pack({files: state.files, target: state.target})}`);
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
   const said = [copied ? t.copied : t.shared, location.href.length > LONG_LINK ? t.long : ""];
-  $("summary").textContent = said.filter(Boolean).join(t.space);
+  tell(said.filter(Boolean).join(t.space));
+}
+
+function prefer(lang) {
+  state.lang = lang;
+  keep(lang);
+  tell();
+  translate();
+  return check();
 }
 
 async function releases() {
@@ -262,6 +268,8 @@ $("text").addEventListener("input", () => {
   state.report = {findings: []};
   $("undo").disabled = true;
   $("close").disabled = false;
+  tell();
+  entitle();
   tabs();
   paint();
   soon();
@@ -285,7 +293,10 @@ $("undo").addEventListener("click", () => {
   check();
 });
 $("share").addEventListener("click", share);
-$("language").addEventListener("click", () => { state.lang = state.lang === "zh" ? "en" : "zh"; translate(); check(); });
+$("name").addEventListener("input", () => $("name").setCustomValidity(""));
+$("name").addEventListener("change", rename);
+$("lead").addEventListener("click", () => { $("findings-title").scrollIntoView(); $("findings-title").focus({preventScroll: true}); });
+$("language").addEventListener("click", () => prefer(state.lang === "zh" ? "en" : "zh"));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   $("editor").addEventListener(kind, (event) => {
     event.preventDefault();
@@ -297,12 +308,22 @@ addEventListener("hashchange", async () => {
   if (location.hash.length < 2) return;
   const restored = await restore();
   translate();
-  if (!restored) $("summary").textContent = TEXTS[state.lang].broken;
+  if (!restored) tell(TEXTS[state.lang].broken);
   else await replace(state.files);
 });
 
+/** Say which step of the loading is under way; after the parts, how long a step takes is not known. */
+function stepped(step = state.step) {
+  const t = TEXTS[state.lang];
+  state.step = step;
+  $("step").textContent = t.steps[STEPS.indexOf(step)];
+  if (step === STEPS[0]) return;
+  $("progress").removeAttribute("value");
+  $("loaded").textContent = t.meanwhile;
+}
+
 async function begin() {
-  state.lang = navigator.language?.startsWith("zh") ? "zh" : "en";
+  state.lang = preferred();
   const broken = !(await restore()) && location.hash.length > 1;
   translate();
   fill();
@@ -313,12 +334,14 @@ async function begin() {
       $("loaded").textContent = `${Math.round(have / 1e6)} / ${Math.round(whole / 1e6)} MB`;
     });
     close();
-    checker = new Checker(loaded);
+    stepped("python");
+    checker = new Checker(loaded, stepped);
     document.body.dataset.version = await checker.ready;
+    stepped("releases");
     await releases();
     $("loading").hidden = true;
     await check();
-    if (broken) $("summary").textContent = TEXTS[state.lang].broken;
+    if (broken) tell(TEXTS[state.lang].broken);
   } catch (error) {
     $("loading").hidden = true;
     $("failed").textContent = `${TEXTS[state.lang].failed} ${TEXTS[state.lang][error.cause] ?? ""} ${error.message}`;

@@ -27,6 +27,7 @@ const python = await loadPyodide({
   stdLibURL: `${HERE}python_stdlib.zip`,
   lockFileContents: text("pyodide-lock.json"),
 });
+self.postMessage({step: "checker"});
 python.unpackArchive(new Uint8Array(parts["modules.zip"]), "zip", {extractDir: "/modules"});
 await Parser.init({wasmBinary: new Uint8Array(parts["web-tree-sitter.wasm"])});
 const parser = new Parser();

@@ -29,6 +29,10 @@ SOURCES = ROOT / "playground"
 PAGE = (
     "index.html",
     "page.js",
+    "cards.js",
+    "explain.js",
+    "language.js",
+    "marks.js",
     "checker.js",
     "files.js",
     "texts.js",
@@ -139,6 +143,9 @@ def build(into: Path, cache: Path) -> dict[str, int]:
     _write_modules(modules, parts / "modules.zip")
     for name in PAGE:
         shutil.copy(SOURCES / name, into / name)
+    if not (into.parent / "index.html").is_file():  # built alone: the documentation is not there to lead to
+        page = (into / "index.html").read_text("utf-8")
+        (into / "index.html").write_text(page.replace('id="docs"', 'id="docs" hidden'), "utf-8")
     (into / "licences.html").write_text(licences_page(licences), "utf-8")
     sizes = {path.name: path.stat().st_size for path in sorted(parts.iterdir())}
     listed = {

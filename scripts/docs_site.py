@@ -1,4 +1,4 @@
-"""Hooks of the site (mkdocs.yml): rules in the navigation, one language at a time, words of the theme in Chinese."""
+"""Hooks of the site (mkdocs.yml): rules in the navigation, one language at a time, the playground, words in Chinese."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ CHINESE = "中文"
 RULES = "rules/README.md"
 _FAMILY = re.compile(r"^## (PD\d \S.*)$")
 _ROW = re.compile(r"^\| \[(PD\d{3})\]\(PD\d{3}\.md\) \| ([\w-]+) \|")
+OPEN = "<!-- open the playground -->"
+"""Where a page leads to the playground, which only a built site has: on a Git host, nothing is shown there."""
 WORDS = {
     'lang="en"': 'lang="zh-CN"',
     'placeholder="Search docs"': 'placeholder="搜索文档"',
@@ -58,6 +60,13 @@ def on_config(config: Any) -> Any:
     """Put the rules' pages into the navigation."""
     config.nav = with_rules(config.nav)
     return config
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Put a link to the playground, in the page's language, where the page has the mark for it."""
+    up = "../" * page.file.dest_uri.count("/")
+    lang, words = ("zh", "打开在线检查页") if page.file.src_uri.startswith("zh/") else ("en", "Open the playground")
+    return markdown.replace(OPEN, f'<p><a class="open" href="{up}playground/?lang={lang}">{words}</a></p>')
 
 
 def on_page_context(context: dict[str, Any], page: Any, config: Any, nav: Any) -> dict[str, Any]:

@@ -20,10 +20,13 @@ from pd_launch.launcher.cli import cli
 from pd_launch.launcher.commands.options import variable_part
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "scripts"))
+from check_site import dead  # noqa: E402
+
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 GUIDE = sorted([*DOCS.glob("guide/*.md"), *DOCS.glob("zh/guide/*.md"), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"])
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|\b(?:href|src)=\"([^\"]+)\"")
 
 
 def named(path: Path) -> str:
@@ -95,7 +98,7 @@ def anchors(text: str) -> set[str]:
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     dead = []
-    for link in LINK.findall(text):
+    for link in ("".join(found) for found in LINK.findall(text)):
         path, _, anchor = link.partition("#")
         if re.match(r"[a-z]+:", path):
             continue
@@ -264,6 +267,31 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    assert list(dead(tmp_path)) == []
+
+
+def test_links_of_a_built_site_that_lead_nowhere_are_named(tmp_path: Path) -> None:
+    (tmp_path / "guide" / "playground").mkdir(parents=True)
+    (tmp_path / "guide" / "playground" / "index.html").touch()
+    (tmp_path / "index.html").write_text(
+        '<h1 id="top">a</h1> <a href="guide/#there">b</a> <a href="#top">c</a> <a href="https://h/x">d</a>'
+        '<a href="guide/#not-there">e</a> <a href="gone/">f</a> <img src="img/none.svg"> <a href="../out">g</a>'
+    )
+    (tmp_path / "guide" / "index.html").write_text(
+        '<p id="there"><a href="/">a</a> <a href="../playground/?lang=en">b</a> <a href="../playground/none.js">c</a>'
+    )
+    named = ["guide/index.html: ../playground/none.js"]
+    named += [f"index.html: {link}" for link in ("guide/#not-there", "gone/", "img/none.svg", "../out")]
+    assert list(dead(tmp_path)) == named
+
+
+@pytest.mark.parametrize("page", ["index.md", "guide/playground.md", "zh/index.md", "zh/guide/playground.md"])
+def test_the_site_leads_to_the_playground_and_a_git_host_to_how_it_is_built(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert "<!-- open the playground -->" in text and "playground/?lang" not in text
+    guide = "zh/guide/playground.md" if page.startswith("zh/") else "guide/playground.md"
+    assert "$ make playground\n" in (DOCS / guide).read_text(encoding="utf-8")
+    assert page == guide or guide.removeprefix("zh/") in text
 
 
 def test_documents_name_no_place_of_this_machine() -> None:

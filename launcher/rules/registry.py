@@ -110,7 +110,7 @@ class Rule:
     def page(self) -> dict[str, str]:
         """The rule's English page: ``title`` and one entry for each section."""
         page = _page(inspect.getdoc(self.function) or "", SECTIONS)
-        return {**page, "Releases": _stated(page["Releases"], "en")}
+        return {name: text if name in EXAMPLES else _stated(text, "en") for name, text in page.items()}
 
     @cached_property
     def page_zh(self) -> dict[str, str]:
@@ -187,7 +187,8 @@ def _stated(text: str, lang: str) -> str:
         return text
     from pd_launch.schemas.releases.registry import stated
 
-    return stated(text, lang)
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(stated(one, lang) if _STATED.search(one) else one for one in paragraphs)
 
 
 def _page(text: str, sections: tuple[str, ...]) -> dict[str, str]:

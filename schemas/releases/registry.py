@@ -50,7 +50,8 @@ def stated(text: str, lang: str = "en") -> str:
         return spans(fact).text(lang) if match[1] == "all" else str(word[match[1]])
 
     found = _STATED.sub(said, text)
-    return textwrap.fill(" ".join(found.split()), 120) if lang == "en" else found
+    words = " ".join(found.split())
+    return textwrap.fill(words, 120, break_on_hyphens=False, break_long_words=False) if lang == "en" else found
 
 
 def spans(fact: Fact) -> Msg:

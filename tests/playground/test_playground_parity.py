@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from playground_inputs import Asked, cases, examples, fixtures
+from playground_inputs import ROOT, Asked, cases, examples, fixtures
 
 from pd_launch.launcher.cli import cli
 from tests.sampling import sample
@@ -100,3 +102,23 @@ def test_all_of_it_is_small_enough_to_load() -> None:
     assert sum(size for size, _ in listed.values()) < LARGEST
     on_disk = {path.name: path.stat().st_size for path in (Path(SITE) / "parts").iterdir()}
     assert on_disk == {name: size for name, (size, _) in listed.items()}
+
+
+def test_every_file_of_the_page_is_built_and_kept_for_a_visit_without_a_network() -> None:
+    sources = {path.name for path in (ROOT / "playground").iterdir()}
+    built = {path.name for path in Path(SITE).iterdir() if path.is_file()}
+    assert built == sources
+    listed = re.search(r"const FILES = \[(.*?)\]", (ROOT / "playground" / "offline.js").read_text("utf-8"), re.S)
+    assert listed
+    kept = set(re.findall(r'"([^"]+)"', listed[1]))
+    assert kept == built - {"index.html", "offline.js"} | {"./"}
+
+
+def test_built_alone_it_does_not_lead_to_documentation_that_is_not_there(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "build_playground.py"), "--into"]
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    for folder, hidden in (("alone", True), ("site", False)):
+        into = tmp_path / folder / "playground"
+        subprocess.run([*command, str(into)], check=True, capture_output=True, timeout=300)
+        assert ('id="docs" hidden' in (into / "index.html").read_text("utf-8")) is hidden
