@@ -150,6 +150,8 @@ def test_instances_of_a_side(tmp_path: Path) -> None:
         *(f"full-decode-{n}" for n in range(2)),
         *(f"full-prefill-{n}" for n in range(3)),
     ]
+    sets = [found["spec"] for found in cluster.objects if found["kind"] == "StatefulSet"]
+    assert [spec["podManagementPolicy"] for spec in sets] == ["Parallel", "Parallel"]  # none waits for another's model
     wide = Cluster(text_of(tmp_path, "k8s", WIDE.replace("port: 8200", "port: 8200, replicas: 2")), _folder(tmp_path))
     wide.settle()
     assert len(wide.endpoints("full-decode-http")) == 2 and all(pod.ready for pod in wide.pods)
