@@ -46,8 +46,8 @@ def start(launch: Launch) -> int:
     if not sees_processes():
         raise Refused(
             Msg(
-                "/proc is not mounted, or belongs to another process namespace, so what engines leave behind could not"
-                " be found: mount it (unshare --mount-proc)",
+                "/proc is not mounted, or belongs to another process namespace, so processes that engines leave could"
+                " not be found: mount it (unshare --mount-proc)",
                 "/proc 没有挂载，或属于另一个进程命名空间，无法找到引擎留下的进程：请挂载它（unshare --mount-proc）",
             )
         )
