@@ -14,7 +14,7 @@ from pd_launch.launcher.doctor.examine import Examination, Subject, examine_host
 from pd_launch.launcher.host import all_facts
 from pd_launch.launcher.inputs import installed_option, load_facts, read_profile
 from pd_launch.launcher.launch.program import Refused
-from pd_launch.launcher.report.text import TextReport
+from pd_launch.launcher.report.text import NO_FINDINGS, TextReport
 from pd_launch.launcher.secrets.masking import all_secrets
 from pd_launch.launcher.sources.profiles.load import SettingError, load_profile
 from pd_launch.launcher.sources.profiles.shipped import ProfileNotFound, find_profile
@@ -22,6 +22,7 @@ from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.findings import Summary
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.finding import TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
@@ -82,7 +83,19 @@ def _text(examination: Examination, color: str, lang: str) -> str:
         for row, label in zip(examination.rows, labels, strict=True)
     ]
     secrets = all_secrets([deployment])
-    report = TextReport(deployment.sources, use_colour(color, sys.stdout), lang, secrets)
+    colour = use_colour(color, sys.stdout)
+    amiss = sum(row.status in ("error", "warning") for row in examination.rows)
+    nothing = _above(amiss) if amiss else NO_FINDINGS
+    report = TextReport(deployment.sources, colour, lang, secrets, nothing=nothing)
     summary = Summary.of(examination.findings, len(deployment.sources))
     shown = report.render(examination.findings, summary, file_choices([deployment]))
     return "\n".join([*lines, "", shown]) + "\n"
+
+
+def _above(amiss: int) -> Msg:
+    """Return what is said of a host on which no rule reports anything, but something that a launch needs is amiss."""
+    one = amiss == 1
+    return Msg(
+        f"{amiss} problem{'' if one else 's'}, marked in the list above; the rules report nothing else",
+        f"{amiss} 个问题，见上表中的标记；规则没有报告其他问题",
+    )

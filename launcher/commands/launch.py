@@ -21,7 +21,7 @@ from pd_launch.launcher.commands.common import (
 )
 from pd_launch.launcher.commands.options.launch import SideOptions
 from pd_launch.launcher.formats.box import FormatError
-from pd_launch.launcher.formats.choose import TEXTS, WHOLE
+from pd_launch.launcher.formats.choose import ADDRESSED, TEXTS, WHOLE
 from pd_launch.launcher.inputs import is_text
 from pd_launch.launcher.launch.origins import origins
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions, prepare
@@ -53,10 +53,17 @@ def launch_command(words: SideOptions) -> int:
     if options["host_facts"] is not None and not dry_run:
         raise click.UsageError("--host-facts needs --dry-run: a launch looks at the machine it runs on")
     try:
-        whole = dry_run and form in WHOLE
+        whole, addressed = dry_run and form in WHOLE, dry_run and form in ADDRESSED
         config = _config_target(options["profile"])
         given = LaunchOptions(
-            side=words.side, dry_run=dry_run, target=target, config=config, lang=lang, whole=whole, **options
+            side=words.side,
+            dry_run=dry_run,
+            target=target,
+            config=config,
+            lang=lang,
+            whole=whole,
+            addressed=addressed,
+            **options,
         )
         launch = prepare(given)
     except (ProfileNotFound, SettingError) as error:

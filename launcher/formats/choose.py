@@ -158,3 +158,5 @@ TEXTS: dict[str, Callable[[Launch], str]] = {
 """Each form carries its target as a comment; the plan as JSON, which has no comments, has it as ``target``."""
 WHOLE = ("compose", "k8s", "kserve", "llm-d", "slurm", "ssh")
 """Forms that describe all nodes of both sides; slurm those of the side that is named."""
+ADDRESSED = ("k8s", "kserve", "llm-d", "slurm")
+"""Forms that give NixlConnector the address of the node or pod itself, where the profile names none."""

@@ -80,6 +80,8 @@ def _stateful_set(box: Box, full: str, labels: dict[str, str], name: str) -> dic
         "spec": {
             "serviceName": full,
             "replicas": box.replicas,
+            # By default, an instance would wait until the one before it has loaded its model, and for ever if it fails.
+            **({"podManagementPolicy": "Parallel"} if box.replicas != 1 else {}),
             "selector": {"matchLabels": labels},
             "template": pod_template(box, labels, name, pod_command(box, changes), pod_environment(box, name)),
         },

@@ -128,7 +128,7 @@ def pod_environment(box: Box, name: str) -> list[dict[str, Any]]:
         if ask == "secret":
             key = {"secretKeyRef": {"name": name, "key": variable}}
             entries.append({"name": variable, "valueFrom": key})
-        elif variable in ADDRESS:
+        elif variable in ADDRESS and variable not in variables:
             entries.append(_own_address(variable))
     return entries
 

@@ -23,12 +23,15 @@ from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.sources.release.targets import Given
 from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.findings import Finding
-from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
+from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
+from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.plan import LaunchPlan
+
+NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class LaunchOptions:
     notify: bool = False
     whole: bool = False
     """Whether all nodes of both sides are asked for, as forms that describe the whole deployment need them."""
+    addressed: bool = False
+    """Whether the form gives NixlConnector each node's own address."""
 
     @property
     def watched(self) -> bool:
@@ -107,6 +112,8 @@ def prepare(options: LaunchOptions) -> Launch:
     given = Given.of(options.target, options.config, facts, installed)
     deployment = profile_deployment(loaded, given, facts, single=options.dp_rank is not None, assume=True)
     _add_extra(deployment, options)
+    if options.addressed:
+        _address(deployment)
     whole = replace(deployment)
     _keep_side(deployment, options)
     if not options.dry_run:
@@ -202,6 +209,18 @@ def _add_extra(deployment: Deployment, options: LaunchOptions) -> None:
         faults = read_arguments(expand(texts, GIVEN), extra)
         deployment.faults += [fault for fault in faults if fault not in deployment.faults]
         replace_arguments(node, extra.args)
+
+
+def _address(deployment: Deployment) -> None:
+    """Let the address at which NixlConnector hands over be the node's own, where the profile names none.
+
+    What the form fills in is then not reported as missing.
+    """
+    for node in deployment.nodes:
+        nixl = next((found for found in connectors(node.kv_transfer) if found.name == "NixlConnector"), None)
+        if nixl is not None:
+            own = EnvVar(NIXL_HOST, Node(Unknown("auto"), nixl.tree.origin), "profile")
+            node.env.setdefault(NIXL_HOST, own)
 
 
 def no_such_node(rank: int, last: int) -> Msg:

@@ -15,6 +15,7 @@ from pd_launch.launcher.launch.program import Refused, changed_variables, check_
 from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
 from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
 from pd_launch.launcher.supervise import Rank, Watch, supervise
+from pd_launch.launcher.supervise.family import sees_processes
 from pd_launch.launcher.supervise.watch import HEALTH_SECONDS, LOG_BYTES, LOG_FILES
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
@@ -42,6 +43,14 @@ def start(launch: Launch) -> int:
         node = launch.launches[0]
         _show(program, node, "")
         exec_engine(_command(program, node), environment(node))
+    if not sees_processes():
+        raise Refused(
+            Msg(
+                "/proc is not mounted, or belongs to another process namespace, so processes that engines leave could"
+                " not be found: mount it (unshare --mount-proc)",
+                "/proc 没有挂载，或属于另一个进程命名空间，无法找到引擎留下的进程：请挂载它（unshare --mount-proc）",
+            )
+        )
     ranks = [_rank(program, node) for node in launch.launches]
     for rank, node in zip(ranks, launch.launches, strict=True):
         _show(program, node, f"{rank.name}: ")

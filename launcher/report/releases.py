@@ -19,6 +19,7 @@ _BY = {
     "--target": Msg("as --target says", "由 --target 指定"),
     "profile": Msg("as the profile says", "由配置指定"),
     "comment": Msg("as a comment says", "由注释指定"),
+    "plan": Msg("as the plan says", "由启动计划指定"),
     "config": Msg("as the configuration file says", "由 pd-launch.toml 指定"),
     "image": Msg("as the image says", "由镜像得知"),
     "requirement": Msg("which the input installs", "由输入中的安装命令得知"),

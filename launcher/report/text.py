@@ -26,13 +26,15 @@ _LABELS = {
     "colon": Msg(": ", "："),
 }
 _WIDTH = 110
+NO_FINDINGS = Msg("nothing to report", "没有发现问题")
 
 
 class TextReport:
     """Renders findings. ``sources`` gives the lines that are shown; a file that is not there shows none.
 
     ``secrets`` are masked in these lines; findings are given masked. Texts are broken at words to ``columns``, where
-    these are given. ``cut``: places where reading stopped, of which PD014 speaks unless it was left out.
+    these are given. ``cut``: places where reading stopped, of which PD014 speaks unless it was left out. ``nothing`` is
+    said where there is no finding.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class TextReport:
         secrets: Secrets = NONE,
         columns: int | None = None,
         cut: int = 0,
+        nothing: Msg = NO_FINDINGS,
     ) -> None:
         self.sources = sources
         self.secrets = secrets
@@ -51,6 +54,7 @@ class TextReport:
         self.lang = lang
         self.columns = columns
         self.cut = cut
+        self.nothing = nothing
 
     def render(self, findings: Sequence[Finding], summary: Summary, choices: Choices) -> str:
         """Return the whole report."""
@@ -139,7 +143,7 @@ class TextReport:
         """Return the last line: counts, and for which release the input was checked."""
         names = releases_text(choices, self.lang)
         total = summary.error + summary.warning + summary.info
-        text = Msg("nothing to report", "没有发现问题")
+        text = self.nothing
         if self.cut:
             text = Msg(
                 f"nothing found in the part that was checked: reading stopped {_times(self.cut)} (PD014)",

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import psutil
 
@@ -27,6 +28,17 @@ def die_with_parent(parent: int, number: int) -> None:
     _LIBC.prctl(_SET_DEATH_SIGNAL, number, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(128 + number)
+
+
+def sees_processes() -> bool:
+    """Whether /proc shows this process by its own number, and so the processes below it.
+
+    It does not in a new process namespace that still has the old one's /proc: numbers read there are other processes'.
+    """
+    try:
+        return str(Path("/proc/self").readlink()) == str(os.getpid())
+    except OSError:
+        return False
 
 
 def descendants() -> list[psutil.Process]:

@@ -21,7 +21,17 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
 
 Decider = Literal[
-    "--target", "profile", "comment", "config", "image", "requirement", "installed", "path", "assumed", "unknown"
+    "--target",
+    "profile",
+    "comment",
+    "plan",
+    "config",
+    "image",
+    "requirement",
+    "installed",
+    "path",
+    "assumed",
+    "unknown",
 ]
 """Who decided: ``assumed`` is a dry run's own choice; ``unknown`` is one of several releases that it may be."""
 

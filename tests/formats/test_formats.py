@@ -108,6 +108,26 @@ def test_a_target_that_was_asked_for_is_carried(form: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("path", ["plan.json", "<stdin>"])
+def test_a_plan_says_its_release(profile: str, path: str) -> None:
+    """A plan is JSON and has no comments: its key ``target`` counts as they do."""
+    prepared = launch(profile, "json", node_rank=0)
+    assert prepared.plan is not None
+    deployments = [d for d in read_texts({path: prepared.plan.model_dump_json(by_alias=True, indent=2)}) if d.nodes]
+    assert deployments
+    for found in deployments:
+        assert str(found.target) == str(prepared.deployment.target)
+        assert found.target.decided_by == "plan"
+
+
+@pytest.mark.parametrize("said", ['"vllm": 1', '"vllm": "x y"', '"vllm_ascend": [], "vllm": null', ""])
+def test_a_plan_whose_release_is_none_says_nothing(said: str) -> None:
+    text = f'{{"format_version": 2, "target": {{{said}}}, "processes": [{{"argv": ["vllm", "serve", "/models/m"]}}]}}'
+    found = [d for d in read_texts({"plan.json": text}) if d.nodes]
+    assert found and {d.target.decided_by for d in found} <= {"unknown", "assumed"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("form", ["docker", "compose", "k8s"])
 def test_the_engines_get_what_the_plan_says(profile: str, form: str) -> None:
     """What is read back from a form has the arguments of the plan, except those that the form must change."""

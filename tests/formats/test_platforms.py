@@ -13,8 +13,10 @@ import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from pd_launch.launcher.check.run import check
+from pd_launch.launcher.cli import cli
 from pd_launch.launcher.formats.box import FormatError
 from pd_launch.launcher.formats.choose import TEXTS, WHOLE
 from pd_launch.launcher.formats.patch import merged
@@ -123,6 +125,21 @@ def test_service_of_kserve(tmp_path: Path) -> None:
         assert json.loads(out.splitlines()[-1])["kv_connector"] in ("NixlConnector", "MultiConnector")
 
 
+@pytest.mark.parametrize(("form", "missing"), [("k8s", False), ("slurm", False), ("ssh", True), ("shell", True)])
+def test_an_address_that_the_form_fills_in_is_not_missing(form: str, missing: bool, tmp_path: Path) -> None:
+    """PD703 is for those that start the engine as it is written; a pod gets its own address, once."""
+    (tmp_path / "full.yaml").write_text(WIDE)
+    node = ["--node-rank", "0"] if form == "shell" else []
+    words = ["decode", "--profile", str(tmp_path / "full.yaml"), "--dry-run", "--format", form, "--no-host", *node]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    assert ("PD703" in result.output) is missing
+    if form == "k8s":
+        one = next(found for found in yaml.safe_load_all(result.stdout) if found["kind"] == "StatefulSet")
+        variables = one["spec"]["template"]["spec"]["containers"][0]["env"]
+        assert [variable["name"] for variable in variables] == ["VLLM_NIXL_SIDE_CHANNEL_HOST"]
+
+
 @pytest.mark.parametrize("form", ["k8s", "llm-d", "kserve", "slurm", "ssh"])
 def test_forms_are_clean_and_equal_when_they_are_read_again(form: str, tmp_path: Path) -> None:
     profile = ONE if form in ("slurm", "ssh") else PROFILE
@@ -150,6 +167,8 @@ def test_instances_of_a_side(tmp_path: Path) -> None:
         *(f"full-decode-{n}" for n in range(2)),
         *(f"full-prefill-{n}" for n in range(3)),
     ]
+    sets = [found["spec"] for found in cluster.objects if found["kind"] == "StatefulSet"]
+    assert [spec["podManagementPolicy"] for spec in sets] == ["Parallel", "Parallel"]  # none waits for another's model
     wide = Cluster(text_of(tmp_path, "k8s", WIDE.replace("port: 8200", "port: 8200, replicas: 2")), _folder(tmp_path))
     wide.settle()
     assert len(wide.endpoints("full-decode-http")) == 2 and all(pod.ready for pod in wide.pods)

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.host import all_facts
+from pd_launch.launcher.launch.program import Refused
+from pd_launch.schemas.core.msg import Msg
 from tests.host.tree import GIB, OWN, ascend_node, namespaces, segment
 
 PROFILE = """
@@ -232,6 +234,25 @@ def test_a_host_by_itself(tmp_path: Path) -> None:
         result = doctor(tmp_path, {**FITS, **facts}, "--format", "json", profile=None)
         assert {f["code"] for f in json.loads(result.stdout)["findings"]} == {code}
         assert {f["file"] for f in json.loads(result.stdout)["findings"]} == {"<host>"}
+
+
+@pytest.mark.parametrize(
+    ("lang", "said", "nothing"),
+    [
+        ("en", "1 problem, marked in the list above; the rules report nothing else (checked for", "nothing to report"),
+        ("zh", "1 个问题，见上表中的标记；规则没有报告其他问题（检查目标：", "没有发现问题"),
+    ],
+)
+def test_a_host_without_the_engine_is_not_called_clean(
+    lang: str, said: str, nothing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise Refused(Msg("vllm is nowhere", "没有 vllm"))
+
+    monkeypatch.setattr("pd_launch.launcher.doctor.examine.find_program", none)
+    result = doctor(tmp_path, FITS, "--lang", lang, profile=None)
+    assert result.exit_code == 1
+    assert said in result.output and nothing not in result.output
 
 
 def test_secrets_of_the_profile_are_masked(tmp_path: Path) -> None:

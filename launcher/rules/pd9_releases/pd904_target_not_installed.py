@@ -30,7 +30,7 @@ ZH = """
 
 主机信息 `vllm` 与 `vllm_ascend`：已安装软件包的元数据。
 """
-_SAID = ("--target", "path", "profile", "comment", "config", "image", "requirement")
+_SAID = ("--target", "path", "profile", "comment", "plan", "config", "image", "requirement")
 """Who decides with a word of the user's, and not because nothing else did."""
 
 

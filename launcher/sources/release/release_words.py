@@ -1,11 +1,14 @@
 """What an input itself says of an engine's release: comments for pd-launch, the engine's image, lines that install it.
 
+A plan of ours, which is JSON and has no comments, says it as ``target``.
+
 A word holds for its engine: of several in one file, the nearest above the engine counts, and the first where none
 is above. Of a YAML file that is asked of the engine's own document first.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.target import Target, TargetError, ascend_target, parse_target, vllm_target
 from pd_launch.schemas.core.values import Origin, SourceFile
 
-By = Literal["comment", "image", "requirement"]
+By = Literal["comment", "plan", "image", "requirement"]
 FAULT = "comment"
 """The kind of fault of a comment that says nothing."""
 MAX_COMMENTS = 500
@@ -53,7 +56,7 @@ class Mention:
 
 
 def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mention]:
-    """Return what an input says of an engine's release, in order of authority: comment, image, what installs it.
+    """Return what an input says of an engine's release, in order of authority: comment, plan, image, what installs it.
 
     Args:
         node: the engine.
@@ -63,6 +66,7 @@ def mentions(node: NodeLaunch, sources: Mapping[str, SourceFile]) -> list[Mentio
     found = [_of_comment(place.source, place.last, place.within) for place in at]
     if not any(found):
         found = [_of_comment(place.source, place.last) for place in at]
+    found += [_of_plan(place.source) for place in at]
     found += [_of_container(node), *(_of_text(place, True) for place in at)]
     found += [_of_text(place, False) for place in at]
     return [mention for mention in found if mention is not None]
@@ -159,6 +163,25 @@ def _of_comment(source: SourceFile, line: int, within: range | None = None) -> M
     return found.mention if found else None
 
 
+@per_file
+def _of_plan(source: SourceFile) -> Mention | None:
+    """Return what a plan that ``--format json`` printed was made for."""
+    if '"format_version"' not in source.text or not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return None
+    try:
+        plan = json.loads(source.text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    said = plan.get("target") if isinstance(plan, dict) and "processes" in plan else None
+    if not isinstance(said, dict):
+        return None
+    ascend = said.get("vllm_ascend") is not None
+    version = said.get("vllm_ascend" if ascend else "vllm")
+    target = _release(ascend, version, "plan") if isinstance(version, str) else None
+    start = max(0, source.text.find('"target"'))
+    return Mention(target, "plan", source.origin(start, start + len('"target"')), str(version), ascend)
+
+
 def _of_container(node: NodeLaunch) -> Mention | None:
     image = node.container.image if node.container else None
     written = (image.text.value if image.text else image.string()) if image else None
@@ -187,7 +210,7 @@ def _holds(install: Install, place: Place) -> bool:
     return install.line in place.within and (not install.own or place.first <= install.line <= place.last)
 
 
-def _release(ascend: bool | None, version: str | None, by: Literal["image", "requirement"]) -> Target | None:
+def _release(ascend: bool | None, version: str | None, by: Literal["plan", "image", "requirement"]) -> Target | None:
     if ascend is None or version is None:
         return None
     try:

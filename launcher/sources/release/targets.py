@@ -59,7 +59,7 @@ def choose(node: NodeLaunch, sources: Mapping[str, SourceFile], given: Given) ->
     fixed = node.hardware is not None
     if given.option is not None and (given.option.is_ascend in possible or not fixed):
         return Choice.of(given.option)
-    comments, others = _targets(said, "comment"), _targets(said, "image", "requirement")
+    comments, others = _targets(said, "comment", "plan"), _targets(said, "image", "requirement")
     config = [given.config] if given.config is not None else []
     return decided([*comments, *config, *others, *given.installed], possible)
 
@@ -124,9 +124,9 @@ def file_choices(deployments: Iterable[Deployment]) -> list[tuple[str, Choice]]:
 
 def families(node: NodeLaunch, sources: Mapping[str, SourceFile], said: Sequence[Mention]) -> tuple[bool, ...]:
     """Return what an engine may be for: Ascend (True), other hardware (False), or both where it gives no sign."""
-    comment = next((mention for mention in said if mention.by == "comment" and mention.ascend is not None), None)
-    if node.hardware is None and comment is not None and comment.ascend is not None:
-        return (comment.ascend,)
+    named = next((m for m in said if m.by in ("comment", "plan") and m.ascend is not None), None)
+    if node.hardware is None and named is not None and named.ascend is not None:
+        return (named.ascend,)
     return signs(node, sources).families
 
 
