@@ -57,11 +57,11 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
         if path.is_file() and is_archive(path):
             return _of_archive(path, place)
     except OSError as error:
-        raise BuildError(Msg(f"{place}: {error.strerror}", f"{place}:{error.strerror}")) from None
+        raise BuildError(Msg(f"{place}: {error.strerror}", f"{place}：{error.strerror}")) from None
     except ValueError as error:
         if isinstance(error, BuildError):
             raise
-        raise BuildError(Msg(f"{place}: {error}", f"{place}:{error}")) from None
+        raise BuildError(Msg(f"{place}: {error}", f"{place}：{error}")) from None
     raise BuildError(
         Msg(
             f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",

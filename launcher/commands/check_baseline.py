@@ -66,8 +66,8 @@ class Known:
         are = "is" if gone == 1 else "are"
         rest = Msg(f"{gone} {are} gone: --write-baseline removes them", f"{gone} 处已不存在：--write-baseline 会删去")
         parts = [part for part, count in ((left, known), (rest, gone)) if count]
-        en, zh = ", ".join(part.en for part in parts), ",".join(part.zh for part in parts)
-        return Msg(f"{name}: {en}", f"{name}:{zh}").text(lang) if parts else ""
+        en, zh = ", ".join(part.en for part in parts), "，".join(part.zh for part in parts)
+        return Msg(f"{name}: {en}", f"{name}：{zh}").text(lang) if parts else ""
 
 
 def known_findings(options: CheckOptions, config: Config) -> Known | None:

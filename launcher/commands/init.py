@@ -106,7 +106,7 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
         say(note)
     for left in made.left[:MOST_SHOWN]:
         place = f"{left.origin.file}:{left.origin.line}: " if left.origin else ""
-        say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}:{left.why.zh}"))
+        say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}：{left.why.zh}"))
     more = len(made.left) - MOST_SHOWN
     if more > 0:
         say(Msg(f"and {more} more of the same kind", f"另有 {more} 处同类情况"))

@@ -8,6 +8,7 @@ from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import SEVERITIES
 from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.logs import EngineReport, LogsReport, Problem, Verdict
 
 _LABELS = {
@@ -126,8 +127,8 @@ class LogsText:
             self._say(Msg(f"parked {found.parked}", f"暂存 {found.parked}")),
             self._say(Msg(f"restored {found.restored}", f"恢复 {found.restored}")),
         ]
-        fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
-        parts.append(self._say(Msg(f"fell back {fallbacks}", f"回退 {fallbacks}")) if fallbacks else "")
+        fallbacks = series(f"{reason} {count}" for reason, count in found.fallbacks.items())
+        parts.append(self._say(Msg(f"fell back {fallbacks.en}", f"回退 {fallbacks.zh}")) if fallbacks else "")
         parts.append(
             self._say(Msg(f"handed back {found.handed_back}", f"交还 {found.handed_back}")) if found.handed_back else ""
         )

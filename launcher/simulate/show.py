@@ -37,7 +37,7 @@ def _input(found: Simulation) -> Lines:
             f"{work.what}: {work.prompt_tokens:,} + {work.output_tokens:,} tokens"
             + (f", {work.concurrency} clients" if work.concurrency else ""),
             f"{work.what}：共 {work.prompt_tokens:,} + {work.output_tokens:,} 个 token"
-            + (f",{work.concurrency} 个并发客户端" if work.concurrency else ""),
+            + (f"，{work.concurrency} 个并发客户端" if work.concurrency else ""),
         ),
         Msg(
             f"{found.target}{many}: {engine.blocks:,} blocks of {engine.block_size} tokens, at most "
@@ -208,7 +208,7 @@ def _times(found: Simulation) -> Lines:
         if itl:
             shown += f"; next ones {1000 * itl.p50:.1f} ms (p99 {1000 * itl.p99:.1f} ms)"
             shown_zh += f"；后续 token {1000 * itl.p50:.1f} 毫秒（p99 {1000 * itl.p99:.1f} 毫秒）"
-        lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}:{shown_zh}"))
+        lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}：{shown_zh}"))
     if not lines or found.step_time is None:
         return []
     known = found.step_time
@@ -266,7 +266,7 @@ def _bars(found: Simulation, lang: str) -> Lines:
 def _footnotes(found: Simulation) -> Lines:
     lines: Lines = []
     if found.assumed:
-        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定：" + ";".join(found.assumed)))
+        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定：" + "；".join(found.assumed)))
     if found.not_modelled:
-        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模：" + ";".join(found.not_modelled)))
+        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模：" + "；".join(found.not_modelled)))
     return lines

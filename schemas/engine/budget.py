@@ -39,7 +39,7 @@ class BudgetError(ValueFault):
     """A budget option that cannot be used. ``key`` names the option, ``reason`` says what to write."""
 
     def __init__(self, key: str, reason: Msg) -> None:
-        super().__init__(Msg(f"{key}: {reason.en}", f"{key}:{reason.zh}"))
+        super().__init__(Msg(f"{key}: {reason.en}", f"{key}：{reason.zh}"))
         self.key = key
         self.reason = reason
 
