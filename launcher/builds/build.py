@@ -162,7 +162,7 @@ def _made(key: str, place: str, entries: dict[str, dict[str, Any]], roots: dict[
     }
     where = place or "installed"
     unread = tuple(
-        f"{where}: the {_SHOWN[section]} of {project} could not be read, and nothing is said of them: {reason}"
+        f"{where}: the {_SHOWN[section]} of {project} could not be read and are not checked: {reason}"
         for project, entry in entries.items()
         for section, reason in entry["unread"].items()
     )

@@ -36,7 +36,8 @@ class Known:
                 count = self._baseline.write(checked.findings, sources, secrets, looked_at)
             except OSError as error:
                 raise click.ClickException(f"{name}: {error.strerror}") from None
-            said = Msg(f"{name} has {count} known findings now", f"{name} 中现有 {count} 处已知问题").text(lang)
+            now = Msg(f"{name} now has {counted(count, 'known finding')}", f"{name} 中现有 {count} 处已知问题")
+            said = now.text(lang)
             new = [False] * len(checked.findings)
         else:
             new = self._baseline.new(checked.findings, sources, secrets)

@@ -42,7 +42,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         rest = Msg("; ", "；").text(lang) + Msg(", ", "，").text(lang).join(listed) if listed else ""
         _say(
             Msg(
-                f"folders: {given.looked_at} files seen, {taken} checked{rest}",
+                f"folders: {counted(given.looked_at, 'file')} seen, {taken} checked{rest}",
                 f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}",
             ),
             lang,
@@ -68,7 +68,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         could = Msg(f"; {names.en} could not look at all of them", f"；{names.zh} 无法检查它们") if codes else NOTHING
         _say(
             Msg(
-                f"{count} values unknown in all{could.en}",
+                f"{counted(count, 'value')} unknown in all{could.en}",
                 f"共有 {count} 个值未知{could.zh}",
             ),
             lang,

@@ -59,8 +59,8 @@ def judge(engine: EngineFacts) -> Judgement:
 def _idle(engine: EngineFacts) -> Msg:
     if engine.preemptions:
         return Msg(
-            f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
-            "line about them (is the log level above INFO?)",
+            f"preemption offload is active; the engine counts {counted(engine.preemptions, 'preemption')}, but the "
+            "log has no line about it (is the log level above INFO?)",
             f"抢占卸载已启用；引擎统计到 {engine.preemptions} 次抢占，但日志没有相应的行（日志级别是否高于 INFO？）",
         )
     return IDLE

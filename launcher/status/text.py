@@ -9,7 +9,7 @@ from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, VERDICTS, S
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import SEVERITIES
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.core.words import joined, series
 from pd_launch.schemas.logs import Problem
 from pd_launch.schemas.status import Counts, EngineStatus, StatusReport, Transfer
@@ -74,7 +74,7 @@ class StatusText:
         if silent:
             count = self._say(
                 Msg(
-                    f"{len(silent)} of {len(report.engines)} engines do not answer",
+                    f"no answer from {len(silent)} of {counted(len(report.engines), 'engine')}",
                     f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有响应",
                 )
             )

@@ -11,6 +11,7 @@ from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
@@ -322,7 +323,7 @@ def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
     yield Hit(
         listed.origin,
         Msg(
-            f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
+            f"{counted(hosts, 'host')} but {counted(ports, 'port')} for {_SIDES[side].en}",
             f"{_SIDES[side].zh}写了 {hosts} 个主机，却有 {ports} 个端口",
         ),
         Msg(
