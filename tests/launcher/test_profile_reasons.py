@@ -196,4 +196,6 @@ def test_budget_errors_have_both_languages() -> None:
         with pytest.raises(BudgetError) as error:
             call()
         assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason.en)
-        assert error.value.said.zh == f"{error.value.key}:{error.value.reason.zh}" and HAN.search(error.value.reason.zh)
+        assert error.value.said.zh == f"{error.value.key}：{error.value.reason.zh}" and HAN.search(
+            error.value.reason.zh
+        )
