@@ -1,8 +1,9 @@
 """Processor time of ``pd-launch`` beside that of a Python that only imports its libraries.
 
-Whole processes, user and system time together, alternating, medians. The goal is a ratio of at most 3.
+Whole processes, user and system time together, in alternation. A ratio is the median of the ratios of neighbouring
+runs, with the lowest and the highest. The goal is at most 3.
 
-    python bench/check_speed.py --runs 15
+    python bench/check_speed.py --runs 20
 """
 
 from __future__ import annotations
@@ -41,22 +42,27 @@ def processor_seconds(command: Sequence[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(runs: int, words: Sequence[str] = ROWS["check PROFILE"]) -> tuple[float, float]:
-    """Return the medians, in seconds, of a command and of the bare imports, over ``runs`` alternating runs of each."""
+def measure(runs: int, words: Sequence[str] = ROWS["check PROFILE"]) -> list[tuple[float, float]]:
+    """Return the seconds of a command and of the bare imports, for each of ``runs`` alternating pairs."""
     ours = (sys.executable, "-m", "pd_launch", *words)
     for command in (ours, BASE):  # compiled files and the page cache count for neither
         processor_seconds(command)
-    pairs = [(processor_seconds(ours), processor_seconds(BASE)) for _ in range(runs)]
-    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+    return [(processor_seconds(ours), processor_seconds(BASE)) for _ in range(runs)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=11, help="runs of each (default: 11)")
+    parser.add_argument("--runs", type=int, default=20, help="runs of each (default: 20)")
     given = parser.parse_args()
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}, processors: {os.cpu_count()}")
     for name, words in ROWS.items():
-        ours, base = measure(given.runs, words)
-        print(f"{name:13} {1000 * ours:4.0f} ms, imports alone {1000 * base:4.0f} ms, ratio {ours / base:.2f}")
+        pairs = measure(given.runs, words)
+        ours, base = (1000 * statistics.median(column) for column in zip(*pairs, strict=True))
+        ratios = [command / imports for command, imports in pairs]
+        print(
+            f"{name:13} {ours:4.0f} ms, imports alone {base:4.0f} ms, ratio {statistics.median(ratios):.2f} "
+            f"({min(ratios):.2f} to {max(ratios):.2f})"
+        )
 
 
 if __name__ == "__main__":

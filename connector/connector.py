@@ -90,7 +90,9 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
         elif transfer.kv_load_failure_policy == "recompute" and vllm_config.scheduler_config.async_scheduling:
             # vLLM schedules the next step ahead and does not take back what it computes from a failed restore.
             self.scheduler.async_from = 0
-            logger.info("%s: restores run beside other steps, so that one that fails is recomputed", words.connector)
+            logger.info(
+                "%s: restores run in parallel with other steps, so that a failed one can be recomputed", words.connector
+            )
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
         # This side is made last, when weights and KV cache have their memory.
         ranks = self._ranks * engines_here(vllm_config.parallel_config)

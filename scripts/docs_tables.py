@@ -6,8 +6,10 @@ import textwrap
 from typing import Any
 
 from pd_launch.launcher.check.schema_docs import described_schema
+from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_COMPANIONS, ASCEND_PAIRS, VLLM_RELEASES
 from pd_launch.schemas.core.target import Target, ascend_target, vllm_target
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import offload_name
 from pd_launch.schemas.profile import Profile
 from pd_launch.schemas.releases.additional_keys import is_strict
@@ -53,7 +55,7 @@ def releases_page(lang: str) -> str:
     zh = lang == "zh"
     parts = [RELEASES_ZH if zh else RELEASES_HEAD, "\n| " + " | ".join(ASCEND_COLUMNS[zh]) + " |\n", "|---" * 9 + "|\n"]
     parts += [_ascend_row(release, zh) for release in ASCEND_PAIRS]
-    known_releases = f"{', '.join(VLLM_RELEASES)}."
+    known_releases = series(VLLM_RELEASES).text(lang) + ("。" if zh else ".")
     parts.append(f"\n## vLLM\n\n{textwrap.fill(known_releases, 120)}\n\n")
     parts.append(
         "| 版本 | 不再接受的 --kv-transfer-config 字段 |\n"
@@ -61,7 +63,7 @@ def releases_page(lang: str) -> str:
         else "| Release | no longer in --kv-transfer-config |\n"
     )
     parts.append("|---|---|\n")
-    parts += [f"| {release} | {_dropped(release)} |\n" for release in VLLM_RELEASES if _dropped(release)]
+    parts += [f"| {release} | {_dropped(release).text(lang)} |\n" for release in VLLM_RELEASES if _dropped(release)]
     parts.append(f"\n## {'连接器' if zh else 'Connectors'}\n\n{CONNECTORS[zh]}")
     for title, targets in (("vllm-ascend", _ascend_targets()), ("vLLM", _vllm_targets())):
         parts.append(
@@ -70,7 +72,7 @@ def releases_page(lang: str) -> str:
             + "|---|---|---|\n"
         )
         known = dict.fromkeys(name for target in targets for name in names(target))
-        parts += [_connector_row(name, targets) for name in known]
+        parts += [_connector_row(name, targets, lang) for name in known]
     return "".join(parts)
 
 
@@ -107,17 +109,18 @@ def _ascend_row(release: str, zh: bool) -> str:
     return "| " + " | ".join(cells) + " |\n"
 
 
-def _dropped(release: str) -> str:
-    return ", ".join(f"`{name}`" for name, fact in KV_FIELDS.items() if fact.until == release)
+def _dropped(release: str) -> Msg:
+    return series(f"`{name}`" for name, fact in KV_FIELDS.items() if fact.until == release)
 
 
-def _connector_row(name: str, targets: list[Target]) -> str:
+def _connector_row(name: str, targets: list[Target], lang: str) -> str:
     have = [target for target in targets if name in names(target)]
     hybrid = [target for target in have if supports_hma(name, target)]
-    return f"| `{name}` | {_span(have, targets)} | {_span(hybrid, targets)} |\n"
+    spans = [_span(found, targets).text(lang) or "–" for found in (have, hybrid)]
+    return f"| `{name}` | {' | '.join(spans)} |\n"
 
 
-def _span(found: list[Target], targets: list[Target]) -> str:
+def _span(found: list[Target], targets: list[Target]) -> Msg:
     """Return the first and last of ``found``; releases in a row are one span."""
     spans: list[list[Target]] = []
     for target in found:
@@ -126,7 +129,7 @@ def _span(found: list[Target], targets: list[Target]) -> str:
         else:
             spans.append([target])
     texts = [_number(part[0]) if len(part) == 1 else f"{_number(part[0])} – {_number(part[-1])}" for part in spans]
-    return ", ".join(texts) or "–"
+    return series(texts)
 
 
 def _number(target: Target) -> str:

@@ -57,11 +57,11 @@ def read_build(path: Path | str, place: str | None = None) -> Build:
         if path.is_file() and is_archive(path):
             return _of_archive(path, place)
     except OSError as error:
-        raise BuildError(Msg(f"{place}: {error.strerror}", f"{place}:{error.strerror}")) from None
+        raise BuildError(Msg(f"{place}: {error.strerror}", f"{place}：{error.strerror}")) from None
     except ValueError as error:
         if isinstance(error, BuildError):
             raise
-        raise BuildError(Msg(f"{place}: {error}", f"{place}:{error}")) from None
+        raise BuildError(Msg(f"{place}: {error}", f"{place}：{error}")) from None
     raise BuildError(
         Msg(
             f"{place} is neither a folder nor a wheel (.whl) or source package (.tar.gz)",
@@ -162,7 +162,7 @@ def _made(key: str, place: str, entries: dict[str, dict[str, Any]], roots: dict[
     }
     where = place or "installed"
     unread = tuple(
-        f"{where}: the {_SHOWN[section]} of {project} could not be read, and nothing is said of them: {reason}"
+        f"{where}: the {_SHOWN[section]} of {project} could not be read and are not checked: {reason}"
         for project, entry in entries.items()
         for section, reason in entry["unread"].items()
     )

@@ -17,6 +17,7 @@ from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.core.words import series
 
 _COMMENT = lazy_pattern(r"#[ \t]*pd-launch:[ \t]*ignore(?P<list>\[(?P<codes>[^\]\n]*)\])?(?P<reason>[^\n]*)")
 
@@ -165,8 +166,8 @@ def _unused(ignores: Sequence[Ignore], ran: set[str], elsewhere: Callable[[str],
                 )
             )
         elif wrong or idle:
-            names = ", ".join([*wrong, *idle])
-            en = f"this ignore of {names} suppresses nothing"
-            zh = f"这里忽略 {names} 没有作用"
+            names = series([*wrong, *idle])
+            en = f"this ignore of {names.en} suppresses nothing"
+            zh = f"这里忽略 {names.zh} 没有作用"
             faults.append(Fault("ignore", ignore.origin, Msg(en, zh), help=Msg("remove it", "删掉它")))
     return faults

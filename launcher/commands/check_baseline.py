@@ -36,7 +36,8 @@ class Known:
                 count = self._baseline.write(checked.findings, sources, secrets, looked_at)
             except OSError as error:
                 raise click.ClickException(f"{name}: {error.strerror}") from None
-            said = Msg(f"{name} has {count} known findings now", f"{name} 中现有 {count} 处已知问题").text(lang)
+            now = Msg(f"{name} now has {counted(count, 'known finding')}", f"{name} 中现有 {count} 处已知问题")
+            said = now.text(lang)
             new = [False] * len(checked.findings)
         else:
             new = self._baseline.new(checked.findings, sources, secrets)
@@ -66,8 +67,8 @@ class Known:
         are = "is" if gone == 1 else "are"
         rest = Msg(f"{gone} {are} gone: --write-baseline removes them", f"{gone} 处已不存在：--write-baseline 会删去")
         parts = [part for part, count in ((left, known), (rest, gone)) if count]
-        en, zh = ", ".join(part.en for part in parts), ",".join(part.zh for part in parts)
-        return Msg(f"{name}: {en}", f"{name}:{zh}").text(lang) if parts else ""
+        en, zh = ", ".join(part.en for part in parts), "，".join(part.zh for part in parts)
+        return Msg(f"{name}: {en}", f"{name}：{zh}").text(lang) if parts else ""
 
 
 def known_findings(options: CheckOptions, config: Config) -> Known | None:

@@ -13,6 +13,7 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.words import series
 
 _NAMED = 6
 """Values, and files without an engine, that are named."""
@@ -41,7 +42,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         rest = Msg("; ", "；").text(lang) + Msg(", ", "，").text(lang).join(listed) if listed else ""
         _say(
             Msg(
-                f"folders: {given.looked_at} files seen, {taken} checked{rest}",
+                f"folders: {counted(given.looked_at, 'file')} seen, {taken} checked{rest}",
                 f"目录中看过 {given.looked_at} 个文件，读取 {taken} 个{rest}",
             ),
             lang,
@@ -49,11 +50,11 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
     holding = {file for file, _ in outcome.engines}
     idle = [path for path in given.paths if path not in holding]
     if idle:
-        names = ", ".join(idle[:_NAMED]) + (" …" if len(idle) > _NAMED else "")
+        names = series(idle[:_NAMED], more=len(idle) > _NAMED)
         _say(
             Msg(
-                f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names}",
-                f"{len(idle)} 个文件中没有引擎：{names}",
+                f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names.en}",
+                f"{len(idle)} 个文件中没有引擎：{names.zh}",
             ),
             lang,
         )
@@ -63,11 +64,12 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
     if len(unseen) != 1:
         count = sum(len(one.values) for one in unseen)
         codes = sorted({code for one in unseen for code in one.rules})
-        could = f"; {_codes(codes)} could not look at all of them" if codes else ""
+        names = _codes(codes)
+        could = Msg(f"; {names.en} could not look at all of them", f"；{names.zh} 无法检查它们") if codes else NOTHING
         _say(
             Msg(
-                f"{count} values unknown in all{could}",
-                f"共有 {count} 个值未知{f'；{_codes(codes)} 无法检查它们' if codes else ''}",
+                f"{counted(count, 'value')} unknown in all{could.en}",
+                f"共有 {count} 个值未知{could.zh}",
             ),
             lang,
         )
@@ -78,13 +80,13 @@ def _of_file(one: Unseen, lang: str) -> Msg:
     """Return what is unknown in a file, with the lines, and the rules that could not look at it."""
     further = Msg("further arguments", "更多参数").text(lang)
     named = [f"{further if name == MORE else name} ({place.line})" for name, place in one.values[:_NAMED]]
-    names = ", ".join(named) + (" …" if len(one.values) > _NAMED else "")
+    names = series(named, more=len(one.values) > _NAMED)
     count = len(one.values)
     rules = _codes(one.rules)
-    so = Msg(f"; {rules} could not check because of that", f"；{rules} 因此无法检查") if rules else NOTHING
+    so = Msg(f"; {rules.en} could not check because of that", f"；{rules.zh} 因此无法检查") if rules else NOTHING
     return Msg(
-        f"{one.file}: {counted(count, 'value')} unknown (line in brackets): {names}{so.en}",
-        f"{one.file}：{count} 个值未知（行号在括号中）：{names}{so.zh}",
+        f"{one.file}: {counted(count, 'value')} unknown (line in brackets): {names.en}{so.en}",
+        f"{one.file}：{count} 个值未知（行号在括号中）：{names.zh}{so.zh}",
     )
 
 
@@ -95,8 +97,8 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         codes = _codes([code for code, need in needs.items() if "H" in need])
         _say(
             Msg(
-                f"no host facts: {codes} checked only what the input says; use --host or --host-facts",
-                f"没有主机信息，{codes} 只看输入本身所写的；--host 或 --host-facts 可以提供",
+                f"no host facts: {codes.en} checked only what the input says; use --host or --host-facts",
+                f"没有主机信息，{codes.zh} 只看输入本身所写的；--host 或 --host-facts 可以提供",
             ),
             lang,
         )
@@ -104,16 +106,16 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         codes = _codes([code for code, need in needs.items() if "P" in need])
         _say(
             Msg(
-                f"{codes} compare prefill and decode, but only one side was given; give both in one call",
-                f"{codes} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出",
+                f"{codes.en} compare prefill and decode, but only one side was given; give both in one call",
+                f"{codes.zh} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出",
             ),
             lang,
         )
 
 
-def _codes(codes: Sequence[str]) -> str:
-    more = len(codes) - _CODES
-    return ", ".join(codes[:_CODES]) + (f" … (+{more})" if more > 0 else "")
+def _codes(codes: Sequence[str]) -> Msg:
+    shown, more = series(codes[:_CODES], more=len(codes) > _CODES), len(codes) - _CODES
+    return shown if more <= 0 else Msg(f"{shown.en} (+{more})", f"{shown.zh}（+{more}）")
 
 
 def _say(text: Msg, lang: str) -> None:

@@ -21,6 +21,7 @@ from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import severities
 from pd_launch.schemas.core.values import SourceFile
+from pd_launch.schemas.core.words import series
 
 MAX_SAID = 20
 """Fixes that are not made and are said one by one."""
@@ -70,8 +71,8 @@ def apply_fixes(inputs: Inputs, selection: Selection, unsafe: bool, lang: str) -
     done = [finding for finding in fixed.done if not kept.intersection(edited(finding))]
     if done:
         counts = Counter(finding.code for finding in done)
-        names = ", ".join(code if count == 1 else f"{code} ×{count}" for code, count in sorted(counts.items()))
-        said = Msg(f"fixed {len(done)} ({names})", f"已修复 {len(done)} 处（{names}）").text(lang)
+        names = series(code if count == 1 else f"{code} ×{count}" for code, count in sorted(counts.items()))
+        said = Msg(f"fixed {len(done)} ({names.en})", f"已修复 {len(done)} 处（{names.zh}）").text(lang)
         click.echo(f"pd-launch: {said}", err=True)
     if fixed.refused:
         _say_refused(fixed.refused, all_secrets(read(inputs)), lang)

@@ -26,6 +26,7 @@ from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.profile import is_line
 
@@ -98,7 +99,7 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
 
     say(
         Msg(
-            f"{made.equal} of {made.engines} engines are launched by this profile exactly as they were",
+            f"this profile launches {made.equal} of {counted(made.engines, 'engine')} exactly as before",
             f"{made.engines} 个引擎中有 {made.equal} 个由此配置文件以原样启动",
         )
     )
@@ -106,7 +107,7 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
         say(note)
     for left in made.left[:MOST_SHOWN]:
         place = f"{left.origin.file}:{left.origin.line}: " if left.origin else ""
-        say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}:{left.why.zh}"))
+        say(Msg(f"{place}{left.what}: {left.why.en}", f"{place}{left.what}：{left.why.zh}"))
     more = len(made.left) - MOST_SHOWN
     if more > 0:
         say(Msg(f"and {more} more of the same kind", f"另有 {more} 处同类情况"))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted, human_size
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM
 
 Status = Literal["ok", "info", "warning", "error", "unknown"]
@@ -118,10 +119,10 @@ def _stale(facts: dict[str, Any]) -> Row:
         return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", None)
     if not stale:
         return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", Msg("none", "无"))
-    listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    listed = series(names[:3], more=len(names) > 3)
     text = Msg(
-        f"{human_size(stale)} from dead engines{f': {listed}' if listed else ''}",
-        f"已退出的引擎留下 {human_size(stale)}{f'：{listed}' if listed else ''}",
+        f"{human_size(stale)} from dead engines{f': {listed.en}' if listed else ''}",
+        f"已退出的引擎留下 {human_size(stale)}{f'：{listed.zh}' if listed else ''}",
     )
     return _row("leftovers", "leftovers in /dev/shm", "/dev/shm 残留", text, "info")
 
@@ -130,8 +131,8 @@ def _memlock(facts: dict[str, Any]) -> Row:
     limit = facts.get("memlock")
     if limit is None:
         text = Msg("no limit, or unknown", "没有限制，或未知")
-        return Row("memlock", Msg("memlock", "memlock"), text, "unknown")
-    return _row("memlock", "memlock", "memlock", Msg(human_size(limit), human_size(limit)))
+        return Row("memlock", Msg("memlock", "可锁定内存"), text, "unknown")
+    return _row("memlock", "memlock", "可锁定内存", Msg(human_size(limit), human_size(limit)))
 
 
 def _huge_pages(facts: dict[str, Any]) -> Row:
@@ -153,9 +154,11 @@ def _numa(facts: dict[str, Any]) -> Row:
     if not isinstance(nodes, list) or not nodes:
         return _row("numa", "NUMA", "NUMA", None)
     free = [n.get("mem_free") for n in nodes if isinstance(n, dict)]
-    listed = ", ".join(human_size(size) if isinstance(size, int) else "?" for size in free)
+    listed = series(human_size(size) if isinstance(size, int) else "?" for size in free)
     nodes_en = counted(len(nodes), "node")
-    return _row("numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed}", f"{len(nodes)} 个节点，空闲：{listed}"))
+    return _row(
+        "numa", "NUMA", "NUMA", Msg(f"{nodes_en}, free: {listed.en}", f"{len(nodes)} 个节点，空闲：{listed.zh}")
+    )
 
 
 def _cpus(facts: dict[str, Any], needs: Needs | None) -> Row:
@@ -176,17 +179,17 @@ def _interfaces(facts: dict[str, Any]) -> Row:
         return _row("interfaces", "interfaces", "网卡", None)
     default = facts.get("default_interface")
     named = [f"{name}*" if name == default else name for name in found if name != "lo"]
-    listed = ", ".join(named) or "lo"
+    listed = series(named) or Msg("lo", "lo")
     star = ("; * has the default route", "；带 * 的是默认路由") if default else ("", "")
-    return _row("interfaces", "interfaces", "网卡", Msg(listed + star[0], listed + star[1]))
+    return _row("interfaces", "interfaces", "网卡", Msg(listed.en + star[0], listed.zh + star[1]))
 
 
 def _ports(facts: dict[str, Any]) -> Row:
     ports = facts.get("ports_in_use")
     if not isinstance(ports, list):
         return _row("ports", "ports in use", "已占用端口", None)
-    listed = ", ".join(map(str, ports[:8])) + (" …" if len(ports) > 8 else "")
-    return _row("ports", "ports in use", "已占用端口", Msg(listed or "none", listed or "无"))
+    listed = series(map(str, ports[:8]), more=len(ports) > 8)
+    return _row("ports", "ports in use", "已占用端口", listed or Msg("none", "无"))
 
 
 def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[Row]:
@@ -196,13 +199,13 @@ def _devices(facts: dict[str, Any], needs: Needs | None, ascend: bool) -> list[R
     rows = [_row("devices", label, label_zh, *_count(count, needs))]
     if ascend and isinstance(facts.get("control_devices"), list):
         names = facts["control_devices"]
-        listed = ", ".join(map(str, names)) or "none"
+        listed = series(map(str, names)) or Msg("none", "无")
         status: Status = "ok" if len(names) == _CONTROL else "info"
-        rows.append(_row("control_devices", "control devices", "控制设备", Msg(listed, listed), status))
+        rows.append(_row("control_devices", "control devices", "控制设备", listed, status))
     holders = facts.get("device_holders")
     if isinstance(holders, list):
-        listed = ", ".join(f"{h.get('pid')} {h.get('name', '')}" for h in holders[:4] if isinstance(h, dict))
-        text = Msg(listed or "no process visible here", listed or "这里看不到占用者")
+        listed = series(f"{h.get('pid')} {h.get('name', '')}" for h in holders[:4] if isinstance(h, dict))
+        text = listed or Msg("no process visible here", "这里看不到占用者")
         rows.append(_row("holders", "devices held by", "设备占用者", text, "info" if listed else "ok"))
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pd_launch.launcher.host.contract import FACTS, MORE
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_size
-from pd_launch.schemas.core.words import listed
+from pd_launch.schemas.core.words import listed, series
 
 Facts = Mapping[str, Any]
 _BYTES = frozenset(
@@ -120,9 +120,9 @@ def _apart(values: Mapping[str, Any]) -> bool:
 
 def _unequal(key: str, severity: Any, values: dict[str, Any]) -> Disagreement:
     absent = "not set" if key.startswith("environment.") else "unknown"
-    listed = ", ".join(f"{name}: {absent if v is None else _shown(key, v)}" for name, v in values.items())
+    listed = series(f"{name}: {absent if v is None else _shown(key, v)}" for name, v in values.items())
     must, must_zh = ("must agree", "必须一致") if severity == "error" else ("should agree", "应当一致")
-    return Disagreement(key, severity, values, Msg(f"{key} {must}: {listed}", f"{key} {must_zh}：{listed}"))
+    return Disagreement(key, severity, values, Msg(f"{key} {must}: {listed.en}", f"{key} {must_zh}：{listed.zh}"))
 
 
 def _shared(spread: Mapping[str, Facts], key: str) -> list[Disagreement]:

@@ -12,6 +12,7 @@ from pd_launch.launcher.sources.forms.online_dp import TEMPLATE
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Container, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.words import agreeing, listed
 
 _MOST = 20
@@ -34,7 +35,7 @@ def _faults(faults: Sequence[Fault]) -> Iterator[Msg]:
     if len(faults) > _MOST:
         more = len(faults) - _MOST
         yield Msg(
-            f"the input has {more} more faults: pd-launch check shows them",
+            f"the input has {counted(more, 'further fault')}: pd-launch check shows all",
             f"输入还有 {more} 处错误：可用 pd-launch check 查看",
         )
 

@@ -123,17 +123,17 @@ class Collector:
         return self.scanner.engine_seen or any(e.args or e.engine or e.notices for e in self.engines)
 
     def not_kept(self, each: bool = True) -> Iterator[str]:
-        """Iterate over what is not told of the log because there is too much of it; ``each``: requests are told."""
+        """Iterate over what is left out because there is too much of it; ``each``: requests are listed one by one."""
         if self.scanner.cut:
-            yield f"of {_lines(self.scanner.cut)} only the first {MAX_LINE >> 10} KiB are read"
+            yield f"only the first {MAX_LINE >> 10} KiB of {_lines(self.scanner.cut)} were read"
         forgotten = sum(engine.book.forgotten for engine in self.engines)
         if forgotten and each:
-            yield f"more than {MAX_REQUESTS} requests: {forgotten} are counted, but not told one by one"
+            yield f"more than {MAX_REQUESTS} requests: {forgotten} counted, but not listed individually"
         if any(engine.more_exceptions for engine in self.engines):
-            yield f"more than {MAX_EXCEPTIONS} different errors of one engine: the first ones are told"
+            yield f"more than {MAX_EXCEPTIONS} different errors from one engine: only the first are shown"
         cut = sum(1 for engine in self.engines for story in engine.book.stories.values() if story.left_out)
         if cut and each:
-            yield f"of {counted(cut, 'request')} only the first {MAX_EVENTS} lines are kept for --timeline"
+            yield f"only the first {MAX_EVENTS} lines of {counted(cut, 'request')} are kept for --timeline"
 
     def feed(self, data: bytes) -> Iterator[Hit | Noticed]:
         """Take in a piece and give what was found in it."""

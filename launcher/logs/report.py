@@ -7,7 +7,8 @@ from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, SEMICOLON, 
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import SEVERITIES
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.logs import EngineReport, LogsReport, Problem, Verdict
 
 _LABELS = {
@@ -126,8 +127,8 @@ class LogsText:
             self._say(Msg(f"parked {found.parked}", f"暂存 {found.parked}")),
             self._say(Msg(f"restored {found.restored}", f"恢复 {found.restored}")),
         ]
-        fallbacks = ", ".join(f"{reason} {count}" for reason, count in found.fallbacks.items())
-        parts.append(self._say(Msg(f"fell back {fallbacks}", f"回退 {fallbacks}")) if fallbacks else "")
+        fallbacks = series(f"{reason} {count}" for reason, count in found.fallbacks.items())
+        parts.append(self._say(Msg(f"fell back {fallbacks.en}", f"回退 {fallbacks.zh}")) if fallbacks else "")
         parts.append(
             self._say(Msg(f"handed back {found.handed_back}", f"交还 {found.handed_back}")) if found.handed_back else ""
         )
@@ -139,14 +140,18 @@ class LogsText:
         if found is None or counts is None or not (counts.preempted or counts.restored):
             return ""
         if found.at_most == found.at_least:
-            return self._say(Msg(f"{found.at_least} tokens", f"{found.at_least} 个 token"))
+            return self._say(Msg(counted(found.at_least, "token"), f"{found.at_least} 个 token"))
         if found.at_most is not None:
             return self._say(
-                Msg(f"{found.at_least} to {found.at_most} tokens", f"{found.at_least} 至 {found.at_most} 个 token")
+                Msg(
+                    f"{found.at_least} to {counted(found.at_most, 'token')}",
+                    f"{found.at_least} 至 {found.at_most} 个 token",
+                )
             )
         return self._say(
             Msg(
-                f"at least {found.at_least} tokens; of {found.requests_unknown} preemptions the log does not say",
+                f"at least {counted(found.at_least, 'token')}; the log does not say it of "
+                f"{counted(found.requests_unknown, 'preemption')}",
                 f"至少 {found.at_least} 个 token；另有 {found.requests_unknown} 次抢占日志未说明",
             )
         )

@@ -59,9 +59,9 @@ def judge(engine: EngineFacts) -> Judgement:
 def _idle(engine: EngineFacts) -> Msg:
     if engine.preemptions:
         return Msg(
-            f"preemption offload is active; the engine counts {engine.preemptions} preemptions, but the log has no "
-            "line about them (is the log level above INFO?)",
-            f"抢占卸载已启用；引擎统计到 {engine.preemptions} 次抢占，但日志没有相应的行（日志级别是否高于 INFO?）",
+            f"preemption offload is active; the engine counts {counted(engine.preemptions, 'preemption')}, but the "
+            "log has no line about it (is the log level above INFO?)",
+            f"抢占卸载已启用；引擎统计到 {engine.preemptions} 次抢占，但日志没有相应的行（日志级别是否高于 INFO？）",
         )
     return IDLE
 
@@ -206,9 +206,9 @@ def _no_scheduler(engine: EngineFacts) -> tuple[Msg, list[Trouble]]:
         f"{NESTED.before}, "
         '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\' from '
         f"{NESTED.first} on",
-        f"打开 recompute_scheduler_enable:{NESTED.before} 及以前 "
-        "--additional-config '{\"recompute_scheduler_enable\":true}',"
-        f"{NESTED.first} 起 "
+        f"打开 recompute_scheduler_enable：{NESTED.before} 及以前写 "
+        "--additional-config '{\"recompute_scheduler_enable\":true}'，"
+        f"{NESTED.first} 起写 "
         '\'{"scheduler_config":{"recompute_scheduler_enable":true}}\'',
     )
     found = _lost_scheduler(engine)

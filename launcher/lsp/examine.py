@@ -19,6 +19,7 @@ from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile, Text
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.finding import Finding, Fix
 
 GRAMMAR = ("PD001", "PD003", "PD010", "PD011")
@@ -138,9 +139,9 @@ def _shown(finding: Finding, places: _Places, lang: str) -> Shown:
 
 def _said(finding: Finding, lang: str) -> str:
     """Return what is wrong, for which releases, and what to write instead."""
-    said, releases = finding.message, ", ".join(finding.releases)
+    said, releases = finding.message, series(finding.releases)
     if releases:
-        said = Msg(f"{said} ({releases})", f"{said}（{releases}）").text(lang)
+        said = Msg(f"{said} ({releases.en})", f"{said}（{releases.zh}）").text(lang)
     return f"{said}\n{finding.help}" if finding.help else said
 
 

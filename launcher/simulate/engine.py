@@ -11,6 +11,7 @@ from pd_launch.launcher.simulate.speculation import speculation_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.budget import PREFIX_CACHING
 from pd_launch.schemas.engine.lengths import longest_request
 from pd_launch.schemas.engine.offload import budget_of, offloads
@@ -280,9 +281,9 @@ class _Finder:
                 Msg(
                     (
                         f"rules of vLLM {release} that are not in the tables; compared step by step were "
-                        f"{', '.join(COMPARED)}"
+                        f"{series(COMPARED).en}"
                     ),
-                    f"vLLM {release} 在规则表之外的规则：逐步比对过的版本是 {', '.join(COMPARED)}",
+                    f"vLLM {release} 在规则表之外的规则：逐步比对过的版本是 {series(COMPARED).zh}",
                 )
             )
         if not HOLDING_FIRST.holds(self.target) and len(groups) > 1:

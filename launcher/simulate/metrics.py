@@ -8,6 +8,7 @@ from random import Random
 
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.work import Job
 
 PROMPT = "vllm:request_prompt_tokens"
@@ -46,7 +47,7 @@ def from_page(text: str, name: str, seed: int, requests: int | None) -> Workload
     count = requests or min(MOST, round(drawn[OUTPUT].total))
     jobs = tuple(Job(0, drawn[PROMPT].one(random), drawn[OUTPUT].one(random)) for _ in range(count))
     notes = ("which prompt goes with which output, and lengths inside a bucket: both are drawn, evenly in a bucket",)
-    return Workload(jobs, None, f"the histograms of a /metrics page, {count} requests drawn", notes)
+    return Workload(jobs, None, f"the histograms of a /metrics page, {counted(count, 'request')} drawn", notes)
 
 
 class _Drawn:

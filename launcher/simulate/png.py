@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.simulation import OffloadReport, RunReport, Simulation
 
 INCHES = (8, 4.5)
@@ -43,4 +43,4 @@ def _again(run: RunReport) -> int:
 
 
 def _budget(run: OffloadReport) -> str:
-    return f"{run.budget_blocks:,} blocks" if run.budget_bytes is None else human_size(run.budget_bytes)
+    return counted(run.budget_blocks, "block", ",") if run.budget_bytes is None else human_size(run.budget_bytes)

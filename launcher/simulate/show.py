@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pd_launch.launcher.wording.width import width
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.simulation import ChoiceReport, OffloadReport, RunReport, Simulation
 
 BAR = 40
@@ -34,16 +34,17 @@ def _input(found: Simulation) -> Lines:
     many = f" × {engine.data_parallel}" if engine.data_parallel > 1 else ""
     return [
         Msg(
-            f"{work.what}: {work.prompt_tokens:,} + {work.output_tokens:,} tokens"
-            + (f", {work.concurrency} clients" if work.concurrency else ""),
+            f"{work.what}: {work.prompt_tokens:,} + {counted(work.output_tokens, 'token', ',')}"
+            + (f", {counted(work.concurrency, 'client')}" if work.concurrency else ""),
             f"{work.what}：共 {work.prompt_tokens:,} + {work.output_tokens:,} 个 token"
-            + (f",{work.concurrency} 个并发客户端" if work.concurrency else ""),
+            + (f"，{work.concurrency} 个并发客户端" if work.concurrency else ""),
         ),
         Msg(
-            f"{found.target}{many}: {engine.blocks:,} blocks of {engine.block_size} tokens, at most "
-            f"{engine.max_num_seqs} sequences and {engine.max_num_batched_tokens:,} tokens a step, prefix caching "
+            f"{found.target}{many}: {counted(engine.blocks, 'block', ',')} of {counted(engine.block_size, 'token')}, "
+            f"at most {counted(engine.max_num_seqs, 'sequence')} and "
+            f"{counted(engine.max_num_batched_tokens, 'token', ',')} a step, prefix caching "
             f"{'on' if engine.prefix_caching else 'off'}"
-            + (f", {engine.draft_tokens} drafts" if engine.draft_tokens else ""),
+            + (f", {counted(engine.draft_tokens, 'draft')}" if engine.draft_tokens else ""),
             f"{found.target}{many}：{engine.blocks:,} 块，每块 {engine.block_size} 个 token；每步最多 "
             f"{engine.max_num_seqs} 个序列、{engine.max_num_batched_tokens:,} 个 token；前缀缓存"
             f"{'开启' if engine.prefix_caching else '关闭'}"
@@ -59,8 +60,8 @@ def _verdict(found: Simulation) -> Lines:
     if not found.complete:
         lines.append(
             Msg(
-                f"Interrupted after {alone.steps:,} steps, with {alone.finished:,} of {found.workload.requests:,} "
-                "requests answered: the following is the result so far.",
+                f"Interrupted after {counted(alone.steps, 'step', ',')}, with {alone.finished:,} of "
+                f"{counted(found.workload.requests, 'request', ',')} answered: the following is the result so far.",
                 f"已中断：推演了 {alone.steps:,} 步，{found.workload.requests:,} 个请求中有 {alone.finished:,} 个"
                 "得到回答。以下是到目前为止的结果。",
             )
@@ -71,7 +72,7 @@ def _verdict(found: Simulation) -> Lines:
         return [
             *lines,
             Msg(
-                f"No preemption: at most {alone.peak_running} requests run at once. The offload has "
+                f"No preemption: at most {counted(alone.peak_running, 'request')} at once. The offload has "
                 "nothing to do here.",
                 f"不会抢占：最多 {alone.peak_running} 个请求同时运行，卸载用不上。",
             ),
@@ -80,8 +81,8 @@ def _verdict(found: Simulation) -> Lines:
     share = 100 * alone.recomputed / max(1, alone.tokens - alone.recomputed)
     lines.append(
         Msg(
-            f"It preempts: {alone.preempted:,} preemptions of {alone.preempted_requests:,} requests "
-            f"(of {found.workload.requests:,}).",
+            f"It preempts: {counted(alone.preempted, 'preemption', ',')} of "
+            f"{counted(alone.preempted_requests, 'request', ',')} (of {found.workload.requests:,}).",
             f"会抢占：{alone.preempted_requests:,} 个请求（共 {found.workload.requests:,} 个）被抢占 "
             f"{alone.preempted:,} 次。",
         )
@@ -89,8 +90,8 @@ def _verdict(found: Simulation) -> Lines:
     if alone.handed_back:
         lines.append(
             Msg(
-                f"  without offload  {alone.handed_back:,} requests go back to the proxy, and a prefill node computes "
-                f"{alone.handed_back_tokens:,} tokens again",
+                f"  without offload  {counted(alone.handed_back, 'request', ',')} handed back to the proxy; a prefill "
+                f"node computes {counted(alone.handed_back_tokens, 'token', ',')} again",
                 f"  不用卸载         {alone.handed_back:,} 个请求交还给代理，预填充节点重新计算 "
                 f"{alone.handed_back_tokens:,} 个 token",
             )
@@ -98,7 +99,8 @@ def _verdict(found: Simulation) -> Lines:
     if alone.recomputed or not alone.handed_back:
         lines.append(
             Msg(
-                f"  without offload  {alone.recomputed:,} tokens are computed again, {share:.1f} % on top of the work",
+                f"  without offload  {counted(alone.recomputed, 'token', ',')} computed again, {share:.1f} % on top of "
+                "the work",
                 f"  不用卸载         重新计算 {alone.recomputed:,} 个 token，相当于额外 {share:.1f} % 的计算",
             )
         )
@@ -108,8 +110,7 @@ def _verdict(found: Simulation) -> Lines:
         again = found.with_[0].recomputed
         lines += [
             Msg(
-                f"  with offload     {again:,} are, from {least.en} of host memory per rank on: then nothing "
-                "falls back",
+                f"  with offload     {again:,}, from {least.en} of host memory per rank on: then nothing falls back",
                 f"  使用卸载         重新计算 {again:,} 个；每个 rank 的主机内存不少于 {least.zh} 时没有回退",
             ),
             Msg(
@@ -122,8 +123,8 @@ def _verdict(found: Simulation) -> Lines:
 
 def _amount(blocks: int, size: int | None) -> Msg:
     if size is None:
-        return Msg(f"{blocks:,} blocks", f"{blocks:,} 块")
-    return Msg(f"{human_size(size)} ({blocks:,} blocks)", f"{human_size(size)}（{blocks:,} 块）")
+        return Msg(counted(blocks, "block", ","), f"{blocks:,} 块")
+    return Msg(f"{human_size(size)} ({counted(blocks, 'block', ',')})", f"{human_size(size)}（{blocks:,} 块）")
 
 
 def _table(found: Simulation, lang: str) -> Lines:
@@ -181,8 +182,8 @@ def _instead(found: Simulation) -> Lines:
         more = 100 * (other.steps - found.without.steps) / max(1, found.without.steps)
         lines.append(
             Msg(
-                f"  --{name} {value} instead: {other.preempted:,} preemptions, {again:,} tokens computed "
-                f"again, {other.steps:,} steps ({more:+.1f} %)",
+                f"  --{name} {value} instead: {counted(other.preempted, 'preemption', ',')}, "
+                f"{counted(again, 'token', ',')} computed again, {counted(other.steps, 'step', ',')} ({more:+.1f} %)",
                 f"  改为 --{name} {value}：抢占 {other.preempted:,} 次，重算 {again:,} 个 token，{other.steps:,} 步"
                 f"（{more:+.1f} %）",
             )
@@ -208,7 +209,7 @@ def _times(found: Simulation) -> Lines:
         if itl:
             shown += f"; next ones {1000 * itl.p50:.1f} ms (p99 {1000 * itl.p99:.1f} ms)"
             shown_zh += f"；后续 token {1000 * itl.p50:.1f} 毫秒（p99 {1000 * itl.p99:.1f} 毫秒）"
-        lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}:{shown_zh}"))
+        lines.append(Msg(f"  {name.en}: {shown}", f"  {name.zh}：{shown_zh}"))
     if not lines or found.step_time is None:
         return []
     known = found.step_time
@@ -266,7 +267,7 @@ def _bars(found: Simulation, lang: str) -> Lines:
 def _footnotes(found: Simulation) -> Lines:
     lines: Lines = []
     if found.assumed:
-        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定：" + ";".join(found.assumed)))
+        lines.append(Msg("Assumed: " + "; ".join(found.assumed), "假定：" + "；".join(found.assumed)))
     if found.not_modelled:
-        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模：" + ";".join(found.not_modelled)))
+        lines.append(Msg("Not modelled: " + "; ".join(found.not_modelled), "未建模：" + "；".join(found.not_modelled)))
     return lines

@@ -9,6 +9,7 @@ from random import Random
 
 from pd_launch.launcher.simulate.workload import Workload, WorkloadError
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.work import Job
 
 KEYS = ("requests", "prompt", "output", "rate", "concurrency", "common", "priority")
@@ -48,7 +49,9 @@ def from_spread(text: str, seed: int) -> Workload:
         if rate is not None:
             now += random.expovariate(rate)
     clients = _whole("concurrency", given["concurrency"]) if "concurrency" in given else None
-    return Workload(tuple(jobs), clients, f"{count} requests, prompt {given['prompt']}, output {given['output']}")
+    return Workload(
+        tuple(jobs), clients, f"{counted(count, 'request')}, prompt {given['prompt']}, output {given['output']}"
+    )
 
 
 def _split(text: str) -> dict[str, str]:

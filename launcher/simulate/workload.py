@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.work import Job
 
 MOONCAKE_CHUNK = 512
@@ -123,7 +124,7 @@ def _trace(lines: list[dict[str, Any]], name: str) -> Workload:
         jobs.append(Job(arrival, prompt, output, priority, tuple(hashes), MOONCAKE_CHUNK if hashes else 0))
     notes = [f"fields of the trace that say nothing here: {', '.join(unread[:8])}"] if unread else []
     what = "Mooncake's trace" if mooncake else "a trace"
-    return _made(jobs, None, f"{what}, {len(jobs)} requests", notes)
+    return _made(jobs, None, f"{what}, {counted(len(jobs), 'request')}", notes)
 
 
 def _azure(text: str, name: str) -> Workload:
@@ -138,7 +139,7 @@ def _azure(text: str, name: str) -> Workload:
         prompt, output = (_tokens(_integer(row[names[key]]), where, key) for key in need[1:])
         if output:
             jobs.append(Job(_moment(row[names[need[0]]], where), prompt, output))
-    return _made(jobs, None, f"Azure's trace, {len(jobs)} requests", [])
+    return _made(jobs, None, f"Azure's trace, {counted(len(jobs), 'request')}", [])
 
 
 def _vllm_bench(result: dict[str, Any], name: str) -> Workload:
@@ -162,12 +163,12 @@ def _vllm_bench(result: dict[str, Any], name: str) -> Workload:
         notes.append("the lengths of single requests, which the result has only with --save-detailed: all are the mean")
     jobs = [Job(start, prompt, output) for start, prompt, output in lengths if prompt and output]
     if len(jobs) < len(lengths):
-        notes.append(f"{len(lengths) - len(jobs)} requests that got no answer")
+        notes.append(f"{counted(len(lengths) - len(jobs), 'request')} that got no answer")
     rate = result.get("request_rate")
     if concurrency is None and not starts and isinstance(rate, (int, float)) and math.isfinite(rate) and rate > 0:
         jobs = [Job(n / rate, job.prompt, job.output) for n, job in enumerate(jobs)]
         notes.append(f"the times of arrival: one every {1 / rate:.3g} s, as the rate says")
-    return _made(jobs, concurrency, f"vllm bench serve, {len(jobs)} requests", notes)
+    return _made(jobs, concurrency, f"vllm bench serve, {counted(len(jobs), 'request')}", notes)
 
 
 def _guidellm(result: dict[str, Any], name: str) -> Workload:
@@ -192,9 +193,12 @@ def _guidellm(result: dict[str, Any], name: str) -> Workload:
             jobs.append(Job(_seconds(start or 0, name, "start_time"), prompt, output))
     notes = [] if timed else ["the times of arrival, which the result lacks: all come at once"]
     if isinstance(benchmarks, list) and len(benchmarks) > 1:
-        notes.append(f"{len(benchmarks) - 1} further benchmarks of the result: the first is played")
+        notes.append(f"{counted(len(benchmarks) - 1, 'further benchmark')} of the result: the first is played")
     return _made(
-        jobs if timed else [Job(0, j.prompt, j.output) for j in jobs], None, f"guidellm, {len(jobs)} requests", notes
+        jobs if timed else [Job(0, j.prompt, j.output) for j in jobs],
+        None,
+        f"guidellm, {counted(len(jobs), 'request')}",
+        notes,
     )
 
 

@@ -65,7 +65,7 @@ def _of_the_model(found: Answer, on: Noun) -> Iterator[Line]:
     yield (
         Msg("a block", "每块"),
         Msg(
-            f"{geometry.block_tokens} tokens, {block} on each {on.en}{about}",
+            f"{counted(geometry.block_tokens, 'token')}, {block} on each {on.en}{about}",
             f"{geometry.block_tokens} 个 token，{on.each_zh} {block}{about_zh}",
         ),
     )
@@ -88,7 +88,7 @@ def _of_the_model(found: Answer, on: Noun) -> Iterator[Line]:
     yield (
         Msg("a request", "每个请求"),
         Msg(
-            f"{sizing.tokens} tokens, {sizing.blocks_per_request} blocks",
+            f"{counted(sizing.tokens, 'token')}, {counted(sizing.blocks_per_request, 'block')}",
             f"{sizing.tokens} 个 token，{sizing.blocks_per_request} 块",
         ),
     )
@@ -114,7 +114,7 @@ def _amounts(sizing: Sizing, on: Noun) -> Iterator[Line]:
     yield (
         Msg("holds", "可暂存"),
         Msg(
-            f"{sizing.requests} such requests at once on each engine, or {sizing.tokens_fit} tokens",
+            f"{sizing.requests} such requests at once on each engine, or {counted(sizing.tokens_fit, 'token')}",
             f"每个引擎同时 {sizing.requests} 个这样的请求，或 {sizing.tokens_fit} 个 token",
         ),
     )

@@ -8,6 +8,7 @@ from pd_launch.launcher.status.page import Histogram, Numbers, Reading
 from pd_launch.launcher.verdicts.counts import IDLE, Tally, fallback_troubles, of_counts
 from pd_launch.launcher.verdicts.table import Trouble
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.offload.reasons import REASONS, of_kind
 from pd_launch.schemas.releases.series import STORES, TRANSFERS
@@ -141,7 +142,7 @@ def judge(found: Counts, standing: Now, expected: str | None) -> tuple[Verdict |
     lost = fallback_troubles(found.fallbacks)
     if troubles:
         ended = found.finished.get("error", 0)
-        reason = Msg(f"{ended} requests ended with an error", f"{ended} 个请求以错误结束")
+        reason = Msg(f"{counted(ended, 'request')} ended with an error", f"{ended} 个请求以错误结束")
         return "errors", reason, [*troubles, *lost]
     heard = found.parked + sum(found.fallbacks.values()) + found.unneeded.get("reset_running", 0)
     if found.preempted and not heard:
@@ -167,7 +168,7 @@ def _errors(found: Counts) -> list[Trouble]:
         Trouble(
             "",
             "error",
-            Msg(f"{ended} requests ended with an error", f"{ended} 个请求以错误结束"),
+            Msg(f"{counted(ended, 'request')} ended with an error", f"{ended} 个请求以错误结束"),
             Msg("its log says why: pd-launch logs", "原因见其日志：pd-launch logs"),
             0,
             ended,
@@ -177,7 +178,7 @@ def _errors(found: Counts) -> list[Trouble]:
 
 def _silent(preempted: int) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        f"the engine preempted {preempted} requests, and its connector was told of none",
+        f"the engine preempted {counted(preempted, 'request')}, but its connector was not told of any",
         f"引擎抢占了 {preempted} 个请求，而连接器一个也没有收到",
     )
     help_ = Msg("its log says why: pd-launch logs", "原因见其日志：pd-launch logs")
@@ -212,7 +213,7 @@ def _without(found: Counts, expected: str | None) -> tuple[Verdict | None, Msg, 
     if not found.preempted:
         return None, reason, []
     note = Msg(
-        f"{found.preempted} preemptions without an offload connector: each recomputes its request",
+        f"{counted(found.preempted, 'preemption')} without an offload connector: each recomputes its request",
         f"{found.preempted} 次抢占，但没有卸载连接器：每次都要重新计算请求",
     )
     help_ = Msg(
@@ -227,7 +228,7 @@ def transfer_troubles(found: list[Transfer]) -> list[Trouble]:
     out = []
     for one in found:
         if one.failed:
-            text = Msg(f"{one.name}: {one.failed} transfers failed", f"{one.name}：{one.failed} 次传输失败")
+            text = Msg(f"{one.name}: {counted(one.failed, 'transfer')} failed", f"{one.name}：{one.failed} 次传输失败")
             help_ = Msg(
                 "see the worker's lines about it in both logs, and the network between the nodes",
                 "查看两侧日志中 worker 的相关行，以及节点之间的网络",
@@ -235,7 +236,7 @@ def transfer_troubles(found: list[Transfer]) -> list[Trouble]:
             out.append(Trouble("", "warning", text, help_, 0, one.failed))
         if one.expired:
             text = Msg(
-                f"{one.name}: the KV of {one.expired} requests expired before the decode node fetched it",
+                f"{one.name}: the KV of {counted(one.expired, 'request')} expired before the decode node fetched it",
                 f"{one.name}：{one.expired} 个请求的 KV 在解码节点取走之前已过期",
             )
             help_ = Msg("let the prefill node keep its KV longer", "让预填充节点的 KV 保留更久")

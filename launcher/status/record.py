@@ -78,11 +78,11 @@ def read_record(path: str) -> Iterator[tuple[float, list[Seen]]]:
             if line.strip():
                 yield _look(line, number)
     if not number:
-        raise BadRecord("it is empty")
+        raise BadRecord("the file is empty")
 
 
 def _look(line: bytes, number: int) -> tuple[float, list[Seen]]:
-    wrong = BadRecord(f"line {number} is no look of pd-launch status --record")
+    wrong = BadRecord(f"line {number} was not written by pd-launch status --record")
     if len(line) > MAX_LINE:
         raise BadRecord(f"line {number} is longer than {MAX_LINE >> 20} MiB")
     try:
@@ -92,7 +92,7 @@ def _look(line: bytes, number: int) -> tuple[float, list[Seen]]:
     if not isinstance(found, dict) or found.get("kind") != _KIND:
         raise wrong
     if found.get("format_version") != VERSION:
-        raise BadRecord(f"line {number} is of a newer form: use the pd-launch that wrote it")
+        raise BadRecord(f"line {number} is in a newer format: use the version of pd-launch that wrote it")
     clock, engines = found.get("time"), found.get("engines")
     if isinstance(clock, bool) or not isinstance(clock, (int, float)) or not isinstance(engines, list):
         raise wrong

@@ -9,7 +9,8 @@ from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, VERDICTS, S
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.severity import SEVERITIES
-from pd_launch.schemas.core.units import human_size
+from pd_launch.schemas.core.units import counted, human_size
+from pd_launch.schemas.core.words import joined, series
 from pd_launch.schemas.logs import Problem
 from pd_launch.schemas.status import Counts, EngineStatus, StatusReport, Transfer
 
@@ -73,7 +74,7 @@ class StatusText:
         if silent:
             count = self._say(
                 Msg(
-                    f"{len(silent)} of {len(report.engines)} engines do not answer",
+                    f"no answer from {len(silent)} of {counted(len(report.engines), 'engine')}",
                     f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有响应",
                 )
             )
@@ -180,14 +181,14 @@ class StatusText:
 
     def _by_reason(self, engine: EngineStatus, key: str) -> str:
         found: dict[str, int] = getattr(engine.totals, key) if engine.totals else {}
-        return ", ".join(f"{clean(reason)} {count:,}" for reason, count in found.items()) or NOTHING
+        return self._say(series(f"{clean(reason)} {count:,}" for reason, count in found.items())) or NOTHING
 
     def _recomputed(self, engine: EngineStatus) -> str:
         totals = engine.totals
         if totals is None or not totals.preempted:
             return NOTHING
         told = (totals.recomputed_tokens, totals.handed_back)
-        return self._say(Msg("not told", "未导出")) if told == (None, None) else ", ".join(map(_number, told))
+        return self._say(Msg("not told", "未导出") if told == (None, None) else series(map(_number, told)))
 
     def _parked_now(self, engine: EngineStatus) -> str:
         now = engine.now
@@ -214,33 +215,33 @@ class StatusText:
         totals = engine.totals
         if totals is None or totals.saved_bytes is None:
             return NOTHING
-        return f"{human_size(totals.saved_bytes)}, {human_size(totals.restored_bytes or 0)}"
+        return self._say(series((human_size(totals.saved_bytes), human_size(totals.restored_bytes or 0))))
 
     def _transfers(self, engine: EngineStatus, cell: Callable[[Transfer], str]) -> str:
-        return "; ".join(text for one in engine.transfers if (text := cell(one))) or NOTHING
+        return self._say(joined(Msg(text, text) for one in engine.transfers if (text := cell(one)))) or NOTHING
 
     def _moved(self, one: Transfer) -> str:
-        size = f", {human_size(one.bytes)}" if one.bytes else ""
-        return f"{one.name} {_number(one.done)}{size}"
+        moved = (_number(one.done), human_size(one.bytes)) if one.bytes else (_number(one.done),)
+        return f"{one.name} {self._say(series(moved))}"
 
     def _failed(self, one: Transfer) -> str:
         if one.failed is None and one.expired is None:
             return ""
-        return f"{_number(one.failed)}, {_number(one.expired)}"
+        return self._say(series((_number(one.failed), _number(one.expired))))
 
     def _times(self, one: Transfer) -> str:
         if one.p50_seconds is None or one.p99_seconds is None:
             return ""
-        return f"{_seconds(one.p50_seconds)}, {_seconds(one.p99_seconds)}"
+        return self._say(series((_seconds(one.p50_seconds), _seconds(one.p99_seconds))))
 
     def _latency(self, engine: EngineStatus, key: str) -> str:
         found = engine.latencies.get(key)
         if found is None or found.p50 is None or found.p99 is None:
             return NOTHING
-        return f"{_seconds(found.p50)}, {_seconds(found.p99)}"
+        return self._say(series((_seconds(found.p50), _seconds(found.p99))))
 
     def _stores(self, engine: EngineStatus) -> str:
-        return ", ".join(store.name for store in engine.stores) or NOTHING
+        return self._say(series(store.name for store in engine.stores)) or NOTHING
 
     # After the table
 

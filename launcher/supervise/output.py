@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.words import agreeing
 
 MAX_LINE = 64 * 1024
 WAITING = 4 * 1024 * 1024
@@ -80,7 +82,9 @@ class Sink(threading.Thread):
             lost, why = self._lost, self._why
         if not lost:
             return True
-        if not self._write(f"pd-launch: {lost} lines of output were lost here: {why}\n".encode()):
+        if not self._write(
+            f"pd-launch: {counted(lost, 'line')} of output {agreeing(lost, 'was', 'were')} lost here: {why}\n".encode()
+        ):
             return False
         with self._change:
             self._lost -= lost

@@ -11,6 +11,7 @@ from pd_launch.launcher.upgrade.gone import gone
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
+from pd_launch.schemas.core.words import joined, series
 from pd_launch.schemas.releases.facts import Fact
 from pd_launch.schemas.releases.registry import facts_of, modules
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
@@ -81,7 +82,7 @@ def _of_section(section: str, old: Table, new: Table) -> Iterator[Change]:
             continue
         delta = _delta(before, after)
         if delta:
-            words = Msg("; ".join(part.en for part, _, _ in delta), "；".join(part.zh for part, _, _ in delta))
+            words = joined(part for part, _, _ in delta)
             old_side, new_side = ("; ".join(one[at] for one in delta if one[at]) for at in (1, 2))  # type: ignore[misc]
             yield Change(section, name, old_side, new_side, words)
 
@@ -94,37 +95,42 @@ def _delta(before: Any, after: Any) -> list[tuple[Msg, str, str]]:
     found = []
     if old.get("default") != new.get("default"):
         sides = _value(old, "default"), _value(new, "default")
-        found.append((Msg(f"default {sides[0]} → {sides[1]}", f"默认值 {sides[0]} → {sides[1]}"), *sides))
-    if old.get("choices") != new.get("choices") and (old.get("choices") and new.get("choices")):
-        found.append(_list(old["choices"], new["choices"]))
+        said = Msg(f"default {sides[0].en} → {sides[1].en}", f"默认值 {sides[0].zh} → {sides[1].zh}")
+        found.append((said, sides[0].en, sides[1].en))
+    choices = [list(map(str, one.get("choices") or ())) for one in (old, new)]
+    if choices[0] != choices[1] and all(choices):
+        found.append(_list(*choices))
     if old.get("bounds") != new.get("bounds"):
-        sides = _bounds(old.get("bounds")), _bounds(new.get("bounds"))
-        found.append((Msg(f"must be {sides[1]}", f"必须 {sides[1]}"), *sides))
+        limits = [_bounds(one.get("bounds")) for one in (old, new)]
+        must = Msg(f"must be {limits[1].en}", f"必须 {limits[1].zh}") if limits[1] else Msg("no limits", "不再限制范围")
+        found.append((must, limits[0].en or "any", limits[1].en or "any"))
     kinds = [str(one.get("kind") or one.get("types") or "") for one in (old, new)]
-    if kinds[0] != kinds[1]:
+    if kinds[0] != kinds[1] and all(kinds):
         said = Msg(f"read as {kinds[1]}, before {kinds[0]}", f"按 {kinds[1]} 读取，原来是 {kinds[0]}")
         found.append((said, kinds[0], kinds[1]))
     return found
 
 
-def _value(entry: dict[str, Any], key: str) -> str:
-    return str(entry[key]) if entry.get(key) is not None else "none"
+def _value(entry: dict[str, Any], key: str) -> Msg:
+    """Return a value as the tables have it; ``none`` is itself the value of some flags."""
+    value = entry.get(key)
+    return Msg("not set", "未设置") if value is None else Msg(str(value), str(value))
 
 
-def _bounds(bounds: Any) -> str:
+def _bounds(bounds: Any) -> Msg:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
-    return ", ".join(f"{signs.get(key, key)} {value}" for key, value in (bounds or {}).items()) or "any"
+    return series(f"{signs.get(key, key)} {value}" for key, value in (bounds or {}).items())
 
 
 def _list(before: Sequence[Any], after: Sequence[Any]) -> tuple[Msg, str, str]:
     less, more = (_some([x for x in a if x not in b]) for a, b in ((before, after), (after, before)))
-    en = [part for part in (f"no longer {less}" if less else "", f"now also {more}" if more else "") if part]
-    zh = [part for part in (f"不再有 {less}" if less else "", f"新增 {more}" if more else "") if part]
-    return Msg("; ".join(en) or "another order", "；".join(zh) or "顺序不同"), less, more
+    said = [Msg(f"no longer {less.en}", f"不再有 {less.zh}")] if less else []
+    said += [Msg(f"now also {more.en}", f"新增 {more.zh}")] if more else []
+    return joined(said) or Msg("another order", "顺序不同"), less.en, more.en
 
 
-def _some(names: Sequence[Any]) -> str:
-    return ", ".join(map(str, names[:_MOST_CHOICES])) + (", …" if len(names) > _MOST_CHOICES else "")
+def _some(names: Sequence[Any]) -> Msg:
+    return series(map(str, names[:_MOST_CHOICES]), more=len(names) > _MOST_CHOICES)
 
 
 def _as_dict(entry: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pd_launch.launcher.verdicts.fallbacks import FALLBACKS, OTHER
 from pd_launch.launcher.verdicts.table import Trouble
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.units import GIB, human_size
+from pd_launch.schemas.core.units import GIB, counted, human_size
+from pd_launch.schemas.core.words import agreeing
 from pd_launch.schemas.logs import Verdict
 
 IDLE = Msg("preemption offload is active; no request was preempted", "抢占卸载已启用；没有请求被抢占")
@@ -31,8 +32,8 @@ def of_counts(tally: Tally, idle: Msg, waiting: Msg) -> tuple[Verdict, Msg]:
     if tally.fallbacks:
         count = sum(tally.fallbacks.values())
         return "fallbacks", Msg(
-            f"preemption offload is active, but {count} of {tally.preempted} preemptions were not saved and restored "
-            "in full",
+            f"preemption offload is active, but {count} of {counted(tally.preempted, 'preemption')} "
+            f"{agreeing(count, 'was', 'were')} not saved and restored in full",
             f"抢占卸载已启用，但 {tally.preempted} 次抢占中有 {count} 次没有完整保存和恢复",
         )
     if tally.preempted == 0 and tally.restored == 0:

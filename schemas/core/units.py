@@ -113,6 +113,6 @@ def severities(errors: int, warnings: int, infos: int) -> str:
     return ", ".join(text for count, text in said if count)
 
 
-def counted(number: int, word: str) -> str:
-    """Return ``1 rank`` or ``8 ranks``, for reading."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def counted(number: int, word: str, form: str = "") -> str:
+    """Return ``1 rank`` or ``8 ranks``, for reading; ``form`` is how the number is written, such as ``,``."""
+    return f"{number:{form}} {word}" if number == 1 else f"{number:{form}} {word}s"

@@ -22,6 +22,12 @@ def listed(names: Sequence[str], last: Literal["and", "or"] = "and") -> Msg:
     return Msg(f"{', '.join(head)} {last} {tail}", f"{'、'.join(head)}{between}{tail}")
 
 
+def series(names: Iterable[str], *, more: bool = False) -> Msg:
+    """Return a row of names, as after a colon: ``A, B``, in Chinese ``A、B``; ``more`` adds an ellipsis."""
+    row, rest = list(names), " …" if more else ""
+    return Msg(", ".join(row) + rest, "、".join(row) + rest)
+
+
 def joined(parts: Iterable[Msg]) -> Msg:
     """Return several remarks as one, with a semicolon between them."""
     told = [part for part in parts if part]

@@ -19,7 +19,7 @@ from typing import Literal
 
 from pd_launch.schemas.core.errors import ValueFault, written
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.units import GIB, human_size
+from pd_launch.schemas.core.units import GIB, counted, human_size
 
 PER_RANK = "cpu_bytes_to_use_per_rank"
 TOTAL = "cpu_bytes_to_use"
@@ -39,7 +39,7 @@ class BudgetError(ValueFault):
     """A budget option that cannot be used. ``key`` names the option, ``reason`` says what to write."""
 
     def __init__(self, key: str, reason: Msg) -> None:
-        super().__init__(Msg(f"{key}: {reason.en}", f"{key}:{reason.zh}"))
+        super().__init__(Msg(f"{key}: {reason.en}", f"{key}：{reason.zh}"))
         self.key = key
         self.reason = reason
 
@@ -135,7 +135,7 @@ def resolve_budget(
             raise BudgetError(
                 TOTAL,
                 Msg(
-                    f"{total} bytes divided by {world_size} ranks leave nothing for a rank",
+                    f"{total} bytes divided by {counted(world_size, 'rank')} leaves nothing for a rank",
                     f"{total} 字节除以 {world_size} 个 rank 之后，每个 rank 一个字节也得不到",
                 ),
             )

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.arrivals import Arrivals
 from pd_launch.schemas.sim.scheduler import Scheduler
 from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
@@ -158,7 +159,8 @@ class Play:
         """
         if job.prompt >= self._engine.max_model_len:
             raise SimulationError(
-                f"a prompt of {job.prompt} tokens leaves no room for an answer in {self._engine.max_model_len} tokens "
+                f"a prompt of {counted(job.prompt, 'token')} leaves no room for an answer in "
+                f"{self._engine.max_model_len} tokens "
                 "(max-model-len): leave such requests out, as the engine refuses them"
             )
         request = Request(self.came, job, len(self._engine.groups), self.came)
@@ -178,9 +180,9 @@ class Play:
             blocks += whole if cap is None else min(whole, cap)
         if blocks > self._engine.blocks - 1:
             raise SimulationError(
-                f"a request of {request.job.prompt} + {request.job.output} tokens needs {blocks} blocks, and the "
-                f"engine has {self._engine.blocks - 1} beside the null block: it would not start with such a "
-                "max-model-len; give more blocks, or a smaller max-model-len"
+                f"a request of {request.job.prompt} + {counted(request.job.output, 'token')} needs "
+                f"{counted(blocks, 'block')}, but the engine has only {self._engine.blocks - 1} besides the null "
+                "block, and would not start with this max-model-len; use more blocks or a smaller max-model-len"
             )
 
     def turn(self) -> None:
@@ -237,8 +239,8 @@ class Play:
         request = self.scheduler.waiting.head
         if request is not None:
             raise SimulationError(
-                f"request {request.number} has {request.tokens} tokens, for which the engine has no room even alone: "
-                f"it has {self._engine.blocks - 1} blocks of {self._engine.groups[0].block_size} tokens"
+                f"request {request.number} has {counted(request.tokens, 'token')} and does not fit into the engine "
+                f"even alone: {counted(self._engine.blocks - 1, 'block')} of {self._engine.groups[0].block_size} tokens"
             )
 
     def _count(self, step: Step) -> None:

@@ -2,6 +2,7 @@
 
 A run takes a sample of the twins, ``PD_TEST_SAMPLE=all`` all of them (several minutes), ``PD_TEST_SEED`` another
 sample. Each twin is drawn by itself, so that a new fixture takes none out. Fixtures in their own form are all taken.
+``PD_TEST_RULE=PD101`` takes all twins of one rule's fixtures, and no others.
 
 ``offered.json`` has for how many twins of each form their rule offers a fix, for the whole and for the usual sample.
 These numbers may only rise; ``PD_TEST_RECORD=1`` writes them down, with ``PD_TEST_SAMPLE=all`` those of the whole.
@@ -27,7 +28,8 @@ from tests.sampling import SEED, WHOLE
 
 RECORD = Path(__file__).with_name("offered.json")
 USUAL_SEED = 1
-usual = WHOLE or SEED == USUAL_SEED
+RULE = os.environ.get("PD_TEST_RULE")
+usual = (WHOLE or SEED == USUAL_SEED) and not RULE
 SIZE = "whole" if WHOLE else "sample"
 OFTEN, SELDOM = 0.12, 0.01
 """Shares of twins that are drawn: of rules that have fixes, and of others, whose twins may show another rule's."""
@@ -80,7 +82,9 @@ def _read_record() -> dict[str, Any]:
 
 @cache
 def _fixtures() -> tuple[Fixture, ...]:
-    return tuple(fixtures())
+    found = tuple(one for one in fixtures() if RULE in (None, one.code))
+    assert found, f"PD_TEST_RULE={RULE}: tests/rules has no fixtures of it"
+    return found
 
 
 def _twins(form: str) -> Iterator[Twin]:
@@ -88,7 +92,7 @@ def _twins(form: str) -> Iterator[Twin]:
     for fixture in _fixtures():
         share = OFTEN if fixture.code in _record()["rules"] else SELDOM
         drawn = Random(f"{SEED} {form} {fixture.code} {fixture.name}").random() < share
-        twin = twin_of(fixture, form) if drawn or WHOLE or form == "itself" else None
+        twin = twin_of(fixture, form) if drawn or WHOLE or RULE or form == "itself" else None
         if twin is not None:
             yield twin
 

@@ -36,7 +36,7 @@ def known() -> list[dict[str, object]]:
 
 def test_what_is_known_is_not_reported(run: Run) -> None:
     done = run(".", "--baseline", "base.json", "--write-baseline")
-    assert done.exit_code == 0 and "base.json has 1 known findings now" in done.stderr
+    assert done.exit_code == 0 and "base.json now has 1 known finding" in done.stderr
     assert known() == [{"file": "a/x.sh", "code": "PD004", "text": "--portt", "count": 1}]
     done = run(".", "--baseline", "base.json", "--format", "json")
     assert done.exit_code == 0 and "1 known finding left out" in done.stderr

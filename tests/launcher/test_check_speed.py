@@ -10,8 +10,8 @@ from bench.check_speed import measure, processor_seconds
 
 
 def test_measures_both() -> None:
-    check, base = measure(1)
-    assert 0 < base < 60 and 0 < check < 60
+    [(check, base)] = measure(1)
+    assert base > 0 and check > 0
 
 
 def test_a_command_that_fails_is_no_measurement() -> None:

@@ -129,7 +129,7 @@ def faults(text: str, *settings: str, exact: bool = True) -> list[tuple[int, int
             BASE + "decode: {parallel: {data: 3}}\nnodes: {decode: [{address: a}, {address: b}]}\n",
             4,
             27,
-            "3 data-parallel ranks do not divide over 2 nodes",
+            "3 ranks cannot be spread evenly over 2 nodes",
         ),
         (
             BASE + "decode: {parallel: {data: 3, ranks: [3]}}\nnodes: {decode: [{address: a}, {address: b}]}\n",

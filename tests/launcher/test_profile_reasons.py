@@ -163,7 +163,7 @@ def test_every_reason_is_for_people_in_both_languages(path: list[str | int]) -> 
         ),
         (
             "decode: {parallel: {data: 5}}\nnodes: {decode: [{address: a}, {address: b}]}",
-            "5 data-parallel ranks do not divide over 2 nodes: give parallel.ranks",
+            "5 ranks cannot be spread evenly over 2 nodes: write parallel.ranks",
             "5 个数据并行 rank 不能平均分到 2 个节点：请写 parallel.ranks",
             "write for example ranks: [3, 2]",
             "例如写 ranks: [3, 2]",
@@ -196,4 +196,6 @@ def test_budget_errors_have_both_languages() -> None:
         with pytest.raises(BudgetError) as error:
             call()
         assert error.value.key in ("k", RATIO) and str(error.value).endswith(error.value.reason.en)
-        assert error.value.said.zh == f"{error.value.key}:{error.value.reason.zh}" and HAN.search(error.value.reason.zh)
+        assert error.value.said.zh == f"{error.value.key}：{error.value.reason.zh}" and HAN.search(
+            error.value.reason.zh
+        )

@@ -2,7 +2,7 @@
 
 A fixture is a file ``CODE/CLAUSE.fires.EXT`` or ``CODE/CLAUSE.silent.EXT``, or a folder of that name (without EXT)
 whose files form one deployment. A line ``pd-test: target=X severity=S line=N`` anywhere in a file fixes the release,
-the severity that must be reported, and the line of that file where the finding must be. Host facts stand in
+the severity that must be reported, and the line of that file where the finding must be. Host facts are in
 ``host.json`` in the folder, or in ``CLAUSE.fires.host.json`` beside the file.
 """
 
@@ -20,6 +20,7 @@ from pd_launch.launcher.check.run import Checked, run_checks
 from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
+from tests.chinese_texts import half_width, untranslated
 
 HERE = Path(__file__).parent
 _CODE = re.compile(r"PD\d{3}")
@@ -91,6 +92,8 @@ def _fixtures() -> list[Fixture]:
 
 
 FIXTURES = _fixtures()
+PARSERS_OWN = {"PD011"}
+"""Rules that pass on what a parser says, which is in English."""
 FIRES = [fixture for fixture in FIXTURES if fixture.kind == "fires"]
 SILENT = [fixture for fixture in FIXTURES if fixture.kind == "silent"]
 
@@ -139,3 +142,7 @@ def assert_complete_in_both_languages(fixture: Fixture, checked: Checked) -> Non
         assert finding.message and finding.why, finding
         assert 1 <= finding.line <= len(fixture.files[finding.file].splitlines() or [""]) + 1, finding
         json.dumps(asdict(finding), ensure_ascii=False).encode()
+    for finding in chinese:
+        for text in (finding.message, finding.help or "", finding.why):
+            assert not half_width(text), finding
+            assert finding.code in PARSERS_OWN or not untranslated(text), finding

@@ -7,8 +7,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from pd_launch.launcher.check.run import check
+from pd_launch.launcher.cli import cli
 from pd_launch.launcher.init.convert import convert
 from pd_launch.launcher.sources.forms_table import FORMS, listed, table
 from pd_launch.launcher.sources.read import read_texts
@@ -150,6 +152,16 @@ def test_each_row_that_reads_has_a_module_and_a_file_here() -> None:
             module = import_module(f"pd_launch.launcher.sources.forms.{row.module}")
             assert callable(module.recognise) and callable(module.read) and row.signs
             assert row.name in FILES
+
+
+@pytest.mark.parametrize("form", sorted({*FILES} - {"options"}))  # a mapping of options is read only if it is named
+def test_a_folder_with_such_a_file_is_checked(form: str, tmp_path: Path) -> None:
+    """Walking a folder passes no file of a form over, whatever its name ends with."""
+    name, text = FILES[form]
+    (tmp_path / name).write_text(text)
+    (tmp_path / "other.txt").write_text(text)
+    result = CliRunner().invoke(cli, ["check", str(tmp_path), "--format", "json"])
+    assert {Path(finding["file"]).name for finding in json.loads(result.stdout)["findings"]} == {name}
 
 
 @pytest.mark.parametrize("form", FILES)

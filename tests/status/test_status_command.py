@@ -71,7 +71,7 @@ def test_one_that_does_not_answer_is_a_row_of_its_own() -> None:
     assert found["status"] == 1 and found["verdict"] == "healthy"
     assert [e["answer"] for e in found["engines"]] == ["answers", "no_answer"]
     assert found["engines"][1]["error"] == "nothing listens there"
-    assert "1 of 2 engines do not answer" in text and "NO ANSWER" in text
+    assert "no answer from 1 of 2 engines" in text and "NO ANSWER" in text
 
 
 def test_an_engine_that_says_it_is_not_healthy_is_not() -> None:

@@ -87,7 +87,7 @@ def test_a_signal_between_two_tries_ends_it(bench: Bench, external: str) -> None
 def test_engines_that_do_not_get_ready_in_time(bench: Bench, external: str) -> None:
     process = launch(bench, external, "--ready-timeout", "2", STUB="quiet", STUB_RANK="1")
     assert process.wait(PATIENCE) == 1
-    assert re.search(r"dp1 not ready after \d+ s; its last line: ", bench.err)  # a busy machine looks later
+    assert re.search(r"dp1 not ready after \d+ s; its last line: ", bench.err)
     assert "not all engines got ready in time: SIGTERM" in bench.err
     bench.assert_nothing_left()
 
@@ -246,3 +246,29 @@ def test_term_ends_process_1_from_the_first_moment_on(bench: Bench) -> None:
         pytest.skip("no process namespaces here")
     run = subprocess.run(words, env=bench.environment(), capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (143, "")
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+def test_in_a_namespace_of_its_own_only_its_own_processes_are_ended(bench: Bench, external: str, mounted: bool) -> None:
+    """With the /proc of the namespace outside, the numbers there are those of other processes: it is refused."""
+    words = ["unshare", "--pid", "--fork", "--kill-child", *(["--mount-proc"] if mounted else [])]
+    probe = subprocess.run([*words, "true"], check=False, capture_output=True)
+    if probe.returncode:
+        pytest.skip("no process namespaces here")
+    with (bench.folder / "err").open("wb") as err, (bench.folder / "out").open("wb") as out:
+        launch = [*words, *bench.command("decode", "--profile", external)]
+        process = subprocess.Popen(launch, env=bench.environment(), stdout=out, stderr=err)
+    bench.running.append(process)
+    if not mounted:
+        assert process.wait(PATIENCE) == 78
+        assert "unshare --mount-proc" in bench.err and not bench.pids()
+        return
+    try:
+        bench.until_ready(2)
+        psutil.Process(process.pid).children()[0].send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+        assert "left behind" not in bench.err and "was killed" not in bench.err
+    finally:
+        process.kill()  # and with it the namespace
+        for path in bench.log.glob("*.pid"):
+            path.unlink()  # they are numbers of that namespace, not of ours

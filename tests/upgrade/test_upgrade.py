@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ from click.testing import CliRunner, Result
 
 from pd_launch.launcher.cli import cli
 from pd_launch.launcher.sources.read import Inputs
+from pd_launch.launcher.upgrade.between import differences
 from pd_launch.launcher.upgrade.entries import Entry
 from pd_launch.launcher.upgrade.step import Step
 from pd_launch.launcher.upgrade.work import Upgrade, upgrade
+from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import parse_target
 from pd_launch.schemas.core.values import SourceFile
 
@@ -342,3 +346,21 @@ def test_a_file_that_is_left_out_is_no_clean_result(tmp_path: Path, monkeypatch:
     (tmp_path / "b.sh").write_bytes("# caf\xe9\nvllm serve m --bad 1\n".encode("latin-1"))
     done = run(tmp_path, "a.sh", "b.sh", *words)
     assert before == 0 and done.exit_code == 2 and "b.sh is not valid UTF-8 and is left out" in done.output
+
+
+def test_differences_of_releases_differ() -> None:
+    """A difference has two sides that read differently, in both languages, and no side is empty."""
+    changes = [
+        change
+        for a, b in pairwise([*ASCEND_PAIRS])
+        for change in differences(parse_target(f"vllm-ascend=={a}"), parse_target(f"vllm-ascend=={b}"))
+    ]
+    words = [change.help for change in changes if change.help is not None]
+    assert len(words) > 100
+    for said in words:
+        for text in (said.en, said.zh):
+            sides = re.search(r"(?:default|默认值) (.*?) → (.*?)(?:[;；]|$)", text)
+            assert sides is None or sides[1] != sides[2], text
+            assert not re.search(
+                r"read as ,|before (?:;|$)|按 {2}|no longer (.+); now also \1$|must be (any|;|$)", text
+            ), text

@@ -22,7 +22,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class DoctorOptions:
-    """Say whether this host fits: memory, /dev/shm, limits, ports, devices, versions, leftovers.
+    """Check whether this host fits: memory, /dev/shm, limits, ports, devices, versions, leftovers.
 
     \b
     Examples:

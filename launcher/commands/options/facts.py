@@ -9,7 +9,7 @@ from pd_launch.launcher.commands.options import argument, command, form_option, 
 
 @dataclass(frozen=True)
 class FactsOptions:
-    """Dump what is known of this host, for an issue or for --host-facts; secrets are masked.
+    """Print facts about this host, for an issue or for --host-facts; secrets are masked.
 
     \b
     Examples:
@@ -23,7 +23,7 @@ class FactsOptions:
 
 @dataclass(frozen=True)
 class FactsDiffOptions:
-    """Show in what two nodes differ.
+    """Show how two nodes differ.
 
     \b
     Example:
@@ -38,7 +38,7 @@ class FactsDiffOptions:
 
 @dataclass(frozen=True)
 class FactsCheckOptions:
-    """Say what the nodes of one deployment must have alike, and do not.
+    """Show what must agree between the nodes of one deployment but does not.
 
     \b
     Example:
@@ -57,7 +57,7 @@ COMMANDS = {
         {
             "diff": command(FactsDiffOptions, "facts:diff_command"),
             "check": command(
-                FactsCheckOptions, "facts:check_command", short_help="Say what nodes must have alike, and do not."
+                FactsCheckOptions, "facts:check_command", short_help="Show what must agree between nodes but does not."
             ),
         },
     )

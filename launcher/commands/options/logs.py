@@ -19,7 +19,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class LogsOptions:
-    """Say from engines' logs whether preemption offload is active and what became of preempted requests.
+    """Read engines' logs: is preemption offload active, and what became of preempted requests?
 
     Exits 0 where it is active and healthy or idle, 1 where it is inactive, fell back or failed, 2 for another log.
 

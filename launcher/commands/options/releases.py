@@ -23,7 +23,7 @@ class ReleasesOptions:
 
 @dataclass(frozen=True)
 class ReleasesDiffOptions:
-    """Say what changed between two releases of one family; each may also be the path of a build.
+    """Show what changed between two releases of one family; each may also be the path of a build.
 
     \b
     Example:
@@ -42,7 +42,7 @@ COMMANDS = {
         "releases:releases_command",
         {
             "diff": command(
-                ReleasesDiffOptions, "releases:diff_command", short_help="Say what changed between two releases."
+                ReleasesDiffOptions, "releases:diff_command", short_help="Show what changed between two releases."
             )
         },
     )

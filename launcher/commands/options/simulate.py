@@ -19,7 +19,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class SimulateOptions:
-    """Play vLLM's scheduler for a workload: will it preempt, what does that cost, which budget ends it.
+    """Play vLLM's scheduler for a workload: will it preempt, what does that cost, which budget avoids it.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class SizeOptions:
-    """Say how much host memory the offload needs, or how much fits.
+    """Calculate how much host memory the offload needs, or how much fits.
 
     FILE is whatever check reads, such as a script or a manifest: its decode side is sized.
 

@@ -21,7 +21,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class StatusOptions:
-    """Say what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
+    """Show what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
 
     Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
     where an engine does not answer.

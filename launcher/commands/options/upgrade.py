@@ -20,7 +20,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class UpgradeOptions:
-    """Say what changes for files between two releases, in either direction, and write it.
+    """Show what changes for files between two releases, in either direction, and write it.
 
     Exits 1 while something is left to change.
 

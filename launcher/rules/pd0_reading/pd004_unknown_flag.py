@@ -17,6 +17,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.values import knowable
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.releases.domains import BOOLEAN_WORDS
 from pd_launch.schemas.releases.features import DYNAMO_ROLES_GONE
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
@@ -169,8 +170,8 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
     if arg.written != arg.written.strip():
         yield _blank(arg)
     elif found.candidates:
-        names = ", ".join(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
-        message = Msg(f"{arg.written} matches several flags: {names}", f"{arg.written} 有歧义：{names}")
+        names = series(name if name.startswith("-") else f"--{name}" for name in found.candidates[:4])
+        message = Msg(f"{arg.written} matches several flags: {names.en}", f"{arg.written} 有歧义：{names.zh}")
         yield Hit(arg.origin, message, Msg("write the full name", "请写全名"))
     elif _certain(arg.name, table, deployment):
         yield _unknown(arg, table, deployment)
@@ -212,7 +213,7 @@ def _unknown(arg: Arg, table: Table, deployment: Deployment) -> Hit:
     right = renamed(_renamed(arg, shown, near), f"--{near}" if shown.startswith("-") else near)
     if near in DERIVED and any(arg in node.args for node in deployment.nodes if node.form == "profile"):
         right = None  # a profile says that elsewhere
-    return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}?"), fix=right)
+    return Hit(arg.origin, message, Msg(f"did you mean --{near}?", f"是不是想写 --{near}？"), fix=right)
 
 
 def _meant(name: str, table: Table) -> str | None:

@@ -10,6 +10,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.releases.connector_options import ONE_ROLE
 
@@ -118,12 +119,12 @@ def _wrong(role: Node, deployment: Deployment) -> Hit:
     text = role.value if isinstance(role.value, str) else str(role.plain())
     plain = text.strip().lower().replace("-", "_")
     near = _WORDS.get(plain.removeprefix("kv_")) or nearest(plain, ROLES)
-    choice = ", ".join(ROLES)
+    choice = series(ROLES)
     return Hit(
         role.origin,
         Msg(f"{text!r} is not a valid kv_role", f"{text!r} 不是有效的 kv_role"),
         Msg(f"did you mean {near}?", f"是不是想写 {near}？")
         if near
-        else Msg(f"write one of {choice}", f"请写 {choice} 之一"),
+        else Msg(f"write one of {choice.en}", f"请写 {choice.zh} 之一"),
         fix=renamed(set_value(role, near), near) if near else None,
     )

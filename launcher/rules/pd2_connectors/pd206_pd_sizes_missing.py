@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import connectors
 
 NEEDS_SIZES = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector"})
@@ -88,10 +89,10 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 continue
             missing += [f"{side}.{key}" for key in ("dp_size", "tp_size") if sizes is None or sizes.get(key) is None]
         if missing:
-            listed = ", ".join(missing)
+            listed = series(missing)
             yield Hit(
                 (extra.key or extra.origin) if extra else name.origin,
-                Msg(f"{connector.name} needs {listed}", f"{connector.name} 需要 {listed}"),
+                Msg(f"{connector.name} needs {listed.en}", f"{connector.name} 需要 {listed.zh}"),
                 Msg(
                     '"prefill": {"dp_size": …, "tp_size": …}, "decode": {…} with the real sizes of both sides',
                     '写上两侧真实的大小："prefill": {"dp_size": …, "tp_size": …}, "decode": {…}',

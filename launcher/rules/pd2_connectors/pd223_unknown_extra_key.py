@@ -12,6 +12,7 @@ from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.budget import PER_RANK, RATIO, TOTAL
 from pd_launch.schemas.engine.connector_keys import (
     PLATFORM_KEYS,
@@ -175,14 +176,15 @@ def _unread(name: str, key: str, target: Target) -> tuple[str, str, bool]:
     releases = releases_reading(name, key, target)
     others = [other for other in read_by(key, target) if other != name]
     if releases:
-        span = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+        first, last = releases[0], releases[-1]
+        span, span_zh = (first, first) if first == last else (f"{first} to {last}", f"{first} 到 {last} ")
         en, zh = (
             f"{name} of {target} does not read it; {span} does",
-            f"{target} 的 {name} 不读取它，只有 {span} 的读取",
+            f"{target} 的 {name} 不读取它，只有 {span_zh} 的读取",
         )
     elif others:
-        listed = ", ".join(others[:3])
-        en, zh = f"{name} does not read it; it is an option of {listed}", f"{name} 不读取它，它是 {listed} 的选项"
+        listed = series(others[:3])
+        en, zh = f"{name} does not read it; it is an option of {listed.en}", f"{name} 不读取它，它是 {listed.zh} 的选项"
     else:
         en, zh = f"{name} of {target} does not read it", f"{target} 的 {name} 不读取它"
     return en, zh, bool(releases or others)
@@ -196,13 +198,13 @@ def _is_first(connector: Connector, deployment: Deployment) -> bool:
 
 
 def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
-    listed = ", ".join(value.key_text.value if value.key_text else "?" for value in values[:4])
+    listed = series(value.key_text.value if value.key_text else "?" for value in values[:4])
     more = " …" if len(values) > 4 else ""
     return Hit(
         values[0].key or values[0].origin,
         Msg(
-            f"options of {name} that {reader} reads are not known here: {listed}{more} not checked",
-            f"{name} 的选项由 {reader} 读取，pd-launch 不了解：没有检查 {listed}{more}",
+            f"options of {name} that {reader} reads are not known here: {listed.en}{more} not checked",
+            f"{name} 的选项由 {reader} 读取，pd-launch 不了解：没有检查 {listed.zh}{more}",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",
@@ -228,12 +230,12 @@ def _hit(
     what: tuple[str, str],
     severity: Severity,
 ) -> Hit:
-    listed = ", ".join(known) or "none"
+    listed = series(known) or Msg("none", "无")
     name = Msg(f"write {near}", f"写成 {near}")
     return Hit(
         value.key or value.origin,
         Msg(f"unknown option {key}: {what[0]}", f"未知选项 {key}：{what[1]}"),
-        name if near else Msg(f"remove it; known options are {listed}", f"删掉它；已知选项有 {listed}"),
+        name if near else Msg(f"remove it; known options are {listed.en}", f"删掉它；已知选项有 {listed.zh}"),
         severity=severity,
         fix=fix(name, rename_key(value, near)) if near else None,
     )

@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.places import at, seen
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.engine.devices import device_count, ranks_here, visible, visible_node
 from pd_launch.schemas.engine.sides import exclusive, in_turn, same_machine
 
@@ -103,7 +104,7 @@ def _list(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                 f"需要 {_product(node, 'zh')} = {need} 个设备，但只有 {have} 个可见",
             ),
             Msg(
-                f"make {need} devices visible, or lower the parallel sizes to {have} ranks",
+                f"make {need} devices visible, or lower the parallel sizes to {counted(have, 'rank')}",
                 f"让 {need} 个设备可见，或把并行大小降到 {have} 个 rank",
             ),
             related=((place.origin, Msg("the visible devices", "可见的设备")),),

@@ -10,6 +10,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.sides import (
     dp_groups,
     exclusive,
@@ -25,7 +26,7 @@ ZH = """
 
 ## 作用
 
-检查每次启动的 rank 是否都在 [0, DP) 之内、本机 DP 是否不大于 DP；再把同一组（同侧、同 master 地址与 rpc 端口）
+检查每次启动的 rank 是否都在 0 到 DP−1 之间、本机 DP 是否不大于 DP；再把同一组（同侧、同 master 地址与 rpc 端口）
 的各节点放在一起，检查 rank 有没有重复或缺失。只给出一个节点的文件时，不算缺失。
 launch_online_dp.py 按各次调用启动的 rank 计数，`--dp-address` 是同一个没有赋值的变量时也一样。
 同一组的节点（地址写成 LeaderWorkerSet 的 `$(LWS_LEADER_ADDRESS)` 也算）还必须写相同的模型、DP/TP/PP 大小、rpc 端口、
@@ -211,14 +212,14 @@ def _missing(known: list[tuple[NodeLaunch, range]]) -> Iterator[Hit]:
     if not absent or not _whole([node for node, _ in known]):
         return
     node = known[-1][0]
-    shown = ", ".join(map(str, absent[:4])) + (" …" if len(absent) > 4 else "")
+    shown = series(map(str, absent[:4]), more=len(absent) > 4)
     local = "--dp-size-local" if node.dp_group is not None else "the local sizes"
     others = dict.fromkeys(_at_count(other) for other, _ in known[:-1])
     yield Hit(
         node.dp_group.origin if node.dp_group is not None else at(node, "data-parallel-size"),
         Msg(
-            f"the DP size is {data}, but no node of this group starts rank {shown}",
-            f"DP 大小是 {data}，但这一组没有节点启动 rank {shown}",
+            f"the DP size is {data}, but no node of this group starts rank {shown.en}",
+            f"DP 大小是 {data}，但这一组没有节点启动 rank {shown.zh}",
         ),
         Msg(
             f"make {local} of the group's nodes add up to the DP size, or add the missing node's file",

@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.pd4_topology.uses import USES
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.port_range import PortRange
 from pd_launch.schemas.engine.ports import bound_ports, on_host_network
 
@@ -87,7 +88,7 @@ def port_in_use(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
 def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> Hit:
     use, use_zh = USES[bound.use].what.en, USES[bound.use].what.zh
-    listed = ", ".join(map(str, used[:4])) + (" …" if len(used) > 4 else "")
+    listed = series(map(str, used[:4]), more=len(used) > 4)
     of = f", one of {bound.first}-{bound.ports.stop - 1}" if bound.count > 1 else ""
     free = _free(bound, taken)
     option, option_zh = _option(bound.use, profile)
@@ -95,8 +96,8 @@ def _hit(bound: PortRange, used: list[int], taken: set[int], profile: bool) -> H
     return Hit(
         bound.origin,
         Msg(
-            f"port {listed} ({use}{of}) is already in use on this host",
-            f"端口 {listed}（{use_zh}{f'，属于 {bound.first}-{bound.ports.stop - 1}' if of else ''}）在本机已被占用",
+            f"port {listed.en} ({use}{of}) is already in use on this host",
+            f"端口 {listed.zh}（{use_zh}{f'，属于 {bound.first}-{bound.ports.stop - 1}' if of else ''}）在本机已被占用",
         ),
         Msg(
             f"stop whatever listens there (`ss -ltnp` shows it), or use another: {advice}",

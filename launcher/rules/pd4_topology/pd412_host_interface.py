@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import series
 
 VARIABLES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
 _PREFIXES = ("HCCL_SOCKET_IFNAME",)
@@ -91,14 +92,14 @@ def host_interface(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         names = [name.strip() for name in text.split(",")]
         absent = [name for name in names if _NAME.fullmatch(name) and not _there(variable, name, present)]
         if absent:
-            listed = ", ".join(name for name in present if name != "lo")
+            listed = series(name for name in present if name != "lo")
             yield Hit(
                 written.value.origin,
                 Msg(
                     f"{variable} names {absent[0]}, but this host has no such interface",
                     f"{variable} 写的是 {absent[0]}，本机没有这个网卡",
                 ),
-                Msg(f"use one of {listed}", f"请使用其中之一：{listed}"),
+                Msg(f"use one of {listed.en}", f"请使用其中之一：{listed.zh}"),
             )
 
 

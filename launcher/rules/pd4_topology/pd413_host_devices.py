@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.places import at
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.devices import ranks_here, visible, visible_node
 
 CONTROL = ("davinci_manager", "devmm_svm", "hisi_hdc")
@@ -126,7 +127,7 @@ def _devices(node: NodeLaunch, deployment: Deployment, present: list[int]) -> It
             Msg(
                 f"device {absent[0]} is listed, but this host does not have it", f"列表里有设备 {absent[0]}，但本机没有"
             ),
-            Msg(f"list only devices from {_shown(present)}", f"只写 {_shown(present)} 中的设备"),
+            Msg(f"list only devices from {_shown(present).en}", f"只写 {_shown(present).zh} 中的设备"),
         )
     elif listed is None and need is not None and need > len(present):
         yield _too_few(node, need, len(present))
@@ -152,7 +153,7 @@ def _control(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         )
 
 
-def _shown(present: list[int]) -> str:
+def _shown(present: list[int]) -> Msg:
     if present == list(range(present[0], present[-1] + 1)):
-        return f"{present[0]}-{present[-1]}"
-    return ", ".join(map(str, present))
+        return series([f"{present[0]}-{present[-1]}"])
+    return series(map(str, present))

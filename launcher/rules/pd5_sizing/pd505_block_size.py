@@ -177,5 +177,5 @@ def _interleave(node: NodeLaunch, written: int | None) -> Iterator[Hit]:
         ),
         Msg(f"write --{flag} {block}", f"写 --{flag} {block}"),
         severity="error",
-        related=seen(node, "block-size", "the block size", "block size"),
+        related=seen(node, "block-size", "the block size", "块大小"),
     )

@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.engine.pairs import POOLS, canonical, transfer_connectors
 
@@ -87,10 +88,13 @@ def pair_connector(deployment: Deployment) -> Iterator[Hit]:
         names, others = {canonical(c) for c in left}, {canonical(c) for c in right}
         if names & others:
             continue
-        listed, wanted = ", ".join(sorted(others)), ", ".join(sorted(names))
+        listed, wanted = series(sorted(others)), series(sorted(names))
         yield Hit(
             _place(right[0]),
-            Msg(f"decode uses {listed}, prefill uses {wanted}", f"解码侧使用 {listed}，预填充侧使用 {wanted}"),
+            Msg(
+                f"decode uses {listed.en}, prefill uses {wanted.en}",
+                f"解码侧使用 {listed.zh}，预填充侧使用 {wanted.zh}",
+            ),
             Msg(
                 f"use one connector on both sides, for example {sorted(names)[0]}",
                 f"两侧用同一个连接器，例如 {sorted(names)[0]}",

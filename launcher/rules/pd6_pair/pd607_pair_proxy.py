@@ -11,6 +11,8 @@ from pd_launch.schemas.core.compare import differ
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.pairs import DECODE_FIRST, PREFILL_FIRST, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.ports import http_port, on_host_network
@@ -161,13 +163,13 @@ def _requests(deployment: Deployment) -> Iterator[Hit]:
         other = re.compile(rf"(?<!localhost:)(?<!127\.0\.0\.1:)(?<!>:)\b{match[1]}\b")
         if any(other.search(source.text) for source in deployment.sources.values()):
             continue
-        ports = ", ".join(map(str, sorted(served)[:4]))
+        ports = series(map(str, sorted(served)[:4]))
         proxied = bool(deployment.proxies)
         yield Hit(
             asked.address.origin,
             Msg(
-                f"this asks port {match[1]}, but the {'proxy' if proxied else 'engine'} listens on {ports}",
-                f"这里访问端口 {match[1]}，但{'代理' if proxied else '引擎'}监听的是 {ports}",
+                f"this asks port {match[1]}, but the {'proxy' if proxied else 'engine'} listens on {ports.en}",
+                f"这里访问端口 {match[1]}，但{'代理' if proxied else '引擎'}监听的是 {ports.zh}",
             ),
             Msg("ask the --port of the proxy", "访问代理的 --port")
             if proxied
@@ -321,7 +323,7 @@ def _lengths(side: PairSide | EncoderSide, listed: SideList) -> Iterator[Hit]:
     yield Hit(
         listed.origin,
         Msg(
-            f"{hosts} hosts but {ports} ports for {_SIDES[side].en}",
+            f"{counted(hosts, 'host')} but {counted(ports, 'port')} for {_SIDES[side].en}",
             f"{_SIDES[side].zh}写了 {hosts} 个主机，却有 {ports} 个端口",
         ),
         Msg(

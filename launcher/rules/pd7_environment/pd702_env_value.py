@@ -14,6 +14,7 @@ from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import PLAIN_YAML
 from pd_launch.schemas.core.values import Text
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.releases.environment import Variable, removed, variable
 
 _WHOLE = Msg("a whole number", "一个整数")
@@ -165,8 +166,8 @@ def _wanted(found: Variable, text: str) -> Msg | None:
     if found.choices:
         if text.strip().lower() in map(str.lower, found.choices) or (not text and not found.refused):
             return None
-        listed = ", ".join(choice for choice in found.choices if choice)
-        return Msg(f"one of {listed}", f"以下值之一：{listed}")
+        listed = series(choice for choice in found.choices if choice)
+        return Msg(f"one of {listed.en}", f"以下值之一：{listed.zh}")
     check = _CHECKS.get(found.kind)
     return check(text) if check else None
 

@@ -18,6 +18,7 @@ from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.machines import by_container
 
 CONTROL = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
@@ -121,10 +122,10 @@ def _devices(container: Container, nodes: Sequence[NodeLaunch], paths: list[str]
 def _control(container: Container, paths: list[str]) -> Iterator[Hit]:
     missing = [path for path in CONTROL if path not in paths]
     if missing:
-        names = ", ".join(missing)
+        names = series(missing)
         yield Hit(
             container.origin,
-            Msg(f"the container lacks the control devices {names}", f"容器缺少管理设备 {names}"),
+            Msg(f"the container lacks the control devices {names.en}", f"容器缺少管理设备 {names.zh}"),
             Msg(
                 "add " + " ".join(f"--device {path}" for path in missing),
                 "加上 " + " ".join(f"--device {path}" for path in missing),

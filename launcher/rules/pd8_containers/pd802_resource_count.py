@@ -9,6 +9,7 @@ from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
 from pd_launch.schemas.core.launch import Container, Deployment
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.engine.machines import by_container
 
 ZH = """
@@ -106,7 +107,7 @@ def _asked(container: Container, needed: int) -> Iterator[Hit]:
                 f"Pod 申请 {asked} 个 {name}，其中的引擎需要 {needed} 个",
             ),
             Msg(
-                f"request {needed}, or change the parallel sizes to {asked} ranks",
+                f"request {needed}, or change the parallel sizes to {counted(asked, 'rank')}",
                 f"申请 {needed} 个，或把并行大小改为 {asked} 个 rank",
             ),
             fix=_fix(container, name, needed),

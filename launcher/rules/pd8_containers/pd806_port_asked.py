@@ -9,6 +9,7 @@ from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.machines import by_container
 from pd_launch.schemas.engine.ports import all_ports, http_port
 
@@ -121,8 +122,8 @@ def _probes(container: Container, nodes: Sequence[NodeLaunch], served: set[int])
             yield Hit(
                 port.origin,
                 Msg(
-                    f"the probe asks port {number}, but the engine listens on {_https(nodes)}",
-                    f"探针访问端口 {number}，但引擎监听的是 {_https(nodes)}",
+                    f"the probe asks port {number}, but the engine listens on {_https(nodes).en}",
+                    f"探针访问端口 {number}，但引擎监听的是 {_https(nodes).zh}",
                 ),
                 Msg("write the engine's --port", "写引擎的 --port"),
                 None if any(node.arg("port") is not None for node in nodes) else "warning",
@@ -139,8 +140,9 @@ def _sent(container: Container, nodes: Sequence[NodeLaunch], served: set[int]) -
         yield Hit(
             ports[0].origin,
             Msg(
-                f"the Service sends requests to port {ports[0].integer()}, but the engine listens on {_https(nodes)}",
-                f"Service 把请求发到端口 {ports[0].integer()}，但引擎监听的是 {_https(nodes)}",
+                f"the Service sends requests to port {ports[0].integer()}, but the engine listens on "
+                f"{_https(nodes).en}",
+                f"Service 把请求发到端口 {ports[0].integer()}，但引擎监听的是 {_https(nodes).zh}",
             ),
             Msg("write the engine's --port as targetPort", "targetPort 写引擎的 --port"),
             "warning",
@@ -163,8 +165,8 @@ def _published(container: Container, nodes: Sequence[NodeLaunch], served: set[in
             yield Hit(
                 entry.origin,
                 Msg(
-                    f"port {number} of the container is published, but the engine listens on {_https(nodes)}",
-                    f"发布的是容器的端口 {number}，但引擎监听的是 {_https(nodes)}",
+                    f"port {number} of the container is published, but the engine listens on {_https(nodes).en}",
+                    f"发布的是容器的端口 {number}，但引擎监听的是 {_https(nodes).zh}",
                 ),
                 Msg("publish the engine's --port", "发布引擎的 --port"),
                 "warning",
@@ -178,8 +180,8 @@ def _http(node: NodeLaunch) -> range:
     return found.ports if found is not None else range(0)
 
 
-def _https(nodes: Sequence[NodeLaunch]) -> str:
-    return ", ".join(str(port) for port in sorted({_http(node).start for node in nodes}))
+def _https(nodes: Sequence[NodeLaunch]) -> Msg:
+    return series(str(port) for port in sorted({_http(node).start for node in nodes}))
 
 
 def _related(nodes: Sequence[NodeLaunch]) -> tuple[tuple[Origin, Msg], ...]:

@@ -12,6 +12,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.connector_keys import options_of
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
 from pd_launch.schemas.releases.connector_options import BUFFER_DEVICES, BUFFER_REFUSED, NIXL, REQUIRED, WORDS, Required
@@ -73,11 +74,11 @@ def _words(connector: Connector, target: Target) -> Iterator[Hit]:
 
 def _no_word(key: str, value: Node, words: tuple[str, ...]) -> Hit:
     near = nearest(value.value, words) if isinstance(value.value, str) else None
-    listed = ", ".join(words)
+    listed = series(words)
     return Hit(
         value.origin,
         Msg(f"{value.plain()!r} is not a valid value for {key}", f"{value.plain()!r} 不是 {key} 的有效取值"),
-        Msg(f"write one of {listed}", f"请写 {listed} 之一"),
+        Msg(f"write one of {listed.en}", f"请写 {listed.zh} 之一"),
         fix=renamed(set_value(value, near), near) if near else None,
     )
 

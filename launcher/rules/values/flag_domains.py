@@ -17,6 +17,7 @@ from packaging.version import Version
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.releases.stock import SUFFIXES
 from pd_launch.schemas.releases.vllm_tables import Spec, Table
 
@@ -95,8 +96,8 @@ def is_json(text: str) -> bool:
 
 
 def _choices(spec: Spec) -> Msg:
-    words = ", ".join("None" if word is None else str(word) for word in spec.choices)
-    return Msg(f"one of {words}", f"{words} 之一")
+    words = series("None" if word is None else str(word) for word in spec.choices)
+    return Msg(f"one of {words.en}", f"{words.zh} 之一")
 
 
 def out_of_bounds(value: float, spec: Spec) -> Msg | None:
@@ -112,8 +113,8 @@ def out_of_bounds(value: float, spec: Spec) -> Msg | None:
     if all(tests[name](bound) for name, bound in spec.bounds):
         return None
     signs = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-    text = ", ".join(f"{signs[name]} {bound:g}" for name, bound in spec.bounds)
-    return Msg(f"a number {text}", f"满足 {text} 的数字")
+    text = series(f"{signs[name]} {bound:g}" for name, bound in spec.bounds)
+    return Msg(f"a number {text.en}", f"满足 {text.zh} 的数字")
 
 
 def refused_fields(tree: Node, config: str, table: Table, path: str = "") -> Iterator[tuple[Node, str, Msg | None]]:

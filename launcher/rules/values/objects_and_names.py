@@ -11,6 +11,7 @@ from pd_launch.launcher.rules.values.flag_domains import OBJECT, is_json
 from pd_launch.launcher.rules.values.table_values import wrong
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import TOP_LEVEL_FIELDS
 
 OBJECTS = (
@@ -73,11 +74,11 @@ def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     backend = node.value("distributed-executor-backend")
     word = backend.string() if backend is not None else None
     if backend is not None and word and "." not in word and word not in EXECUTORS:
-        listed = ", ".join(EXECUTORS[1:])
+        listed = series(EXECUTORS[1:])
         yield wrong(
             backend,
             "--distributed-executor-backend",
-            Msg(f"one of {listed}, or the path of a class", f"{listed} 之一，或一个类的路径"),
+            Msg(f"one of {listed.en}, or the path of a class", f"{listed.zh} 之一，或一个类的路径"),
         )
     for name in FROM_ZERO:
         value = node.value(name)

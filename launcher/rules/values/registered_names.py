@@ -11,6 +11,7 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.releases.domains import added_words
 from pd_launch.schemas.releases.vllm_tables import Table, vllm_table
 
@@ -92,6 +93,8 @@ def _instead(near: str | None, known: list[str], elsewhere: list[str]) -> Msg:
         return Msg(f"vLLM {span[0]} has it", f"vLLM {span[1]} 才有")
     if near is not None:
         return Msg(f"write {near}", f"请写 {near}")
-    listed = ", ".join(sorted(known)[:_SHOWN])
+    listed = series(sorted(known)[:_SHOWN])
     more = f", … ({len(known)})" if len(known) > _SHOWN else ""
-    return Msg(f"available: {listed}{more}; plugins can add others", f"可用的有 {listed}{more}；插件可以增加其他名称")
+    return Msg(
+        f"available: {listed.en}{more}; plugins can add others", f"可用的有 {listed.zh}{more}；插件可以增加其他名称"
+    )

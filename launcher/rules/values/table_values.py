@@ -23,6 +23,7 @@ from pd_launch.launcher.rules.values.flag_names import meaning
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Node, plain_node
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.releases.domains import added_words
@@ -91,8 +92,8 @@ def _words(arg: Arg, spec: Spec, negated: bool, newer: bool) -> Iterator[Hit]:
     if not values and spec.values != "?":
         yield Hit(arg.origin, Msg(f"{shown} has no value", f"{shown} 没有值"), Msg("write its value", "请写出它的值"))
     if isinstance(spec.values, int) and len(values) != spec.values and all(value.known for value in values):
-        message = Msg(f"{shown} takes {spec.values} values", f"{shown} 需要 {spec.values} 个值")
-        yield Hit(arg.origin, message, Msg(f"write {spec.values} values", f"请写 {spec.values} 个值"))
+        message = Msg(f"{shown} takes {counted(spec.values, 'value')}", f"{shown} 需要 {spec.values} 个值")
+        yield Hit(arg.origin, message, Msg(f"write {counted(spec.values, 'value')}", f"请写 {spec.values} 个值"))
     for value in values:
         text = _text(value)
         wanted = None if text is None or "." in arg.name else refused_word(text, spec)

@@ -18,6 +18,7 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, as_integer
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.budget import (
     PER_RANK,
     PREFIX_CACHING,
@@ -124,7 +125,7 @@ def _choice(name: str, value: Node, known: Iterable[str], deployment: Deployment
     yield Hit(
         value.origin,
         Msg(f"{value.plain()!r} is not a valid value for {name}", f"{value.plain()!r} 不是 {name} 的有效取值"),
-        Msg(f"write one of {', '.join(choices)}", f"请写 {', '.join(choices)} 之一"),
+        Msg(f"write one of {series(choices).en}", f"请写 {series(choices).zh} 之一"),
         fix=renamed(set_value(value, near), near) if near else None,
     )
 

@@ -12,6 +12,7 @@ from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Node, Origin
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.profile import Profile
 
 _OTHER_ARM = ("literal_error", "string_type")
@@ -82,8 +83,8 @@ def _unknown_key(node: Node, path: list[str]) -> Fault:
             fix_is_safe=False,
             help=Msg(f"did you mean {near}?", f"是不是想写 {near}？"),
         )
-    listed = ", ".join(known)
-    return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed}", f"这里可用的键：{listed}"))
+    listed = series(known)
+    return Fault("profile", place, Msg(en, zh), help=Msg(f"known keys here: {listed.en}", f"这里可用的键：{listed.zh}"))
 
 
 def _missing_key(node: Node, path: list[str], name: str) -> Fault:
@@ -103,7 +104,7 @@ def _wrong_value(node: Node, path: list[str], problem: Any) -> Fault:
     place = node.key if key and node.key else node.origin
     reason = reason_of(problem, path, _fields_at(path))
     where = ".".join(path)
-    said = Msg(f"{where}: {reason.said.en}", f"{where}:{reason.said.zh}") if where else reason.said
+    said = Msg(f"{where}: {reason.said.en}", f"{where}：{reason.said.zh}") if where else reason.said
     return Fault("profile", place, said, help=reason.help)
 
 

@@ -11,6 +11,7 @@ from pd_launch.schemas.core.errors import ValueFault, written
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
 from pd_launch.schemas.core.values import Unknown
+from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.budget import BudgetError
 
 _EXAMPLES = {
@@ -117,10 +118,10 @@ def reason_of(problem: Any, path: Sequence[str], known: Sequence[str]) -> Reason
     if kind.startswith("list_"):
         return _wanted(Msg("a list", "列表"), problem, _example(path))
     if kind.startswith(("dict_", "model_")):
-        listed = ", ".join(known)
+        listed = series(known)
         help = _example(path)
         if known:
-            help = Msg(f"{help.en}; known keys here: {listed}", f"{help.zh}；这里可用的键：{listed}")
+            help = Msg(f"{help.en}; known keys here: {listed.en}", f"{help.zh}；这里可用的键：{listed.zh}")
         return _wanted(Msg("a mapping", "映射"), problem, help)
     if kind.startswith("string_"):
         return _text(problem, path)

@@ -128,7 +128,7 @@ class _Side(KvTransfer, Surroundings):
         if data % nodes:
             self.fault(
                 Msg(
-                    f"{data} data-parallel ranks do not divide over {nodes} nodes: give parallel.ranks",
+                    f"{counted(data, 'rank')} cannot be spread evenly over {nodes} nodes: write parallel.ranks",
                     f"{data} 个数据并行 rank 不能平均分到 {nodes} 个节点：请写 parallel.ranks",
                 ),
                 "parallel",

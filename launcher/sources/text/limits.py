@@ -36,4 +36,4 @@ def not_followed(
         left: what is not checked, where it is not all that lies after.
         help_: what to do.
     """
-    return Fault(NOT_FOLLOWED, origin, Msg(f"{limit.en}: {left.en}", f"{limit.zh}:{left.zh}"), help=help_)
+    return Fault(NOT_FOLLOWED, origin, Msg(f"{limit.en}: {left.en}", f"{limit.zh}：{left.zh}"), help=help_)

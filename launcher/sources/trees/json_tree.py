@@ -39,12 +39,20 @@ _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 
+UNCLOSED = Msg("this string is never closed", "这个字符串没有结束")
+NO_VALUE = Msg("a value is expected here", "这里应当是一个值")
+
+
 class _Lost(Exception):
-    """The reader cannot make sense of the rest."""
+    """The reader cannot make sense of the rest; ``said`` is why."""
+
+    def __init__(self, said: Msg) -> None:
+        super().__init__(said.en)
+        self.said = said
 
 
 class _TooMuch(Exception):
-    """The value goes on after a limit; the message says which, in English and Chinese."""
+    """The value continues after a limit; the message says which, in English and Chinese."""
 
 
 def edits_of(text: Text, changes: Sequence[tuple[int, int, str]]) -> tuple[Splice, ...]:
@@ -209,7 +217,13 @@ class _Reader:
                 self.at += 1
                 continue
             if character in "}])":
-                raise _Lost(f"{character!r} closes what was opened with {'{' if closing == '}' else '['!r}")
+                opening = "{" if closing == "}" else "["
+                raise _Lost(
+                    Msg(
+                        f"{character!r} closes what was opened with {opening!r}",
+                        f"{character!r} 与开头的 {opening!r} 不匹配",
+                    )
+                )
             if need_comma:
                 if character == HOLE:
                     raise _Unsure
@@ -234,7 +248,7 @@ class _Reader:
             if self.peek() != ":":
                 if HOLE in key:
                     raise _Unsure
-                raise _Lost(f"':' is missing after the key {key!r}")
+                raise _Lost(Msg(f"':' is missing after the key {key!r}", f"键 {key!r} 后面缺少 ':'"))
             self.at += 1
             node = self.read()
             node.key, node.key_text = place, key_text
@@ -257,7 +271,12 @@ class _Reader:
             return (text if known else self.value[start + 1 : self.at - 1]), place
         match = _BARE.match(self.value, self.at)
         if match is None:
-            raise _Lost(f"a key in double quotes is expected, not {character!r}")
+            raise _Lost(
+                Msg(
+                    f"expected a key in double quotes, not {character!r}",
+                    f"这里应当是双引号括起来的键，而不是 {character!r}",
+                )
+            )
         start, end = match.span()
         self.at = end
         if HOLE not in match.group():
@@ -279,7 +298,7 @@ class _Reader:
         if character == '"':
             match = _STRING.match(self.value, start)
             if match is None:
-                raise _Lost("this string is never closed")
+                raise _Lost(UNCLOSED)
             self.at = match.end()
             return self.decoded(match.group(), start), self.text.origin(start, self.at)
         if character == "\\":
@@ -287,7 +306,7 @@ class _Reader:
         if character in _CURLY:
             end = next((i for i in range(start + 1, len(self.value)) if self.value[i] in _CURLY), -1)
             if end < 0:
-                raise _Lost("this string is never closed")
+                raise _Lost(UNCLOSED)
             self.at = end + 1
             self.fault(
                 start,
@@ -301,7 +320,7 @@ class _Reader:
             return self.value[start + 1 : end], self.text.origin(start, self.at)
         match = _SINGLE.match(self.value, start)
         if match is None:
-            raise _Lost("this string is never closed")
+            raise _Lost(UNCLOSED)
         self.at = match.end()
         inner = match.group()[1:-1]
         self.fault(
@@ -322,7 +341,7 @@ class _Reader:
         start = self.at
         end = self.value.find('\\"', start + 2)
         if not self.value.startswith('\\"', start) or end < 0:
-            raise _Lost("a backslash where a value is expected")
+            raise _Lost(Msg("a backslash where a value is expected", "应当是值的地方出现了反斜杠"))
         self.at = end + 2
         self.fault(
             start,
@@ -347,7 +366,7 @@ class _Reader:
     def bare(self) -> Node:
         match = _BARE.match(self.value, self.at)
         if match is None:
-            raise _Lost("a value is expected here" if self.at < len(self.value) else "the value ends too early")
+            raise _Lost(NO_VALUE if self.at < len(self.value) else Msg("the value ends too early", "值过早结束"))
         start, end = match.span()
         while HOLE in self.value[start:end] and (more := _BARE.match(self.value, end)):
             end = more.end()
@@ -374,7 +393,7 @@ class _Reader:
             return Node(_WORDS[right], origin)
         if "<" in word or ">" in word:
             self.at = start
-            raise _Lost(f"the placeholder {word!r} is not filled in")
+            raise _Lost(Msg(f"the placeholder {word!r} is not filled in", f"占位符 {word!r} 没有被替换"))
         self.fault(
             start,
             end,
@@ -428,7 +447,7 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
         if HOLE in body.value[: reader.at + 1]:
             return Node(Unknown(text.value.replace(HOLE, "…")), whole), []
         at = min(reader.at, max(len(body.value) - 1, 0))
-        reader.faults.append(Fault("json", body.origin(at, at + 1), _lost(str(lost))))
+        reader.faults.append(Fault("json", body.origin(at, at + 1), lost.said))
         node = Node(Unknown("unreadable"), whole)
     except _TooMuch as limit:
         at = min(reader.at, max(len(body.value) - 1, 0))
@@ -448,18 +467,6 @@ def _spells(written: str, data: Node) -> bool:
         return data.complete() and bool(json.loads(written) == data.plain())
     except (ValueError, RecursionError):
         return False
-
-
-_LOST_ZH = {
-    "this string is never closed": "这个字符串没有结束",
-    "a value is expected here": "这里应当是一个值",
-    "the value ends too early": "值过早结束",
-    "a backslash where a value is expected": "应当是值的地方出现了反斜杠",
-}
-
-
-def _lost(message: str) -> Msg:
-    return Msg(message, _LOST_ZH.get(message, f"无法读懂：{message}"))
 
 
 def _rest(reader: _Reader) -> None:
