@@ -106,6 +106,16 @@ BUFFER_REFUSED = vllm(
     "nixl-buffer-device", None, None, "NixlConnector stops at a kv_buffer_device that its device does not have",
     Code(_NIXL, r"kv_buffer_device not in _NIXL_SUPPORTED_DEVICE"),
 )  # fmt: skip
+NPU_REFUSED = ascend(
+    "nixl-refuses-npus", None, None, "NixlConnector stops on NPUs: its list of devices does not have npu, and "
+    "vllm-ascend's platform does not add it",
+    Code("vllm_ascend/*.py vllm_ascend/*/*.py vllm_ascend/*/*/*.py", r"get_nixl_supported_devices|_NIXL_SUPPORTED",
+         absent=True),
+)  # fmt: skip
+DEVICES_REFUSED = vllm(
+    "nixl-device-list", None, None, "NixlConnector stops on a device that is not in its list",
+    Code(_NIXL, r"device_type not in _NIXL_SUPPORTED_DEVICE"),
+)  # fmt: skip
 
 MORIIO_VARIABLES = {
     "VLLM_MORIIO_CONNECTOR_READ_MODE": "read_mode",
