@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.schemas.core.launch import Container, Deployment, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node
@@ -21,6 +22,8 @@ _MOST_COMPARED = 100
 
 _UNRELEASED = lazy_pattern(r"(?:^|[-_.])(?:nightly|dev|main|master)(?:[-_.]|$)", re.IGNORECASE)
 
+_COMMIT = lazy_pattern(r"(?:^|[-_.])(?=[0-9a-f]*\d)[0-9a-f]{7,40}$")
+"""A tag of one of the engine's own images that ends with a commit."""
 _DYNAMO = lazy_pattern(r"dynamo\b[^:@\s]{0,200}:v?(\d{1,3})\.(\d{1,3})(?!\d|\.0rc)")
 """An image of Dynamo with the release in its tag; candidates of a release may still be as the one before."""
 
@@ -30,7 +33,10 @@ def unreleased(node: NodeLaunch) -> bool:
     image = node.container.image if node.container is not None else None
     name = image.string() if image is not None else None
     tag = (name or "").rpartition("/")[2].partition("@")[0].partition(":")[2]
-    return _UNRELEASED.search(tag) is not None
+    if _UNRELEASED.search(tag) is not None:
+        return True
+    said = image_name(name or "")
+    return said.official and said.version is None and tag not in ("", "latest") and _COMMIT.search(tag) is not None
 
 
 def ranks_inside(nodes: Sequence[NodeLaunch]) -> int | None:

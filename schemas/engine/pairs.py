@@ -28,6 +28,9 @@ PROXY_KINDS = {
     "toy_proxy_server.py": PREFILL_FIRST,
 }
 """Program → the connectors whose order of calls it follows: prefill first, or decode first."""
+PLAIN_PROXIES = frozenset({"disagg_proxy_demo.py"})
+"""Programs of vLLM that send a request to the prefill side and then, as it came, to the decode side: they take nothing
+from the first answer, so that no connector that looks into the request learns where its KV is."""
 OWN_PROXIES = {
     "MooncakeConnector": "mooncake_connector_proxy.py",
     "MoRIIOConnector": "moriio_toy_proxy_server.py",

@@ -107,6 +107,81 @@ BUFFER_REFUSED = vllm(
     Code(_NIXL, r"kv_buffer_device not in _NIXL_SUPPORTED_DEVICE"),
 )  # fmt: skip
 
+
+@dataclass(frozen=True)
+class ContextLimit:
+    """Flags of context parallelism that must be 1 with a connector of vLLM, in some roles or (empty) in all."""
+
+    connectors: frozenset[str]
+    flags: tuple[str, ...]
+    fact: Fact
+    roles: tuple[str, ...] = ()
+
+
+_DCP, _PCP = "decode-context-parallel-size", "prefill-context-parallel-size"
+CONTEXT_LIMITS = (
+    ContextLimit(
+        frozenset({"OffloadingConnector"}), (_DCP,),
+        vllm(
+            "offloading-lacks-context-parallelism", None, "0.21.0",
+            "OffloadingConnector counts blocks without decode context parallelism, and stops at the first request",
+            Code(f"vllm/v1/kv_offload/*.py vllm/v1/kv_offload/*/*.py {_V1}/offloading/*.py "
+                 f"{_V1}/offloading_connector.py", r"decode_context_parallel_size", absent=True),
+        ),
+    ),
+    ContextLimit(
+        frozenset({"SimpleCPUOffloadConnector"}), (_DCP, _PCP),
+        vllm(
+            "simple-offload-lacks-context-parallelism", "0.19.0", "0.24.0",
+            "SimpleCPUOffloadConnector asserts that there is no context parallelism",
+            Code("vllm/v1/simple_kv_offload/manager.py", r"assert dcp_world_size == 1 and pcp_world_size == 1"),
+        ),
+    ),
+    ContextLimit(
+        frozenset({"NixlPushConnector"}), (_DCP,),
+        vllm(
+            "nixl-push-refuses-dcp", "0.29.0", None, "NixlPushConnector refuses decode context parallelism",
+            Code(_NIXL, r"NixlPushConnector does not support decode_context_parallel_size"),
+        ),
+    ),
+    ContextLimit(
+        NIXL, (_PCP,),
+        vllm(
+            "nixl-pcp-on-prefill", "0.29.0", None, "NixlConnector refuses PCP unless it is a kv_producer",
+            Code(_NIXL, r"PCP currently supports kv_producer only"),
+        ),
+        roles=("kv_consumer", "kv_both"),
+    ),
+)  # fmt: skip
+
+DIM_FIRST = {
+    **dict.fromkeys(
+        NIXL,
+        vllm(
+            "nixl-wants-dim-first", "0.20.0", None,
+            "NixlConnector stops with Mamba layers unless VLLM_SSM_CONV_STATE_LAYOUT is DS",
+            Code(_NIXL, r"Set VLLM_SSM_CONV_STATE_LAYOUT=DS"),
+        ),
+    ),
+    "MoRIIOConnector": vllm(
+        "moriio-wants-dim-first", "0.31.0", None,
+        "MoRIIOConnector stops with linear-attention layers unless VLLM_SSM_CONV_STATE_LAYOUT is DS",
+        Code(f"{_V1}/moriio/moriio_connector.py", r"set VLLM_SSM_CONV_STATE_LAYOUT=DS"),
+    ),
+}  # fmt: skip
+"""Connectors that want the convolution states of Mamba layers in another order than they usually have."""
+
+NPU_REFUSED = ascend(
+    "nixl-refuses-npus", None, None, "NixlConnector stops on NPUs: its list of devices does not have npu, and "
+    "vllm-ascend's platform does not add it",
+    Code("vllm_ascend/*.py vllm_ascend/*/*.py vllm_ascend/*/*/*.py", r"get_nixl_supported_devices|_NIXL_SUPPORTED",
+         absent=True),
+)  # fmt: skip
+DEVICES_REFUSED = vllm(
+    "nixl-device-list", None, None, "NixlConnector stops on a device that is not in its list",
+    Code(_NIXL, r"device_type not in _NIXL_SUPPORTED_DEVICE"),
+)  # fmt: skip
+
 MORIIO_VARIABLES = {
     "VLLM_MORIIO_CONNECTOR_READ_MODE": "read_mode",
     "VLLM_MORIIO_QP_PER_TRANSFER": "qp_per_transfer",

@@ -154,8 +154,11 @@ CUDA_ONLY = {
     "MooncakeConnector": "MooncakeConnectorV1",
     "P2pNcclConnector": "MooncakeConnectorV1",
     "MoRIIOConnector": "MooncakeConnectorV1",
+    "NixlConnector": "MooncakeConnectorV1",
+    "NixlPullConnector": "MooncakeConnectorV1",
+    "NixlPushConnector": "MooncakeConnectorV1",
 }
-"""vLLM's own connectors that need CUDA or ROCm, with vllm-ascend's counterpart."""
+"""vLLM's own connectors that refuse NPUs, with vllm-ascend's counterpart; why NIXL's do: NPU_REFUSED."""
 
 ASCEND_ON_VLLM = {
     "MooncakeConnectorV1": "MooncakeConnector",

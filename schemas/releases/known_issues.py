@@ -21,6 +21,8 @@ Needs = Literal[
     "async",
     "prefill_or_decode",
     "under_multi",
+    "repeated",
+    "beside_metrics",
     "builtin_offload",
     "prefill",
     "load_async",
@@ -59,7 +61,17 @@ _OFFLOADS = ("RecomputeCPUOffloadConnector", "PreemptOffloadConnector")
 _POOL = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 _MOONCAKE = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
+METRICS = frozenset({"NixlConnector", "OffloadingConnector", "MooncakeStoreConnector", "LMCacheMPConnector"})
+"""vLLM's connectors that have metrics for Prometheus in the releases that _MULTI's faults are of."""
+
 _SEEN = {
+    f"{_VLLM}/issues/43828": Code(
+        "vllm/distributed/kv_transfer/kv_connector/v1/mooncake/mooncake_connector.py",
+        r"\A(?=(?s:.*)get_kv_connector_stats)(?!(?s:.*)def build_prom_metrics)",
+    ),
+    f"{_VLLM}/issues/39906": Code(
+        "vllm/distributed/kv_transfer/kv_connector/v1/multi_connector.py", r"\A(?!(?s:.*)seen_classes)"
+    ),
     f"{_ASCEND}/pull/16729": Code(
         "vllm_ascend/distributed/kv_transfer/kv_pool/kv_offload/preempt_offload/worker.py",
         r"\A(?!(?s:.*)_submitted_store_event_indices)",
@@ -166,6 +178,37 @@ KNOWN_ISSUES = [
             'use {"cudagraph_mode": "PIECEWISE"} in --compilation-config, or a newer release',
             '在 --compilation-config 中改用 {"cudagraph_mode": "PIECEWISE"}，或换用更新的版本',
         ),
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/43828",
+        date="2026-05-28",
+        first="0.21.0",
+        last="0.32.0",
+        of="vllm",
+        connector=("MooncakeConnector",),
+        needs=("beside_metrics",),
+        what=Msg(
+            "beside a connector with Prometheus metrics, MooncakeConnector ends the API server after a transfer",
+            "与有 Prometheus 指标的连接器放在一起时，MooncakeConnector 会在一次传输之后使 API 服务器退出",
+        ),
+        instead=Msg(
+            "use vLLM 0.33.0 or newer, or MooncakeConnector alone",
+            "使用 vLLM 0.33.0 或更新的版本，或只用 MooncakeConnector",
+        ),
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/39906",
+        date="2026-04-15",
+        first="0.18.0",
+        last="0.19.1",
+        of="vllm",
+        connector=("OffloadingConnector", "NixlConnector"),
+        needs=("repeated",),
+        what=Msg(
+            "two children of one class register the same Prometheus metrics, and the server stops at start",
+            "两个相同类的子连接器会重复注册同样的 Prometheus 指标，服务在启动时停止",
+        ),
+        instead=Msg("use vLLM 0.20.0 or newer, or one of them", "使用 vLLM 0.20.0 或更新的版本，或只用其中一个"),
     ),
     KnownIssue(
         link=f"{_VLLM}/issues/46014",

@@ -8,12 +8,11 @@ from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.offload import served
+from pd_launch.schemas.engine.running import put_in_place, running
 from pd_launch.schemas.engine.sleep import refuses_sleep
 from pd_launch.schemas.releases.domains import FLOAT_CACHE, FLOAT_NAMES
 from pd_launch.schemas.releases.stock import FLOAT_CACHE as FLOAT_CACHE_MATCHES
-from pd_launch.schemas.releases.stock import LMCACHE_MP, SIMPLE_OFFLOAD
 
 
 def vllm_conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
@@ -27,7 +26,7 @@ def vllm_conflicts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
 def _sleep(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     if not node.switch("enable-sleep-mode"):
         return
-    for connector in connectors(node.kv_transfer):
+    for connector in running(node, target):
         if refuses_sleep(connector, node, target):
             yield Conflict(
                 node.named("enable-sleep-mode")[-1].origin,
@@ -56,7 +55,7 @@ def _offload_size(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     size, config = node.value("kv-offloading-size"), node.kv_transfer
     if size is None or config is None or size.value in (None, "None"):
         return
-    written, put = config.get("kv_connector"), _put_in_place(node, target)
+    written, put = config.get("kv_connector"), put_in_place(node, target)
     if written is None or written.string() is None or written.value in put:
         return
     shown, shown_zh = " or ".join(put), " 或 ".join(put)
@@ -85,16 +84,3 @@ def _routed_experts(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
                 f"pd_launch.connector 的 {connector.name} 不能与 --enable-return-routed-experts 一起启动",
                 (connector.tree.get("kv_connector") or connector.tree).origin,
             )
-
-
-def _put_in_place(node: NodeLaunch, target: Target) -> tuple[str, ...]:
-    """Return the connector that the flag configures; more than one where the backend is not known."""
-    backend, simple = node.value("kv-offloading-backend"), node.env.get("VLLM_USE_SIMPLE_KV_OFFLOAD")
-    lmcache = "LMCacheMPConnector" if LMCACHE_MP.holds(target) else "LMCacheConnectorV1"
-    native: tuple[str, ...] = ("OffloadingConnector",)
-    if simple is not None and SIMPLE_OFFLOAD.holds(target):
-        known = {"0": native, "1": ("SimpleCPUOffloadConnector",)}
-        native = known.get(simple.value.string() or "", (*native, "SimpleCPUOffloadConnector"))
-    if backend is None or backend.value == "native":
-        return native
-    return (lmcache,) if backend.value == "lmcache" else (*native, lmcache)

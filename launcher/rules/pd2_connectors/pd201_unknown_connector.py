@@ -36,13 +36,14 @@ ZH = """
 ## 作用
 
 检查没有写 `kv_connector_module_path` 的连接器名称是否在目标版本里注册：改名的、删除的、尚未出现的、
-只支持 CUDA 的和拼错的都会报告，并给出正确的名称。引擎在第三方镜像里运行、而名称与任何已知的都不相近时，只给出警告：
+不支持 NPU 的和拼错的都会报告，并给出正确的名称。引擎在第三方镜像里运行、而名称与任何已知的都不相近时，只给出警告：
 镜像里可能已经有这个连接器。原版 vLLM 没有 pd-launch 的连接器：装上 pd-launch 后，由它的 vLLM 插件注册。`--host` 会检查
 插件是否已安装；`VLLM_PLUGINS` 可能没有列出它。
 
 ## 为什么重要
 
-名称没有注册，引擎在启动时就会退出；如果加载了同名但只支持 CUDA 的上游连接器，在 NPU 上要到更晚才会失败。
+名称没有注册，引擎在启动时就会退出；如果加载的是只支持其他设备的上游连接器，在 NPU 上要到更晚才会失败：
+例如 NixlConnector 的设备列表里没有 NPU，它的 worker 启动时就会报错。
 
 ## 适用版本
 
@@ -51,7 +52,7 @@ ZH = """
 ## 来源
 
 vllm_ascend/distributed/kv_transfer/__init__.py（0.18.0 至 0.26.0rc1 的发行包，以及 PR 16510 之后）；vLLM 的
-kv_connector/factory.py（0.23.0、0.27.1、0.32.0）。
+kv_connector/factory.py（0.23.0、0.27.1、0.32.0），以及这些版本和 0.33.0 的 nixl/utils.py 里的设备列表。
 """
 
 
@@ -62,15 +63,15 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
-    were renamed or removed, that came later, that need CUDA, and misspelt ones are reported with the right name. An
-    entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the connector.
-    vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed pd-launch registers
-    them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
+    were renamed or removed, that came later, that do not support NPUs, and misspelt ones are reported with the right
+    name. An entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the
+    connector. vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed
+    pd-launch registers them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 
-    A name that is not registered stops the engine at start, and upstream's connector of the same name, which needs
-    CUDA, fails later on an NPU.
+    A name that is not registered stops the engine at start. Upstream's connectors that need another device fail later
+    on an NPU: NixlConnector, whose list of devices has no NPU, when its worker starts.
 
     ## Example
 
@@ -93,7 +94,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## Sources
 
     vllm_ascend/distributed/kv_transfer/__init__.py in the wheels of 0.18.0 to 0.26.0rc1 and the source packages of
-    0.27.1rc1 to 0.30.0rc2; vLLM's kv_connector/factory.py at 0.23.0, 0.27.1 and 0.32.0.
+    0.27.1rc1 to 0.30.0rc2; vLLM's kv_connector/factory.py at 0.23.0, 0.27.1 and 0.32.0, and the
+    list of devices in its nixl/utils.py there and at 0.33.0.
     """
     target = deployment.target
     for connector in connectors(node.kv_transfer):
@@ -195,7 +197,8 @@ def _of_image(name: str, place: Node, target: Target) -> Hit:
 def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if cuda_only:
         return Msg(
-            " that works on NPUs: this one is upstream's, for CUDA", "（可用于 NPU 的）：这个名称是上游的 CUDA 连接器"
+            " that works on NPUs: this one is upstream's, and does not support them",
+            "（可用于 NPU 的）：这个名称是上游的连接器，不支持 NPU",
         )
     row = ASCEND_CONNECTORS.get(name)
     theirs = VLLM_CONNECTORS.get(name)

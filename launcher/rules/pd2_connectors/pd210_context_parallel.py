@@ -9,7 +9,9 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.schemas.engine.running import running
+from pd_launch.schemas.releases.connector_options import CONTEXT_LIMITS
 from pd_launch.schemas.releases.features import RENAMED
 from pd_launch.schemas.releases.offloads import BUILTIN
 from pd_launch.schemas.releases.transfers import V1_PCP_ON_PREFILL
@@ -25,7 +27,11 @@ ZH = """
 当 DCP 或 PCP 大于 1，而目标版本的卸载连接器或 P/D 连接器不支持时报告：卸载连接器（内置的在 0.27 及以前两者都不支持，
 从 0.28.0rc1 起只是不支持 PCP；附带的两者都不支持）、MooncakeHybridConnector、
 解码节点（包括 `kv_both`）上带 PCP 的 MooncakeLayerwiseConnector，
-以及从 <since v1-pcp-on-prefill> 起解码节点上带 PCP 的 MooncakeConnectorV1。
+从 <since v1-pcp-on-prefill> 起解码节点上带 PCP 的 MooncakeConnectorV1，以及 vLLM 的以下连接器：
+<until offloading-lacks-context-parallelism> 之前带 DCP 的 OffloadingConnector（包括 `--kv-offloading-size` 带来的），
+<until simple-offload-lacks-context-parallelism> 之前的 SimpleCPUOffloadConnector，
+从 <since nixl-push-refuses-dcp> 起带 DCP 的 NixlPushConnector，
+以及从 <since nixl-pcp-on-prefill> 起不是 `kv_producer` 却带 PCP 的 NixlConnector。
 在 vllm-ascend 上，有 `--kv-transfer-config` 时还要求 `--cp-kv-cache-interleave-size` 等于块大小。
 
 ## 为什么重要
@@ -55,11 +61,16 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     connector (the built-in one takes neither up to 0.27 and no PCP from 0.28.0rc1, the bundled one takes neither),
     MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node (`kv_both` included), from
     <since v1-pcp-on-prefill> also MooncakeConnectorV1 with PCP on a decode node. On vllm-ascend, with a
-    `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size.
+    `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size. Of vLLM's own connectors:
+    OffloadingConnector (also by `--kv-offloading-size`) with DCP before <until offloading-lacks-context-parallelism>,
+    SimpleCPUOffloadConnector before <until simple-offload-lacks-context-parallelism>, NixlPushConnector with DCP from
+    <since nixl-push-refuses-dcp>, and NixlConnector with PCP unless it is a `kv_producer` from
+    <since nixl-pcp-on-prefill>.
 
     ## Why it matters
 
-    Each of these stops the engine at start with an assertion, and the offload connector's says nothing at all.
+    Each of these stops the engine with an assertion, and the offload connector's says nothing at all: at start, or,
+    with OffloadingConnector, at the first request.
 
     ## Example
 
@@ -89,13 +100,14 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     vllm-ascend's recompute_cpu_offload/manager.py at 0.23.0 and 0.27.1rc1, mooncake_hybrid_connector.py (line 1196 at
     0.26.0rc1), mooncake_layerwise_connector.py (line 735 at 0.18.0), mooncake_connector.py (line 2153 at 0.30.0rc2),
-    platform.py's _validate_sfa_dcp_kv_sp.
+    platform.py's _validate_sfa_dcp_kv_sp. vLLM's nixl/connector.py at 0.29.0 to 0.33.0 and simple_kv_offload/manager.py
+    at 0.19.1 to 0.24.0; vLLM pull request 41549.
     """
     sizes = {flag: node.number(flag, 1) for flag in (DCP, PCP)}
     used = {flag: size for flag, size in sizes.items() if size is not None and size > 1}
     if not used:
         return
-    for connector in connectors(node.kv_transfer):
+    for connector in running(node, deployment.target):
         for flag, size in used.items():
             if flag in _refused(connector, node.role, deployment.target):
                 yield Hit(
@@ -122,7 +134,11 @@ def _refused(connector: Connector, role: str | None, target: Target) -> tuple[st
         return (PCP,)
     if connector.name == "MooncakeConnectorV1" and role == "kv_consumer" and V1_PCP_ON_PREFILL.holds(target):
         return (PCP,)
-    return ()
+    if target.is_ascend or connector.tree.get("kv_connector_module_path") is not None:
+        return ()
+    own = connector.text("kv_role") or role
+    limits = [limit for limit in CONTEXT_LIMITS if connector.name in limit.connectors and limit.fact.holds(target)]
+    return tuple(flag for limit in limits if not limit.roles or own in limit.roles for flag in limit.flags)
 
 
 def _interleave(node: NodeLaunch) -> Iterator[Hit]:

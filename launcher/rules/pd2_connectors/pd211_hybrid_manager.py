@@ -9,7 +9,8 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.schemas.engine.running import running
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, supports_hma
 
@@ -81,7 +82,7 @@ def hybrid_manager(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     off = node.switch(FLAG)
     facts = model_of(node)
     hybrid = facts is not None and bool(facts.hybrid)
-    lacking = [c for c in connectors(node.kv_transfer) if _lacks(c, deployment.target)]
+    lacking = [c for c in running(node, deployment.target) if _lacks(c, deployment.target)]
     if off is True and hybrid:
         yield Hit(
             _flag(node),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pd_launch.launcher.rules.pd4_topology.group_settings import disagreements
 from pd_launch.launcher.rules.places import at, seen
@@ -28,7 +29,8 @@ ZH = """
 
 检查每次启动的 rank 是否都在 0 到 DP−1 之间、本机 DP 是否不大于 DP；再把同一组（同侧、同 master 地址与 rpc 端口）
 的各节点放在一起，检查 rank 有没有重复或缺失。只给出一个节点的文件时，不算缺失。
-launch_online_dp.py 按各次调用启动的 rank 计数，`--dp-address` 是同一个没有赋值的变量时也一样。
+launch_online_dp.py 按各次调用启动的 rank 计数，`--dp-address` 是同一个没有赋值的变量时也一样；
+rank 数相同的两次调用不能部分重叠。
 同一组的节点（地址写成 LeaderWorkerSet 的 `$(LWS_LEADER_ADDRESS)` 也算）还必须写相同的模型、DP/TP/PP 大小、rpc 端口、
 dtype、KV 缓存 dtype、连接器与推测解码设置；`--max-model-len` 或 PYTHONHASHSEED 不同则报告为警告。
 
@@ -60,7 +62,8 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
     Checks that the ranks of each launch lie in [0, DP) and that the local size is not larger than DP. Then it looks at
     all nodes of one group (same side, master address and rpc port): no rank may be there twice, and none may be
     missing. Files of one node alone are not incomplete. Of launch_online_dp.py the ranks that its calls start are
-    counted, also where `--dp-address` is the same variable that nothing sets. Nodes that meet at one master (a
+    counted, also where `--dp-address` is the same variable that nothing sets; calls for equally many ranks must not
+    overlap in part. Nodes that meet at one master (a
     LeaderWorkerSet's `$(LWS_LEADER_ADDRESS)` too) must also agree: on the model, the DP, TP and PP sizes, the rpc port,
     dtype, KV cache dtype, connector and speculation; another `--max-model-len` or PYTHONHASHSEED is a warning.
 
@@ -103,7 +106,12 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
         if not any(id(node) in wrong for node in group):
             yield from _together(group)
     for group in _launched(deployment):
-        if not any(id(node) in wrong for node in group):
+        if any(id(node) in wrong for node in group):
+            continue
+        staggered = next(_staggered(group), None)
+        if staggered is not None:
+            yield staggered
+        elif not _repeats(group) and not any(id(node) in wrong for node in group):
             yield from _missing([(node, ranks) for node in group if (ranks := local_ranks(node)) is not None])
     yield from disagreements(deployment)
 
@@ -162,7 +170,8 @@ def _together(group: list[NodeLaunch]) -> Iterator[Hit]:
 def _launched(deployment: Deployment) -> Iterator[list[NodeLaunch]]:
     """Iterate over groups whose launchers are given the same address, of which only the spelling is known.
 
-    Where a rank is there twice, each machine has a group of its own, or there are several versions of one.
+    Where a rank is there twice, each machine has a group of its own, or there are several versions of one, except where
+    commands that start equally many ranks begin in the midst of one another's.
     """
     groups: dict[tuple[object, ...], list[NodeLaunch]] = {}
     for node in deployment.nodes:
@@ -170,9 +179,33 @@ def _launched(deployment: Deployment) -> Iterator[list[NodeLaunch]]:
             port = node.number("data-parallel-rpc-port", 0)
             groups.setdefault((side_of(node) or node.role, node.data, node.dp_group.value, port), []).append(node)
     for group in groups.values():
-        ranks = [rank for node in group for rank in local_ranks(node) or (None,)]
-        if None not in ranks and len(set(ranks)) == len(ranks):
+        if all(local_ranks(node) is not None for node in group):
             yield group
+
+
+def _repeats(group: list[NodeLaunch]) -> bool:
+    ranks = [rank for node in group for rank in local_ranks(node) or ()]
+    return len(set(ranks)) != len(ranks)
+
+
+def _staggered(group: list[NodeLaunch]) -> Iterator[Hit]:
+    """Yield two launchers of one group that start equally many ranks, some of them both, but not all."""
+    started: dict[Origin, dict[int, NodeLaunch]] = {}
+    for node in group:
+        for rank in local_ranks(node) or ():
+            if node.dp_group is not None:
+                started.setdefault(node.dp_group.origin, {})[rank] = node
+    blocks = list(started.values())
+    for index, block in enumerate(blocks):
+        for earlier in blocks[:index]:
+            both = min(block.keys() & earlier.keys(), default=None)
+            if both is None or len(block) != len(earlier) or block.keys() == earlier.keys():
+                continue
+            mine, other = block[both].dp_group, earlier[both].dp_group
+            if mine is not None and other is not None and not exclusive(block[both], earlier[both]):
+                twice = _twice(block[both], earlier[both], both)
+                related = ((other.origin, Msg("the other launcher of this rank", "另一处启动")),)
+                yield replace(twice, origin=mine.origin, related=related)
 
 
 def _parts_of_one(node: NodeLaunch, other: NodeLaunch) -> bool:

@@ -46,7 +46,8 @@ HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 UR
 编码引擎（`ec_role` 为 `ec_producer`）与其后的引擎的列表同样检查。
 还检查 MoRIIOConnector 与 P2pNcclConnector 告诉代理的 `http_port` 是否就是引擎的 `--port`。
 vLLM 的 MooncakeConnector、MoRIIOConnector 与 P2pNcclConnector 各有自己的代理，Mooncake 的代理还必须知道
-生产者 bootstrap 服务的端口。
+生产者 bootstrap 服务的端口。disagg_proxy_demo.py 不适用于这些连接器，也不适用于 NixlConnector：
+它不会把预填充一侧的回答里的任何内容带给解码一侧。
 
 ## 为什么重要
 
@@ -81,7 +82,8 @@ def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
     (`ec_role` is `ec_producer`) and of the engines after them are checked in the same way. Also the `http_port` that
     MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's MooncakeConnector,
     MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the port of the producer's
-    bootstrap server.
+    bootstrap server. disagg_proxy_demo.py fits none of them, nor NixlConnector: it takes nothing over from the answer
+    of the prefill side.
 
     ## Why it matters
 

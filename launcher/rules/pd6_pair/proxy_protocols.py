@@ -8,7 +8,7 @@ from pd_launch.launcher.rules.registry import Hit
 from pd_launch.schemas.core.launch import Deployment, Proxy
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.engine.connector_ports import NIXL, bootstrap_port
-from pd_launch.schemas.engine.pairs import OWN_PROXIES, PROXY_KINDS, transfer_connectors
+from pd_launch.schemas.engine.pairs import OWN_PROXIES, PLAIN_PROXIES, PROXY_KINDS, transfer_connectors
 from pd_launch.schemas.engine.ports import on_host_network
 from pd_launch.schemas.engine.proxies import bootstrap_asked
 from pd_launch.schemas.engine.sides import of_side
@@ -17,14 +17,15 @@ from pd_launch.schemas.engine.sides import of_side
 def protocol(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
     """Yield a proxy that is made for other connectors: what this one looks for in a request is not put into it."""
     program = proxy.program.rpartition("/")[2]
-    if deployment.target.is_ascend or program not in {*PROXY_KINDS, *OWN_PROXIES.values()}:
+    if deployment.target.is_ascend or program not in {*PROXY_KINDS, *PLAIN_PROXIES, *OWN_PROXIES.values()}:
         return
     made_for = next((name for name, own in OWN_PROXIES.items() if own == program), None)
     for node in deployment.nodes:
         for connector in transfer_connectors(node) or ():
             name = connector.name or ""
             right = OWN_PROXIES.get(name) or ("toy_proxy_server.py" if name in NIXL else None)
-            if right is None or right == program or (made_for is None and name not in OWN_PROXIES):
+            other = program in PLAIN_PROXIES or made_for is not None or name in OWN_PROXIES
+            if right is None or right == program or not other:
                 continue
             yield Hit(
                 proxy.origin,

@@ -12,7 +12,10 @@ from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.core.words import agreeing, listed
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.engine.sides import is_unreachable, named_side, spans_machines
+from pd_launch.schemas.models.known import model_of
+from pd_launch.schemas.releases.connector_options import DIM_FIRST
 
+STATE_LAYOUT = "VLLM_SSM_CONV_STATE_LAYOUT"
 NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 BACKENDS = {"mooncake": "MOONCAKE_CONFIG_PATH", "memcache": "MMC_LOCAL_CONFIG_PATH", "yuanrong": "DS_WORKER_ADDR"}
@@ -28,7 +31,9 @@ ZH = """
 或者 `HCCL_IF_IP` 与 `HCCL_SOCKET_IFNAME` 都没有设置；
 NixlConnector 跨机器，或者它的生产者（也包括从名称看是预填充的 `kv_both` 引擎）在单独的 Pod 里，却没有设置
 `VLLM_NIXL_SIDE_CHANNEL_HOST`（使用 Ray 的引擎和 Dynamo 的 worker 除外）；KV 池后端缺少自己的配置变量；
-`LD_LIBRARY_PATH` 被整个替换，不再包含 Mooncake 的库目录。如果脚本还会引入别的环境变量文件，则不报告。
+`LD_LIBRARY_PATH` 被整个替换，不再包含 Mooncake 的库目录；NixlConnector（从 <since nixl-wants-dim-first> 起）或
+MoRIIOConnector（从 <since moriio-wants-dim-first> 起）用于含 Mamba 或线性注意力层的模型，却没有设置
+`VLLM_SSM_CONV_STATE_LAYOUT`（引擎启动时停止）。如果脚本还会引入别的环境变量文件，则不报告。
 
 ## 为什么重要
 
@@ -41,7 +46,7 @@ NixlConnector 跨机器，或者它的生产者（也包括从名称看是预填
 ## 来源
 
 vllm/envs.py；vllm_ascend 的 ascend_store/backend（mooncake、memcache、yuanrong）；vLLM issue 27083，
-vllm-ascend issue 6949。
+vllm-ascend issue 6949；NIXL 的 base_worker.py（0.20.0 至 0.33.0）。
 """
 
 
@@ -55,7 +60,9 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     `HCCL_SOCKET_IFNAME`, also where one engine spans them (`--nnodes`); where NixlConnector works across machines, or
     its producer (or a `kv_both` engine that is named as prefill) has a pod of its own, without
     `VLLM_NIXL_SIDE_CHANNEL_HOST`, except with Ray and in Dynamo's workers; where a KV pool's backend lacks its own
-    variable; and where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's libraries. A
+    variable; where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's libraries; and where
+    NixlConnector (from <since nixl-wants-dim-first>) or MoRIIOConnector (from <since moriio-wants-dim-first>) serves a
+    model with Mamba or linear-attention layers without `VLLM_SSM_CONV_STATE_LAYOUT`: the engine stops at start. A
     script that reads a further file of variables is left alone.
 
     ## Why it matters
@@ -89,7 +96,7 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm/envs.py; vllm_ascend's ascend_store/backend (mooncake, memcache, yuanrong); vLLM issue 27083, vllm-ascend
-    issue 6949.
+    issue 6949; the workers of vLLM's nixl at 0.20.0 to 0.33.0 and moriio_connector.py at 0.31.0 to 0.33.0.
     """
     yield from _library_path(node, deployment)
     if node.env_open is not None:
@@ -98,6 +105,7 @@ def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     for connector in connectors(node.kv_transfer):
         yield from _side_channel(node, deployment, connector)
         yield from _backend(node, deployment, connector)
+        yield from _state_layout(node, deployment, connector)
 
 
 def _network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
@@ -155,6 +163,27 @@ def _backend(node: NodeLaunch, deployment: Deployment, connector: Connector) -> 
         place.origin,
         Msg(f"the backend {backend} needs {variable}, which is not set", f"后端 {backend} 需要 {variable}，但没有设置"),
         Msg(f"export {variable}, set to {what}", f"导出 {variable}，值为{what_zh}"),
+    )
+
+
+def _state_layout(node: NodeLaunch, deployment: Deployment, connector: Connector) -> Iterator[Hit]:
+    """The order of convolution states; on CPU the engine sets it itself."""
+    fact = DIM_FIRST.get(connector.name or "")
+    if fact is None or deployment.target.is_ascend or not fact.holds(deployment.target) or is_set(node, STATE_LAYOUT):
+        return
+    model, place = model_of(node), connector.tree.get("kv_connector")
+    own = connector.tree.get("kv_connector_module_path") is not None
+    if model is None or not model.hybrid or own or any(name.startswith("VLLM_CPU_") for name in node.env):
+        return
+    yield Hit(
+        place.origin if place else connector.tree.origin,
+        Msg(
+            f"{connector.name} stops at start with a model that has Mamba or linear-attention layers unless "
+            f"{STATE_LAYOUT} is DS, and it is not set",
+            f"模型含有 Mamba 或线性注意力层时，{connector.name} 要求 {STATE_LAYOUT} 为 DS，"
+            "否则启动时停止；这里没有设置",
+        ),
+        Msg(f"export {STATE_LAYOUT}=DS on both sides", f"在两侧都导出 {STATE_LAYOUT}=DS"),
     )
 
 

@@ -8,6 +8,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.engine.running import running
 from pd_launch.schemas.engine.scheduling import recompute_runs
 from pd_launch.schemas.releases.stock import EXPANDABLE_REFUSED
 from pd_launch.schemas.releases.transfers import HCCL_HIERARCHY
@@ -20,7 +21,8 @@ ZH = """
 
 ## 作用
 
-在以下情况下报告：KV 连接器与 `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用；图模式与
+在以下情况下报告：KV 连接器（包括 `--kv-offloading-size` 带来的）与
+`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` 同时使用；图模式与
 `ASCEND_LAUNCH_BLOCKING=1` 同时使用；睡眠模式与 `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True` 同时使用。
 `HCCL_INTRA_PCIE_ENABLE=1` 加 `HCCL_INTRA_ROCE_ENABLE=0` 只作提示：它会打开分层 MC2，使重计算调度器的一项优化失效。
 
@@ -47,8 +49,9 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a KV connector together with `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, on graph mode together
-    with `ASCEND_LAUNCH_BLOCKING=1`, and on sleep mode together with `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`.
+    Fires on a KV connector (also the one that `--kv-offloading-size` brings) together with
+    `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, on graph mode together with `ASCEND_LAUNCH_BLOCKING=1`, and on
+    sleep mode together with `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`.
     As an info it says that `HCCL_INTRA_PCIE_ENABLE=1` with `HCCL_INTRA_ROCE_ENABLE=0` switches on hierarchical MC2,
     which undoes an optimisation of the recompute scheduler.
 
@@ -93,8 +96,8 @@ def _expandable(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     found = node.env.get(CUDA_ALLOC)
     if found is None or not _expands(found) or not EXPANDABLE_REFUSED.holds(deployment.target):
         return
-    tree = node.kv_transfer
-    name = tree.get("kv_connector") if tree else None
+    first = next(iter(running(node, deployment.target)), None)
+    name = first.tree.get("kv_connector") if first is not None else None
     if name is None or name.value is None or node.switch("enable-sleep-mode") or node.switch("enable-cumem-allocator"):
         return
     yield Hit(

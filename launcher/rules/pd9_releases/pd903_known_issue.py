@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.kv_transfer import Connector, connectors
+from pd_launch.schemas.engine.kv_transfer import Connector
+from pd_launch.schemas.engine.running import running
 from pd_launch.schemas.models.known import model_of
-from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES, KnownIssue
+from pd_launch.schemas.releases.known_issues import KNOWN_ISSUES, METRICS, KnownIssue
 
 ZH = """
 目标版本有一个已知缺陷，正好涉及这份配置
@@ -70,7 +71,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     The link of each row in schemas/releases/known_issues.py.
     """
-    found = connectors(node.kv_transfer)
+    found = running(node, deployment.target)
     for issue in KNOWN_ISSUES:
         if not issue.hits(deployment.target):
             continue
@@ -131,6 +132,19 @@ def _under_multi(_: NodeLaunch, connector: Connector) -> bool:
     return any(sibling.name == "NixlConnector" for sibling in siblings)
 
 
+def _repeated(_: NodeLaunch, connector: Connector) -> bool:
+    """Whether this is not the first child of its name."""
+    siblings = connector.parent.children if connector.parent else []
+    first = next((sibling for sibling in siblings if sibling.name == connector.name), None)
+    return first is not None and first.tree is not connector.tree
+
+
+def _with_metrics(_: NodeLaunch, connector: Connector) -> bool:
+    """Whether a sibling's metrics make the MultiConnector expect those of all."""
+    siblings = connector.parent.children if connector.parent else []
+    return any(sibling.name != connector.name and sibling.name in METRICS for sibling in siblings)
+
+
 def _builtin(_: NodeLaunch, connector: Connector) -> bool:
     return connector.is_builtin_offload
 
@@ -162,6 +176,8 @@ _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "async": _async,
     "prefill_or_decode": _one_side,
     "under_multi": _under_multi,
+    "repeated": _repeated,
+    "beside_metrics": _with_metrics,
     "builtin_offload": _builtin,
     "prefill": _prefills,
     "load_async": _loads_async,

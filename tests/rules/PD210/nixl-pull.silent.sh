@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.32.0
+vllm serve /models/m --tensor-parallel-size 4 --decode-context-parallel-size 2 \
+  --kv-transfer-config '{"kv_connector": "NixlPullConnector", "kv_role": "kv_producer"}'

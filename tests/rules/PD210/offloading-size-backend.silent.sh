@@ -1,0 +1,3 @@
+# pd-test: target=vllm==0.20.2
+vllm serve /models/m --tensor-parallel-size 4 --decode-context-parallel-size 2 --kv-offloading-size 8 \
+  --kv-offloading-backend $BACKEND
