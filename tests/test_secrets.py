@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -382,6 +383,12 @@ NASTY = st.text(
 )
 
 
+@cache
+def _own_words() -> str:
+    """What is reported of such a line, whatever the secret."""
+    return str(check(read_texts({"s.sh": "HF_TOKEN=x vllm serve m --api-keys x --bad --seed x\n"})))
+
+
 @settings(max_examples=150, deadline=None)
 @given(NASTY.filter(lambda text: not is_ordinary(text) and text.strip() == text))
 def test_no_stretch_of_any_secret_is_shown(secret: str) -> None:
@@ -394,7 +401,7 @@ def test_no_stretch_of_any_secret_is_shown(secret: str) -> None:
     (source,) = deployments[0].sources.values()
     line = source.line(1)
     shown = mask_line(line, 0, 1, secrets.in_line(source, 1))[0] + str(hide(check(deployments), secrets))
-    frame = text.replace(quoted, "")
+    frame = text.replace(quoted, "") + _own_words()
     for start in range(len(secret) - 5):
         stretch = secret[start : start + 6]
         assert stretch in frame or "'" in stretch or stretch not in shown, shown

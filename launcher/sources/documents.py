@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.forms_table import may_hold_tree, tree_form
 from pd_launch.launcher.sources.profiles.shipped import is_profile
 from pd_launch.launcher.sources.text.chart import Bodies, not_filled, settle
 from pd_launch.launcher.sources.text.kinds import is_object, may_be_yaml, opens_like_yaml
+from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.launcher.sources.text.templates import files_of, parts_of
 from pd_launch.launcher.sources.trees.json_tree import strict_faults
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
@@ -63,7 +64,9 @@ class ReadingDocuments(ReadingProfiles):
             own = Found()
             if language == "python":
                 read_python(block, own)
-                own.faults[:] = [fault for fault in own.faults if fault.kind != "unreadable"]
+                own.faults[:] = [
+                    fault for fault in own.faults if fault.kind != NOT_PYTHON
+                ]  # an example is seldom whole
             elif language == "dockerfile":
                 read_dockerfile(block, block, own)
             else:

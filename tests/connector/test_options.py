@@ -42,7 +42,7 @@ def test_budget(extra: dict[str, Any], name: str, expected: int) -> None:
         ({"cpu_bytes_to_use": 1e9}, "must be a number of bytes"),
         ({"cpu_bytes_to_use_per_rank": 0}, "must be more than 0"),
         ({"cpu_bytes_to_use_per_rank": True}, "must be a number of bytes"),
-        ({"cpu_bytes_to_use": 7}, "leave nothing for a rank"),
+        ({"cpu_bytes_to_use": 7}, "leaves nothing for a rank"),
         ({"offload_host_memory_ratio": -1}, "finite number above 0"),
         ({"offload_host_memory_ratio": float("nan"), "cpu_bytes_to_use": 8 * GIB}, "finite number above 0"),
         ({"enable_offload_prefix_caching": "false"}, "must be a boolean, true or false without quotes; got 'false'"),

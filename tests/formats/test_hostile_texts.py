@@ -270,7 +270,7 @@ def test_names_with_control_characters_are_refused_at_their_place(path: str, uns
     loaded = load_profile(SourceFile("p.yaml", json.dumps(profile)))
     assert loaded.profile is None
     (fault,) = loaded.faults
-    assert fault.detail.en.startswith(f"{path}: ") and fault.detail.zh.startswith(f"{path}:")
+    assert fault.detail.en.startswith(f"{path}: ") and fault.detail.zh.startswith(f"{path}：")
     assert fault.help and fault.help.zh and is_line(fault.detail.en)
 
 

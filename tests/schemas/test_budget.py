@@ -117,7 +117,7 @@ def test_a_ratio_beyond_all_memory_is_refused() -> None:
 
 
 def test_a_total_smaller_than_the_ranks_is_refused() -> None:
-    with pytest.raises(BudgetError, match="7 bytes divided by 8 ranks leave nothing"):
+    with pytest.raises(BudgetError, match="7 bytes divided by 8 ranks leaves nothing"):
         resolve_budget({TOTAL: 7}, 8, OLD_NAME)
 
 

@@ -13,6 +13,7 @@ from pd_launch.launcher.sources.engine.found import Finish, Found, Nested
 from pd_launch.launcher.sources.engine.unfollowed import not_started
 from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.forms.relocate import read_inside
+from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.core.values import Node, Text
 
@@ -97,7 +98,7 @@ def read_program(text: Text, finish: Finish, found: Found, env: Mapping[str, Env
     nodes, nested, faults = len(found.nodes), len(found.nested), len(found.faults)
     read_inside(text, found, read_python)
     # A template's text may be no Python before it is filled in.
-    found.faults[faults:] = [fault for fault in found.faults[faults:] if fault.kind != "unreadable"]
+    found.faults[faults:] = [fault for fault in found.faults[faults:] if fault.kind != NOT_PYTHON]
     for node in found.nodes[nodes:]:
         finish(node)
     found.nested[nested:] = [

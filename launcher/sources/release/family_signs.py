@@ -22,6 +22,7 @@ from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import ascend_target, newest
 from pd_launch.schemas.core.values import Origin, SourceFile
+from pd_launch.schemas.engine.connector_ports import NIXL
 from pd_launch.schemas.engine.kv_transfer import BUNDLED_MODULE, connectors
 from pd_launch.schemas.releases.additional_keys import releases_with_key
 from pd_launch.schemas.releases.connectors import ASCEND_CONNECTORS, CUDA_ONLY, VLLM_CONNECTORS, registered
@@ -180,7 +181,8 @@ def _of_connector(name: str | None, module: str | None) -> bool | None:
 @cache
 def _stock_connectors() -> frozenset[str]:
     rows = [ascend_target(row, "unknown") for row in ASCEND_PAIRS]
-    return frozenset(CUDA_ONLY) | {n for n in VLLM_CONNECTORS if not any(registered(n, row) for row in rows)}
+    # NIXL's stop on NPUs too, but guides for Ascend configure them: their name alone tells nothing.
+    return frozenset(CUDA_ONLY) - NIXL | {n for n in VLLM_CONNECTORS if not any(registered(n, row) for row in rows)}
 
 
 @cache
