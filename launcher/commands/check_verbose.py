@@ -13,7 +13,7 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import NOTHING, Msg
 from pd_launch.schemas.core.units import counted
-from pd_launch.schemas.core.words import series
+from pd_launch.schemas.core.words import agreeing, series
 
 _NAMED = 6
 """Values, and files without an engine, that are named."""
@@ -53,7 +53,7 @@ def say_more(given: Given, outcome: Outcome, lang: str) -> None:
         names = series(idle[:_NAMED], more=len(idle) > _NAMED)
         _say(
             Msg(
-                f"{len(idle)} {'file holds' if len(idle) == 1 else 'files hold'} no engine: {names.en}",
+                f"{counted(len(idle), 'file')} {agreeing(len(idle), 'holds', 'hold')} no engine: {names.en}",
                 f"{len(idle)} 个文件中没有引擎：{names.zh}",
             ),
             lang,

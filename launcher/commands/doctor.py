@@ -23,6 +23,7 @@ from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.findings import Summary
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.finding import TargetInfo
 
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗", "unknown": "?"}
@@ -94,8 +95,7 @@ def _text(examination: Examination, color: str, lang: str) -> str:
 
 def _above(amiss: int) -> Msg:
     """Return what is said of a host on which no rule reports anything, but something that a launch needs is amiss."""
-    one = amiss == 1
     return Msg(
-        f"{amiss} problem{'' if one else 's'}, marked in the list above; the rules report nothing else",
+        f"{counted(amiss, 'problem')}, marked in the list above; the rules report nothing else",
         f"{amiss} 个问题，见上表中的标记；规则没有报告其他问题",
     )

@@ -16,6 +16,7 @@ from pd_launch.schemas.core.joins import Join
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.machines import offload_bytes
 from pd_launch.schemas.engine.ports import all_ports
@@ -24,7 +25,7 @@ from pd_launch.schemas.memory.shared_memory import ShmNeed, shm_need
 from pd_launch.schemas.profile import ContainerSection, Profile
 
 Ask = Literal["", "secret", "auto", "join"]
-ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST")
+ADDRESS = ("HCCL_IF_IP", "VLLM_HOST_IP", NIXL_HOST)
 """Variables that name the node's own address."""
 SMALLEST_SHM = GIB
 

@@ -21,6 +21,7 @@ from pd_launch.launcher.formats.pod import INTERFACES, interface_lines
 from pd_launch.launcher.formats.proxy import proxy_command
 from pd_launch.launcher.formats.words import LEADER, shell_word
 from pd_launch.launcher.launch.plan import Part
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST
 from pd_launch.schemas.engine.ports import http_port
 
 _OWN = '"$(hostname -I | cut -d" " -f1)"'
@@ -70,8 +71,8 @@ def _variables(box: Box) -> list[str]:
             lines.append(f"export {name}={_OWN}")
         elif not variable.ask:
             lines.append(f"export {name}={shell_word(variable.value)}")
-    if ADDRESS[2] not in box.variables and has_connector(box, "NixlConnector"):
-        lines.append(f"export {ADDRESS[2]}={_OWN}")  # else the other side would ask its own machine for the KV
+    if NIXL_HOST not in box.variables and has_connector(box, "NixlConnector"):
+        lines.append(f"export {NIXL_HOST}={_OWN}")  # else the other side would ask its own machine for the KV
     return lines
 
 

@@ -13,6 +13,7 @@ from pd_launch.launcher.launch.start import health_addresses
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.units import GIB
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST
 from pd_launch.schemas.engine.sides import is_loopback
 from pd_launch.schemas.profile import VolumeSection
 
@@ -115,8 +116,8 @@ def pod_environment(box: Box, name: str) -> list[dict[str, Any]]:
     """Return the entries of ``env``; ``name`` is the Secret that secrets are keys of."""
     entries: list[dict[str, Any]] = []
     variables = {n: v.value for n, v in box.variables.items() if not v.ask}
-    if has_connector(box, "NixlConnector") and not is_loopback(variables.get(ADDRESS[2], "")):
-        variables[ADDRESS[2]] = box.address or "auto"
+    if has_connector(box, "NixlConnector") and not is_loopback(variables.get(NIXL_HOST, "")):
+        variables[NIXL_HOST] = box.address or "auto"
     for variable, value in variables.items():
         # The one machine of a loopback address is a pod here, and the other side is in another one.
         elsewhere = not _on_the_node(box) and is_loopback(value)

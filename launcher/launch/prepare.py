@@ -27,11 +27,10 @@ from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch, Profil
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.plan import LaunchPlan
-
-NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pd_launch.launcher.check.jobs import check_inputs
 from pd_launch.launcher.lsp.gather import Batch, Gatherer, Refused
 from pd_launch.launcher.lsp.model import Answer, Change, Job, Repair, Settings, Shown, Span, Spot
 from pd_launch.launcher.lsp.places import Places
+from pd_launch.launcher.report.releases import ranges
 from pd_launch.launcher.secrets.masking import hide
 from pd_launch.launcher.sources.shell.parser import has_errors
 from pd_launch.launcher.sources.shell.scan import left_open
@@ -19,7 +20,6 @@ from pd_launch.launcher.sources.shell.unavailable import ShellUnavailable
 from pd_launch.launcher.sources.text.kinds import is_script
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import SourceFile, Text
-from pd_launch.schemas.core.words import series
 from pd_launch.schemas.finding import Finding, Fix
 
 GRAMMAR = ("PD001", "PD003", "PD010", "PD011")
@@ -139,7 +139,7 @@ def _shown(finding: Finding, places: _Places, lang: str) -> Shown:
 
 def _said(finding: Finding, lang: str) -> str:
     """Return what is wrong, for which releases, and what to write instead."""
-    said, releases = finding.message, series(finding.releases)
+    said, releases = finding.message, ranges(finding)
     if releases:
         said = Msg(f"{said} ({releases.en})", f"{said}（{releases.zh}）").text(lang)
     return f"{said}\n{finding.help}" if finding.help else said

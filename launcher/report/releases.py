@@ -46,6 +46,11 @@ def releases_line(choices: Choices, lang: str) -> str:
     return (said if text else Msg("pd-launch: checked against no release", "pd-launch：没有检查任何版本")).text(lang)
 
 
+def ranges(finding: Finding) -> Msg:
+    """Return the releases of a finding as ranges; empty where it has none."""
+    return Msg(", ".join(finding.releases), "、".join(map(_zh, finding.releases)))
+
+
 class OfReleases:
     """Says the releases that a finding is for, where that says more than the report as a whole."""
 
@@ -61,7 +66,7 @@ class OfReleases:
         """Return the releases of ``finding`` as ranges; empty where there is nothing to say."""
         if not finding.releases or not self._undecided or self._is_all(finding):
             return ""
-        return Msg(", ".join(finding.releases), "、".join(map(_zh, finding.releases))).text(self._lang)
+        return ranges(finding).text(self._lang)
 
     def _is_all(self, finding: Finding) -> bool:
         """Whether a finding is for every release that its file may be for."""

@@ -17,6 +17,8 @@ DEFAULT_KV_PORT = 14579
 PRODUCER_BINDS = frozenset({"MooncakeConnectorV1", "MooncakeHybridConnector", "MooncakeConnectorV2"})
 CONSUMER_BINDS = frozenset({"MooncakeLayerwiseConnector", "SfaRemoteD2HConnector"})
 BOTH_BIND = frozenset({"P2pNcclConnector"})
+NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+"""The variable with the address at which NIXL's connectors hand over."""
 NIXL = frozenset({"NixlConnector", "NixlPullConnector", "NixlPushConnector"})
 DEFAULT_SIDE_CHANNEL = 5600
 SIDE_CHANNEL = "VLLM_NIXL_SIDE_CHANNEL_PORT"

@@ -12,7 +12,7 @@ from pd_launch.launcher.rules.pd4_topology.uses import USES, shown
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.engine.connector_ports import connector_ports
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST, connector_ports
 from pd_launch.schemas.engine.machines import ASSUMED, devices_of
 from pd_launch.schemas.engine.port_range import PortRange
 from pd_launch.schemas.engine.ports import http_port
@@ -20,7 +20,6 @@ from pd_launch.schemas.engine.sides import exclusive, is_loopback, own_address, 
 
 _MOST = 50
 """Launches that are compared with each other."""
-_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 
 
 def same_default(deployment: Deployment) -> Iterator[tuple[NodeLaunch, NodeLaunch, Hit]]:
@@ -66,7 +65,7 @@ def _own_http(one: NodeLaunch, other: NodeLaunch) -> bool:
 
 def _within_reach(node: NodeLaunch) -> bool:
     """Whether others reach the engine on its own machine only: NIXL's side channel is at localhost by itself."""
-    host = node.env.get(_HOST)
+    host = node.env.get(NIXL_HOST)
     address = host.value.string() if host is not None else "localhost"
     return bool(address and is_loopback(address)) and own_address(node) is None
 

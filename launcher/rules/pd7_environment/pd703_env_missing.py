@@ -10,13 +10,13 @@ from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.core.words import agreeing, listed
+from pd_launch.schemas.engine.connector_ports import NIXL_HOST
 from pd_launch.schemas.engine.kv_transfer import SIZED_CONNECTORS, Connector, connectors
 from pd_launch.schemas.engine.sides import is_unreachable, named_side, spans_machines
 from pd_launch.schemas.models.known import model_of
 from pd_launch.schemas.releases.connector_options import DIM_FIRST
 
 STATE_LAYOUT = "VLLM_SSM_CONV_STATE_LAYOUT"
-NIXL_HOST = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 POOLS = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
 BACKENDS = {"mooncake": "MOONCAKE_CONFIG_PATH", "memcache": "MMC_LOCAL_CONFIG_PATH", "yuanrong": "DS_WORKER_ADDR"}
 """Backend of a KV pool → the variable without which it cannot start."""
