@@ -97,9 +97,13 @@ def token_ids(answer: dict[str, Any]) -> list[int]:
     return list(answer["choices"][0]["token_ids"])
 
 
-def hand_over(prefill: Engine, decode: Engine, i: int, prompt: list[int]) -> list[int] | None:
-    """Send one request through the pair; None for those whose client goes away."""
-    params = complete(prefill, prompt, 1, kv_transfer_params=ASK_FOR_KV)["kv_transfer_params"]
+def prefilled(prefill: Engine, prompt: list[int]) -> dict[str, Any]:
+    """Return what a proxy hands to the decode engine."""
+    return dict(complete(prefill, prompt, 1, kv_transfer_params=ASK_FOR_KV)["kv_transfer_params"])
+
+
+def decoded(decode: Engine, i: int, prompt: list[int], params: dict[str, Any]) -> list[int] | None:
+    """Send one prefilled request on; None for those whose client goes away."""
     if i in ABORTED:
         with post(decode, prompt, 2 * OUTPUT, stream=True, kv_transfer_params=params) as answer:
             answer.readline()  # it is under way; then the connection is closed
@@ -111,8 +115,7 @@ def first_hand_over(prefill: Engine, decode: Engine, prompt: list[int]) -> None:
     """The engines' first handshake has five seconds, not always enough on a busy machine."""
     for left in reversed(range(3)):
         try:
-            params = complete(prefill, prompt, 1, kv_transfer_params=ASK_FOR_KV)["kv_transfer_params"]
-            complete(decode, prompt, 4, kv_transfer_params=params)
+            complete(decode, prompt, 4, kv_transfer_params=prefilled(prefill, prompt))
             return
         except (urllib.error.HTTPError, DemoError):
             if not left:
@@ -143,8 +146,11 @@ def test_a_pair_under_pressure(order: str, prefill: Engine, tmp_path: Path) -> N
     work = [prompt["prompt_token_ids"] for prompt in make_prompts(WORK)]
     with engine("decode", tmp_path, "--kv-transfer-config", json.dumps(config)) as decode:
         first_hand_over(prefill, decode, work[0])
+        # All prompts are prefilled before the first is sent on. Sent as they come from a busy machine's prefill engine,
+        # they would find room on the decode engine one after the other, and hardly any would be preempted.
+        handed = [prefilled(prefill, prompt) for prompt in work]
         with ThreadPoolExecutor(len(work)) as pool:
-            answers = list(pool.map(lambda pair: hand_over(prefill, decode, *pair), enumerate(work)))
+            answers = list(pool.map(lambda i: decoded(decode, i, work[i], handed[i]), range(len(work))))
         with ThreadPoolExecutor(len(work)) as pool:
             alone = list(pool.map(lambda p: token_ids(complete(prefill, p, OUTPUT)), work))
         series = settled(decode)
