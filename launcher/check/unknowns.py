@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Rule
@@ -28,8 +28,7 @@ class _Watched(Node):
         return self.__dict__["value"]
 
 
-@dataclass(frozen=True)
-class Unseen:
+class Unseen(NamedTuple):
     """The unknown values of a file, each with its place, and the rules that asked for one of them."""
 
     file: str

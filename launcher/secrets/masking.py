@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.launcher.secrets.copies import Copies, Quoted
 from pd_launch.launcher.secrets.lines import MASK, MaskedLine, joined, mask_line, without
@@ -272,8 +272,7 @@ def _hidden(finding: Finding, secrets: Secrets) -> Finding:
     return replace(finding, message=said(finding.message), help=said(finding.help), related=related, fix=fix)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What is secret in the values that engines are started with."""
 
     secrets: Secrets
