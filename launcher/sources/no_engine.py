@@ -30,14 +30,14 @@ _NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
     ("toml",): ("TOML files are", "TOML 文件"),
     ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),
     ("ps1", "bat", "cmd"): ("Windows scripts are", "Windows 脚本"),
-    ("md", "rst", "txt", "adoc"): ("documents are", "说明文档"),
+    ("md", "rst", "txt", "adoc", "html", "htm"): ("documents are", "说明文档"),
     ("jsonnet", "libsonnet", "cue", "dhall"): ("configuration languages are", "配置语言的源文件"),
     ("groovy", "gradle"): ("Groovy files are", "Groovy 文件"),
     ("go", "js", "ts", "rs", "java", "rb", "pl", "lua", "c", "cc", "cpp", "h"): (
         "programs other than Python and shell scripts are",
         "Python 和 shell 脚本以外的程序",
     ),
-    ("xml", "html", "csv", "log", "sql"): ("files of this kind are", "这类文件"),
+    ("xml", "csv", "log", "sql"): ("files of this kind are", "这类文件"),
 }
 
 

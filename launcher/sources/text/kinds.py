@@ -28,7 +28,7 @@ _KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "tes
 _FORM = lazy_pattern(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
 """A key of a known form, at the beginning of a line."""
 _OBJECT = lazy_pattern(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
-_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".html", ".htm")
 _SECTION = lazy_pattern(
     r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
 )
