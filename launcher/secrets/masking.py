@@ -189,7 +189,7 @@ def _spelled(values: Iterable[str]) -> list[str]:
     for value in values:
         if not is_ordinary(value):
             spellings = (value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-            found |= {*spellings, shlex.quote(value).strip("'")}
+            found |= {*spellings, value.replace("_", "-"), shlex.quote(value).strip("'")}  # a flag has hyphens
     return _longest_first(found)
 
 
@@ -307,12 +307,23 @@ class Held(NamedTuple):
         """Return a text whose name tells nothing, with what is secret in it masked."""
         return mask_lines(text, self.secrets)
 
+    def keyed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a mapping with what is secret in its keys masked; each key stays one of its own."""
+        found: dict[str, Any] = {}
+        for key, value in values.items():
+            shown = self.shown(str(key))
+            while shown in found:
+                shown += MASK
+            found[shown] = value
+        return found
+
     def masked(self, value: Any, secret: bool = False) -> Any:
         """Return plain data with what is secret in it masked, by names and by values."""
         if isinstance(value, dict):
-            return {key: self.masked(inner, secret or tells(str(key), inner)) for key, inner in value.items()}
+            inside = {key: self.masked(inner, secret or tells(str(key), inner)) for key, inner in value.items()}
+            return self.keyed(inside)
         if isinstance(value, list):
             return [self.masked(inner, secret) for inner in value]
-        if secret and is_held(value):
-            return MASK
+        if is_held(value) and (secret or self.has_copy(str(value))):
+            return MASK if secret or not isinstance(value, str) else self.shown(value)
         return self.shown(value) if isinstance(value, str) else value

@@ -311,8 +311,8 @@ class Node:
         return self.value
 
     def complete(self) -> bool:
-        """Whether no part of the value is Unknown."""
-        return all(node.known for node in self.walk())
+        """Whether no part of the value is Unknown, nor of a key."""
+        return all(node.known and not _has_unknown_key(node.value) for node in self.walk())
 
     def integer(self) -> int | None:
         """Return the value as an int if it is one or a decimal string, else None (unknown or something else)."""
@@ -321,6 +321,10 @@ class Node:
     def string(self) -> str | None:
         """Return the value if it is a string, else None."""
         return self.value if isinstance(self.value, str) else None
+
+
+def _has_unknown_key(value: object) -> bool:
+    return isinstance(value, dict) and any(HOLE in key for key in value)
 
 
 def as_integer(value: object) -> int | None:

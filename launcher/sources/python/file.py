@@ -274,14 +274,20 @@ class _Reader:
         for key, value in zip(expression.keys, expression.values, strict=True):
             if key is None:
                 found.update(self.more(value))
-            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                continue
+            name = self.node(key).value
+            if not isinstance(name, str):
+                found[HOLE] = Node(Unknown(ast.unparse(value)[:_SHOWN]), self.origin(value))
+            elif not isinstance(key, ast.Constant):
+                found[name] = self.entry(key, value)
+            else:
                 entry = self.entry(key, value)
                 if entry.site is not None and entry.origin == self.origin(value):
                     first = self.origin(key)
                     entry.site = replace(entry.site, entry=self.source.offset(first.line, first.column))
-                if key.value in found:
-                    entry.shadowed = [found[key.value]]
-                found[key.value] = entry
+                if name in found:
+                    entry.shadowed = [found[name]]
+                found[name] = entry
         return found
 
     def more(self, expression: ast.expr) -> dict[str, Node]:
