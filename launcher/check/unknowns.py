@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.core.values import HOLE, Node, Origin, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Unknown, readable
 
 _OF_ALL = ("PD0", "PD9", "PD707")
 """Rules that look at every word, whatever it means: that a value is unknown keeps them from nothing."""
@@ -93,7 +93,7 @@ def _by_file(
             files.setdefault(launch.origin.file, {}).setdefault((MORE, launch.origin), set())
         for arg in launch.args:
             if HOLE in arg.name:  # any flag
-                files.setdefault(arg.origin.file, {}).setdefault((_shown(arg.written), arg.origin), set())
+                files.setdefault(arg.origin.file, {}).setdefault((readable(arg.written), arg.origin), set())
     for key, (name, node) in named.items():
         files.setdefault(node.origin.file, {}).setdefault((name, node.origin), set()).add(key)
     for file, values in sorted(files.items()):
@@ -108,7 +108,7 @@ def _unknown(launches: Iterable[NodeLaunch]) -> Iterator[tuple[str, Node]]:
             yield "model", launch.model
         for arg in launch.args:
             for node in (arg.value, *arg.more) if arg.value is not None else ():
-                yield from ((f"--{_shown(arg.name)}{way}", one) for way, one in _walk(node))
+                yield from ((f"--{readable(arg.name)}{way}", one) for way, one in _walk(node))
         for name, variable in launch.env.items():
             yield from ((f"{name}{way}", one) for way, one in _walk(variable.value))
 
@@ -118,14 +118,10 @@ def _walk(node: Node, way: str = "") -> Iterator[tuple[str, Node]]:
         yield way, node
     for key, child in node.items():
         if HOLE in key and child.known:
-            yield f"{way}.{_shown(key)}", child
-        yield from _walk(child, f"{way}.{_shown(key)}")
+            yield f"{way}.{readable(key)}", child
+        yield from _walk(child, f"{way}.{readable(key)}")
     for child in node.elements():
         yield from _walk(child, way)
-
-
-def _shown(name: str) -> str:
-    return name.replace(HOLE, MORE)
 
 
 def _side(role: str | None) -> str | None:

@@ -17,7 +17,7 @@ from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, as_integer
+from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, as_integer, readable
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
@@ -97,8 +97,8 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str, by_name: bool
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
         if wanted != rendered and not _of_the_form(engine, key):
-            what = key.replace(HOLE, "…")
-            found.append(Left(label, what, _why(key, wanted, rendered), places.get(key, engine.origin)))
+            why = _why(key, wanted, rendered)
+            found.append(Left(label, readable(key), why, places.get(key, engine.origin)))
     return found
 
 

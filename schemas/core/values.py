@@ -21,6 +21,11 @@ HOLE = "\ue000"
 """Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
 
 
+def readable(text: str) -> str:
+    """Return a text as people read it: … for each part that is filled in at run time."""
+    return text.replace(HOLE, "…")
+
+
 def knowable(name: str) -> bool:
     """Whether a key or name is known in full, with no part that is filled in at run time."""
     return HOLE not in name and "$" not in name and "{" not in name
@@ -223,7 +228,7 @@ class Text:
 
     def node(self, via: str = "") -> Node:
         """Return the text as a string node, Unknown if any part of it is."""
-        value: Any = Unknown(self.value.replace(HOLE, "…")) if HOLE in self.value else self.value
+        value: Any = Unknown(readable(self.value)) if HOLE in self.value else self.value
         return Node(value, self.origin(via=via), text=self)
 
 
