@@ -81,6 +81,11 @@ def command_words(launch: NodeLaunch, held: Held | None = None) -> list[Word]:
     return words
 
 
+def shown_words(launch: NodeLaunch, held: Held) -> list[str]:
+    """Return the whole command as it may be shown: names too may be secrets."""
+    return [mask(word.shown, held.secrets) for word in command_words(launch, held)]
+
+
 def _value_word(text: str, arg: Arg, value: Node, held: Held) -> Word:
     name = variable_name(arg.name)
     count = (arg.value, *arg.more).index(value)
@@ -166,12 +171,11 @@ def make_plan(
 
 
 def _process(launch: NodeLaunch, held: Held) -> ProcessPlan:
-    argv = [mask(word.shown, held.secrets) for word in command_words(launch, held)]  # names too may be secrets
     kv_transfer, additional = launch.kv_transfer, launch.additional
     return ProcessPlan(
         node=launch.node_rank,
         dp_rank=first_rank(launch) if launch.external_dp else None,
-        argv=argv,
+        argv=shown_words(launch, held),
         env=held.keyed({name: held.value_of(name, value) for name, value in environment(launch).items()}),
         kv_transfer_config=held.masked(kv_transfer.plain()) if kv_transfer else None,
         additional_config=held.masked(additional.plain()) if additional else None,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.launch.plan import command_words, environment
+from pd_launch.launcher.launch.plan import command_words, environment, shown_words
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import Refused, changed_variables, check_model, exec_engine, find_program
-from pd_launch.launcher.secrets.masking import Held, mask
+from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
 from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
 from pd_launch.launcher.supervise import Rank, Watch, supervise
@@ -121,8 +121,7 @@ def _command(program: str, node: NodeLaunch) -> list[str]:
 
 
 def _show(program: str, node: NodeLaunch, head: str) -> None:
-    held = Held.of([node])
-    words = [program, *(mask(word.shown, held.secrets) for word in command_words(node, held)[1:])]
+    words = [program, *shown_words(node, Held.of([node]))[1:]]
     click.echo(f"pd-launch: {head}starting {shlex.join(words)}", err=True)
 
 

@@ -324,6 +324,7 @@ class Held(NamedTuple):
             return self.keyed(inside)
         if isinstance(value, list):
             return [self.masked(inner, secret) for inner in value]
-        if is_held(value) and (secret or self.has_copy(str(value))):
-            return MASK if secret or not isinstance(value, str) else self.shown(value)
-        return self.shown(value) if isinstance(value, str) else value
+        held = is_held(value)
+        if isinstance(value, str) and not (secret and held):
+            return self.shown(value)
+        return MASK if held and (secret or self.has_copy(str(value))) else value
