@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.text.kinds import PROSE
 from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -30,7 +31,7 @@ _ONLY_COMMANDS: dict[tuple[str, ...], tuple[str, str]] = {
     ("toml",): ("TOML files", "TOML 文件"),
     ("ini", "conf", "cfg"): ("INI files other than supervisord's", "supervisord 以外的 INI 文件"),
     ("ps1", "bat", "cmd"): ("Windows scripts", "Windows 脚本"),
-    ("md", "markdown", "mdx", "rst", "txt", "adoc", "asciidoc", "html", "htm"): ("documents", "说明文档"),
+    (*(ending[1:] for ending in PROSE), "txt"): ("documents", "说明文档"),
     ("jsonnet", "libsonnet", "cue", "dhall"): ("sources in configuration languages", "配置语言的源文件"),
     ("groovy", "gradle"): ("Groovy files", "Groovy 文件"),
     ("go", "js", "ts", "rs", "java", "rb", "pl", "lua", "c", "cc", "cpp", "h"): (

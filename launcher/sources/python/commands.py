@@ -96,6 +96,11 @@ def _same_words(value: ast.Call) -> ast.expr | None:
     return None
 
 
+def variables(mapping: Node) -> dict[str, EnvVar]:
+    """Return the variables that a mapping sets; what it may hold beside them is none."""
+    return {name: EnvVar(name, value, "python") for name, value in mapping.items() if name != HOLE}
+
+
 class Commands:
     """Reads the commands that calls of one file run.
 
@@ -243,10 +248,7 @@ class Commands:
         for keyword in call.keywords:
             if keyword.arg not in ("env", "env_dict"):
                 continue
-            for name, value in self.node(self.only(keyword.value)).items():
-                if name == HOLE:
-                    continue
-                env[name] = EnvVar(name, value, "python")
+            env |= variables(self.node(self.only(keyword.value)))
             more = self.entries.get(keyword.value.id, {}) if isinstance(keyword.value, ast.Name) else {}
             env.update({name: EnvVar(name, self.node(value), "python") for name, value in more.items()})
         return env

@@ -13,7 +13,7 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.calculations import calculated
-from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
+from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands, variables
 from pd_launch.launcher.sources.python.flow import written_out
 from pd_launch.launcher.sources.python.held import held_back
 from pd_launch.launcher.sources.python.names import Names
@@ -182,9 +182,7 @@ class _Reader:
             if isinstance(name, str):
                 self.env[name] = EnvVar(name, self.entry(*call.args), "python")
         elif function.attr == "update":
-            for name, value in self.node(call.args[0]).items():
-                if name != HOLE:
-                    self.env[name] = EnvVar(name, value, "python")
+            self.env |= variables(self.node(call.args[0]))
 
     def called(self, call: ast.Call) -> str:
         function = call.func
