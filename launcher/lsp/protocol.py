@@ -40,7 +40,7 @@ class Protocol(LanguageServerProtocol):  # type: ignore[misc]
             raise JsonRpcInvalidRequest()
         if "method" in message:
             self._must_be_asked(message)
-            if self.get_message_type(message["method"]) is None:
+            if self.get_message_type(message["method"]) is None:  # there pygls wants params, whatever they are
                 message = {"params": None, **message}
         try:
             return super().structure_message(message)
