@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
 from pd_launch.launcher.rules.places import at, surely_absent
 from pd_launch.launcher.rules.variables import place_of
+from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Arg, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.switches import paired
@@ -173,5 +174,5 @@ def _meant(given: Given, value: Node) -> bool:
     if given.but:
         return isinstance(value.value, str) and value.value not in given.but
     return not given.words or any(
-        value.value == word and isinstance(value.value, bool) == isinstance(word, bool) for word in given.words
+        same(value, word) is True and isinstance(value.value, bool) == isinstance(word, bool) for word in given.words
     )
