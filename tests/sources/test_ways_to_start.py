@@ -635,3 +635,15 @@ def test_python_warns_of_nothing_on_standard_error() -> None:
 def test_of_values_that_are_run_in_turns_only_one_runs() -> None:
     values = "case $1 in p) C='vllm serve X --port 1';; d) C='vllm serve Y --port 1';; esac\n$C &\n"
     assert found(RIGHT + values) == []
+
+
+@pytest.mark.parametrize(
+    "alias", ["vllm", "'vllm serve X --seed 8'", "'A=1 vllm'", "'nice -n 3 vllm'", "'B=\"x y\" vllm'"]
+)
+@pytest.mark.parametrize("model", ["X", '"it\'s X"', "$M"])
+def test_words_after_an_alias_are_not_read_a_second_time(alias: str, model: str) -> None:
+    """A JSON text in quotes is one word with its own quotes, whatever the alias is."""
+    config = """{"kv_connector":"NixlConnector","kv_role":"kv_consumerx"}"""
+    start = "" if "serve" in alias else f"serve {model}"
+    text = f"alias v={alias}\nv {start} --kv-transfer-config '{config}'\n"
+    assert found(text) == [("PD101", 2)]

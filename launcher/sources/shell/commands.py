@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pd_launch.launcher.sources.shell.loops import Loops
@@ -23,12 +23,17 @@ from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.launcher.sources.shell.variables import LINES
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import SHELL, Words
+from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
 
 NOTHING = Environment()
 _STOPS = ("kill", "pkill", "killall", "wait")
 _STAGE = -1
+_WORD = lazy_pattern(r"[^ \t]+")
+_PLAIN = lazy_pattern(r"[\w./:@%+,=-]{1,4000}")
+"""What a shell reads as it is written."""
 
 
 def _redirections(node: Any) -> Iterator[Any]:
@@ -47,6 +52,27 @@ def in_background(node: Any) -> bool:
             return True
         node = node.parent
     return False
+
+
+def _aliased(name: Text, alias: Text, rest: Sequence[Text]) -> list[Text]:
+    """Return the words of a command whose first is an alias. That is a piece of a script, and the others are read."""
+    words = [alias.part(found.start(), found.end()) for found in _WORD.finditer(alias.value)]
+    if words and "=" not in words[0].value and all(_PLAIN.fullmatch(word.value) for word in words):
+        return [*words, *rest]
+    return [name.stand_in("eval"), alias, *(_quoted(word) for word in rest)]
+
+
+def _quoted(word: Text) -> Text:
+    """Return a word as a shell has to read it again to get the same."""
+    if _PLAIN.fullmatch(word.value):
+        return word
+    quote, parts, start = word.stand_in("'"), list[Text](), 0
+    for at, character in enumerate(word.value):
+        if character == "'":
+            parts += [word.part(start, at), word.stand_in("'\\''")]
+            start = at + 1
+    parts.append(word.part(start, len(word.value)))
+    return concat([quote, *parts, quote], word.source, word.spots[0])
 
 
 class Commands(Loops):
@@ -117,8 +143,8 @@ class Commands(Loops):
                 words += self.words.expand(child, scope)
         if not words:
             return
-        if words[0].value in scope.aliases:  # what it stands for is a piece of a script, with the words after it
-            words = [words[0].stand_in("eval"), scope.aliases[words[0].value], *words[1:]]
+        if words[0].value in scope.aliases:
+            words = _aliased(words[0], scope.aliases[words[0].value], words[1:])
         if words[0].value in scope.functions:
             outer, self.background = self.background, self.background or in_background(node)
             self._call(words, scope, node)
