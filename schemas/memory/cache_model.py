@@ -221,6 +221,10 @@ def _from_facts(facts: ModelFacts, kinds: tuple[Kind, ...], source: str) -> Cach
     return CacheModel(kv_heads=facts.kv_heads, key_size=facts.head_dim, value_size=facts.head_dim, **common)
 
 
+MOST_LAYERS = 10_000
+"""More layers than any model has: each is a value in memory, so a config.json must not ask for a billion of them."""
+
+
 def _draft_layers(text: Mapping[str, Any]) -> int:
     keys = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers", "num_mtp_modules")
     return next((n for n in (integer_of(text, key) for key in keys) if n is not None), 1)
@@ -234,6 +238,13 @@ def _config_kinds(text: Mapping[str, Any], facts: ModelFacts) -> tuple[Kind, ...
             Msg(
                 "config.json has no num_hidden_layers",
                 "config.json 中没有 num_hidden_layers",
+            )
+        )
+    if not 1 <= count <= MOST_LAYERS:
+        raise UnknownModel(
+            Msg(
+                f"num_hidden_layers of config.json is not between 1 and {MOST_LAYERS}",
+                f"config.json 中的 num_hidden_layers 不在 1 到 {MOST_LAYERS} 之间",
             )
         )
     window = integer_of(text, "sliding_window") if text.get("use_sliding_window") is not False else None

@@ -273,6 +273,14 @@ def test_a_broken_config_is_explained(tmp_path: Path) -> None:
         assert result.exit_code == 1 and message in result.output, result.output
 
 
+@pytest.mark.parametrize("layers", [10_001, 10**9, 10**30])
+def test_layers_that_no_model_has_take_no_memory(tmp_path: Path, layers: int) -> None:
+    text = json.dumps({"model_type": "qwen3", "num_hidden_layers": layers, "num_attention_heads": 8, "hidden_size": 64})
+    (tmp_path / "config.json").write_text(text)
+    result = CliRunner().invoke(cli, ["size", "--model", str(tmp_path), "--requests", "1", "--tokens", "5"])
+    assert result.exit_code == 1 and "num_hidden_layers of config.json is not between" in result.output, result.output
+
+
 def test_the_builtin_connector_loses_a_block() -> None:
     settings = ("decode.offload.connector=builtin",)
     sizing = answer(Asked(profile="a3-dp2tp8", requests=1, tokens=128, settings=settings)).sizing

@@ -479,6 +479,22 @@ def test_an_engine_that_cannot_be_followed_is_said_at_its_place(form: str) -> No
     assert found(text) == [("PD014", line)]
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("SUB=$1\nvllm $SUB m --seed 1\n", 3),
+        ("/opt/bin/vllm $1 m --seed 1\n", 2),
+        ("vllm $(cat sub)\n", 2),
+        ('mapfile -t A < words\nvllm "${A[@]}"\n', 3),
+        ("SUB=serve\nvllm $SUB m --seed 1\n", None),
+        ("SUB=bench\nvllm $SUB serve --model m\n", None),
+        ('exec vllm "$@"\n', None),
+    ],
+)
+def test_a_subcommand_of_vllm_that_is_not_known_may_be_serve(form: str, said: int | None) -> None:
+    assert found(RIGHT + form) == ([] if said is None else [("PD014", said + RIGHT.count("\n") - 1)])
+
+
 @pytest.mark.parametrize("form", SILENT)
 def test_a_text_that_speaks_of_an_engine_starts_none(form: str) -> None:
     assert found(RIGHT + form) == []

@@ -67,7 +67,22 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
             start = STARTS.search(text.value)
             if start and _CALLS.search(text.value, 0, start.start()):
                 yield _fault(text.part(*start.span()))
+    if _is_vllm_of_something(words):
+        yield _fault(words[0])
     yield from _benchmarks(command)
+
+
+def _is_vllm_of_something(words: Sequence[Text]) -> bool:
+    """Whether vllm is run with a subcommand that is not known, which may be serve: ``vllm $SUB m --port 1``.
+
+    ``vllm "$@"`` alone runs what whoever starts the script gives it, so nothing of it stands in the script.
+    """
+    if len(words) < 2 or words[0].value.rpartition("/")[2] != "vllm":
+        return False
+    what = words[1]
+    if not what.value or what.value.strip(HOLE):
+        return False
+    return len(words) > 2 or _GIVEN.match(what.source.text, what.spots[0]) is None
 
 
 def _benchmarks(command: Command) -> Iterator[Fault]:
