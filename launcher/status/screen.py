@@ -26,7 +26,7 @@ class Screen:
         self._stream = stream
         self._resized: queue.SimpleQueue[None] = queue.SimpleQueue()
         """An entry per signal. A signal may come while the same thread waits here, and only this queue allows that: an
-        Event's lock is held for a moment at the begin of a wait, and the handler would wait for it for ever."""
+        Event's lock is held for a moment at the beginning of a wait, and the handler would wait for it forever."""
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:

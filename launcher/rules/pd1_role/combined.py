@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
 from pd_launch.launcher.rules.places import at, surely_absent
@@ -19,23 +19,26 @@ from pd_launch.schemas.releases.combinations import COMBINATIONS, Combination, G
 
 Found = tuple[str, Origin]
 """What is written, as a message shows it in either language, and where."""
+_IDLE = tuple(row for row in COMBINATIONS if row.idle)
+_REFUSED = tuple(row for row in COMBINATIONS if not row.idle)
 
 
 def combined(node: NodeLaunch, target: Target, idle: bool) -> Iterator[Conflict]:
     """Yield the rows that ``target`` refuses, or (``idle``) in which the first part does nothing."""
-    for row, one, other in found_rows(node, target):
-        if row.idle is idle:
-            yield _conflict(one, other, row)
+    for row, one, other in found_rows(node, target, _IDLE if idle else _REFUSED):
+        yield _conflict(one, other, row)
 
 
-def found_rows(node: NodeLaunch, target: Target) -> Iterator[tuple[Combination, Found, Found]]:
+def found_rows(
+    node: NodeLaunch, target: Target, rows: Iterable[Combination] = COMBINATIONS
+) -> Iterator[tuple[Combination, Found, Found]]:
     """Yield the rows of ``target`` that a launch fulfils, with both parts of each.
 
     Not for vllm-ascend: it changes vLLM's configuration before it is looked at.
     """
     if target.is_ascend:
         return
-    for row in COMBINATIONS:
+    for row in rows:
         if not row.fact.holds(target):
             continue
         one = _found(row.one, node, target)
