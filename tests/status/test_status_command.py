@@ -117,6 +117,13 @@ def test_watching_gives_a_json_line_a_reading() -> None:
     assert done.exit_code == 0
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "1e999", "1e9", "0"])
+def test_watch_takes_every_number_for_its_seconds(number: str) -> None:
+    """Else ``nan`` is an engine's address, and is looked at every five seconds without end."""
+    done = status("--watch", number, "http://127.0.0.1:9")
+    assert done.exit_code == 2 and "Invalid value for '--watch'" in done.stderr
+
+
 def test_watch_takes_no_address_for_its_seconds() -> None:
     with served("idle-decode") as (engine,):
         done = status("--watch", engine.url, "--count", "1")

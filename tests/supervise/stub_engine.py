@@ -1,9 +1,10 @@
 """Stands for ``vllm``: answers /health on its --port, or does what STUB names (for the rank in STUB_RANK, or for all).
 
-``exit:N`` ends at once with N, ``later:N`` once it has answered, ``dies`` kills itself later, ``deaf`` ignores TERM and
-INT, ``child`` has a child in a session of its own that ignores everything and keeps our output open, ``orphan`` leaves
-such a child behind and ends, ``shm`` holds a segment of shared memory, ``loud`` writes without end, ``slow`` needs a
-second to end, ``status:N`` ends with N on TERM, ``bar`` draws a progress bar, ``quiet`` serves nothing.
+``exit:N`` ends at once with N, ``later:N`` once it has answered and both ranks run, ``dies`` kills itself then,
+``deaf`` ignores TERM and INT, ``child`` has a child in a session of its own that ignores everything and keeps our
+output open, ``orphan`` leaves such a child behind and ends, ``shm`` holds a segment of shared memory, ``loud`` writes
+without end, ``slow`` needs a second to end, ``status:N`` ends with N on TERM, ``bar`` draws a progress bar, ``quiet``
+serves nothing.
 STUB_LOG names a folder where each engine writes what it was given; every process writes its pid there.
 """
 
@@ -69,6 +70,12 @@ def spawn_child() -> None:
         time.sleep(0.01)
 
 
+def until_others_run() -> None:
+    """Wait for the other rank where one is played: on a busy machine its Python may not have begun after a second."""
+    while "STUB_RANK" in os.environ and len(list(LOG.glob("rank*.json"))) < 2:
+        time.sleep(0.01)
+
+
 def serve(port: int) -> None:
     http.server.ThreadingHTTPServer(("127.0.0.1", port), Health).serve_forever()
 
@@ -102,9 +109,11 @@ def main() -> None:
         while True:
             say("x" * 4000)
     if "later" in played:
+        until_others_run()
         time.sleep(0.7)
         os._exit(int(played["later"]))
     if "dies" in played:
+        until_others_run()
         time.sleep(0.5)
         os.kill(pid, signal.SIGKILL)
     while True:

@@ -79,7 +79,11 @@ class _Watching(click.Command):
 
 
 def _is_number(word: str) -> bool:
-    return word.replace(".", "", 1).isdecimal()
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 COMMANDS = {"status": command(StatusOptions, "status:status_command", cls=_Watching)}
