@@ -35,7 +35,7 @@ def test_from_a_script_to_standard_output(script: Path) -> None:
     result = run("init", "--from", str(script), "--lang", "en")
     assert result.exit_code == 0
     assert load_profile(SourceFile("p.yaml", result.stdout)).faults == []
-    assert "1 of 1 engine exactly" in result.stderr
+    assert "launches 1 engine exactly" in result.stderr
 
 
 def test_to_a_file_that_is_never_overwritten(script: Path, tmp_path: Path) -> None:

@@ -203,8 +203,8 @@ def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
     return Hit(
         values[0].key or values[0].origin,
         Msg(
-            f"options of {name} that {reader} reads are not known here: {listed.en}{more} not checked",
-            f"{name} 的选项由 {reader} 读取，pd-launch 不了解：没有检查 {listed.zh}{more}",
+            f"not checked: {listed.en}{more}; {reader} reads the options of {name}, and pd-launch does not know them",
+            f"没有检查 {listed.zh}{more}：{name} 的选项由 {reader} 读取，pd-launch 不认识它们",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",

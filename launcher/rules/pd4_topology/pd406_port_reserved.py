@@ -99,9 +99,9 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             bound.origin,
             Msg(
-                f"kv {shown(bound.ports).en} in {reserved.start}-{reserved.stop - 1}, from which AscendDirect picks "
-                f"its own ports ({by})",
-                f"kv {shown(bound.ports).zh}位于 {reserved.start}-{reserved.stop - 1} 之内，AscendDirect 会从中"
+                f"KV transfer takes {shown(bound.ports).en}, but AscendDirect picks its own ports from "
+                f"{reserved.start}-{reserved.stop - 1} ({by})",
+                f"KV 传输使用{shown(bound.ports).zh}，但 AscendDirect 会从 {reserved.start}-{reserved.stop - 1} 中"
                 f"随机取用端口（{by_zh}）",
             ),
             instead,

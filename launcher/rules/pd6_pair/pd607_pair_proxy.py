@@ -170,12 +170,12 @@ def _requests(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             asked.address.origin,
             Msg(
-                f"this asks port {match[1]}, but the {'proxy' if proxied else 'engine'} listens on {ports.en}",
+                f"this request goes to port {match[1]}, but the {'proxy' if proxied else 'engine'} is on {ports.en}",
                 f"这里访问端口 {match[1]}，但{'代理' if proxied else '引擎'}监听的是 {ports.zh}",
             ),
-            Msg("ask the --port of the proxy", "访问代理的 --port")
+            Msg("use the --port of the proxy", "访问代理的 --port")
             if proxied
-            else Msg("ask the --port of the engine", "访问引擎的 --port"),
+            else Msg("use the --port of the engine", "访问引擎的 --port"),
         )
         return
 
@@ -231,8 +231,8 @@ def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployme
         yield Hit(
             listed.origin,
             Msg(
-                f"the proxy asks port {wrong[0]} for {_SIDES[side].en}, but no engine of this script serves there",
-                f"代理在端口 {wrong[0]} 访问{_SIDES[side].zh}，但脚本里没有引擎监听这个端口",
+                f"the proxy contacts {_SIDES[side].en} on port {wrong[0]}, but no engine in this script listens there",
+                f"代理通过端口 {wrong[0]} 访问{_SIDES[side].zh}，但脚本里没有引擎监听这个端口",
             ),
             Msg("list the --port of the engine", "写引擎的 --port"),
         )
@@ -248,7 +248,7 @@ def _apart(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 listed.origin,
                 Msg(
-                    f"the proxy asks its own container for {_SIDES[side].en}: no engine runs there",
+                    f"the proxy looks for {_SIDES[side].en} in its own container, where no engine runs",
                     f"代理在自己的容器里访问{_SIDES[side].zh}，但那里没有引擎",
                 ),
                 Msg(

@@ -135,7 +135,7 @@ def _asked(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             model.origin,
             Msg(
-                f"this asks for the model {name!r}, but the engine serves {served[0]!r}",
+                f"this requests the model {name!r}, but the engine serves {served[0]!r}",
                 f"这里请求的模型是 {name!r}，但引擎对外提供的是 {served[0]!r}",
             ),
             Msg("write one of the served names", "写引擎对外提供的名字"),

@@ -122,7 +122,7 @@ def _probes(container: Container, nodes: Sequence[NodeLaunch], served: set[int])
             yield Hit(
                 port.origin,
                 Msg(
-                    f"the probe asks port {number}, but the engine listens on {_https(nodes).en}",
+                    f"the probe uses port {number}, but the engine listens on {_https(nodes).en}",
                     f"探针访问端口 {number}，但引擎监听的是 {_https(nodes).zh}",
                 ),
                 Msg("write the engine's --port", "写引擎的 --port"),

@@ -99,8 +99,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         origin,
         Msg(
-            f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
-            f"版本表里没有 {asked}：按{side_zh}版本 {target} 的事实检查",
+            f"{asked} is not in the tables: checked as {target}, the {side} release that is",
+            f"版本表里没有 {asked}：按表中{side_zh}的版本 {target} 检查",
         ),
         Msg("use --target to choose another release from the tables", "用 --target 指定版本表里的其他版本"),
     )
@@ -121,7 +121,7 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
     yield Hit(
         origin,
         Msg(
-            f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
+            f"{target} is not in the tables: what its files do not say comes from {row}, {why}",
             f"版本表里没有 {target}：文件里没有写的事实取自 {row}（{why_zh}）",
         ),
         Msg("no change needed", "无需修改"),
