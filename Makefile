@@ -15,15 +15,18 @@
 # Tests run in two ways. Those without an engine are spread over JOBS processes (pytest-xdist; JOBS=0: none but pytest's
 # own); they take their ports from tests/ports.py, so that no two meet. Those with an engine run one after the other in
 # one process, which imports vLLM once and forks every engine: engines at the same time would wait for each other's
-# cores, and a fork has only the thread that made it, while xdist's processes have several. Both run, whatever fails.
-# PD_TEST_SEED=N takes other samples; which ones a run took, and in which files its time went, it prints.
+# cores, and a fork has only the thread that made it, while xdist's processes have several. `make test` runs both at the
+# same time, because an engine keeps one core busy, and prints what the engines' tests said last. Both run to their end,
+# whatever fails. PD_TEST_SEED=N takes other samples; which ones a run took, and in which files its time went, it prints.
 
 PYTHON ?= python3
+CORES  := $(shell getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
+BESIDE := $(or $(JOBS),$(shell echo $$(($(CORES) > 2 ? $(CORES) - 1 : 1))))
 JOBS   ?= 2
 ENGINE := 0.32.0
 VENV   := .venv
 RUN    := $(VENV)/bin/python
-SPREAD := -n $(JOBS) --dist worksteal
+SPREAD  = -n $(JOBS) --dist worksteal
 
 .PHONY: setup python test test-fast test-all lint demo demo-control docs man playground playground-test site
 
@@ -36,10 +39,14 @@ python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "make: $$($(PYTHON) --version 2>&1) is too old for vLLM's CPU builds; name a newer one: make PYTHON=python3.11 ..." >&2; exit 1; }
 
+test: JOBS := $(BESIDE)
 test: setup
-	@status=0; \
+	@mkdir -p build; status=0; \
+	$(RUN) -m pytest -m engine > build/engine-tests.log 2>&1 & engines=$$!; \
+	trap 'kill $$engines; exit 130' INT TERM; \
 	$(RUN) -m pytest -m "not engine" $(SPREAD) || status=$$?; \
-	$(RUN) -m pytest -m engine || status=$$?; \
+	wait $$engines || status=$$?; \
+	cat build/engine-tests.log; \
 	exit $$status
 
 test-fast: setup

@@ -95,9 +95,7 @@ def main() -> None:
 
     A fault of pd-launch itself is 70, which nothing else is.
     """
-    # A short run with many objects that stay: collecting them again and again, and once more at exit, costs 15 %.
-    gc.set_threshold(100_000)
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # nothing is collected once more at exit (early.py)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who called: there is nobody to write to
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

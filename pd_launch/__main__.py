@@ -1,12 +1,13 @@
 """``python -m pd_launch`` and the console command."""
 
-from pd_launch.launcher.early import guard
+from pd_launch.launcher.early import collect_seldom, guard
 
 guard()
 
 
 def main() -> None:
     """Run the command line."""
+    collect_seldom()
     from pd_launch.launcher.cli import main as run
 
     run()

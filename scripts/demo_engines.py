@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -22,6 +23,7 @@ PR_SET_PDEATHSIG = 1
 START_SECONDS = 420.0
 GRACE_SECONDS = 20.0
 CHILDREN_SECONDS = 5.0
+_PORTS = range(10_240, 20_000)
 STOPPING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -68,11 +70,21 @@ interrupts = _Interrupts()
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` different TCP ports of 127.0.0.1 that nothing listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Return ``count`` different TCP ports of 127.0.0.1 that nothing listens on now.
+
+    They are below those that the kernel gives to whoever asks for any port: an engine binds them only seconds later.
+    """
+    sockets: list[socket.socket] = []
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
+        for port in random.sample(_PORTS, len(_PORTS)):
+            if len(sockets) == count:
+                break
+            one = socket.socket()
+            sockets.append(one)
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                sockets.pop().close()
         return [int(one.getsockname()[1]) for one in sockets]
     finally:
         for one in sockets:

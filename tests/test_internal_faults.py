@@ -235,3 +235,27 @@ def test_a_folder_that_may_not_be_opened_is_named(tmp_path: Path) -> None:
     finally:
         closed.chmod(0o700)
     assert done.returncode == 2 and "Permission denied" in done.stderr
+
+
+WORKLOAD = ("simulate", "--blocks", "99", "--workload", "requests=2,prompt=9,output=9")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((*WORKLOAD, option) for option in ("--rate", "--watermark", "--acceptance")),
+        ("status", "http://127.0.0.1:9", "--timeout"),
+        ("status", "http://127.0.0.1:9", "--watch"),
+        ("decode", "--profile", "a3-dp2tp8", "--dry-run", "--grace"),
+    ],
+)
+def test_no_option_takes_what_is_no_number(words: tuple[str, ...], number: str, tmp_path: Path) -> None:
+    done = run(*words[:-1], f"{words[-1]}={number}", cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == ""
+    is_option = words[-1] == "--watch" and number == "-inf"  # its value may be left out
+    assert ("No such option" if is_option else f"Invalid value for '{words[-1]}'") in done.stderr, done.stderr
+
+
+def test_a_simulation_has_no_number_of_steps_without_an_end(tmp_path: Path) -> None:
+    assert run(*WORKLOAD, "--arrival-steps", "99999999999", cwd=tmp_path).returncode == 2

@@ -200,6 +200,52 @@ PLANS: dict[str, dict[str, Any]] = {
         "model": f"m{SECRET}",
     },
 }
+NAME = "hunter2_s3cr3t_9x"
+NAMES: dict[str, dict[str, Any]] = {
+    "flag": {"engine": {"api-key": NAME, NAME: 3}},
+    "bare flag": {"engine": {"api-key": NAME, NAME: True}},
+    "flag, from a variable": {"env": {"HF_TOKEN": NAME}, "engine": {f"x-{NAME}": 3}},
+    "variable": {"env": {"HF_TOKEN": NAME, NAME: "a", f"A_{NAME}": "b"}},
+    "key of JSON": {"engine": {"api-key": NAME, "additional-config": {NAME: {NAME: [1], f"a{NAME}": 2}}}},
+    "key of the transfer": {
+        "env": {"HF_TOKEN": NAME},
+        "decode": {"kv_transfer_config": {"kv_connector": "C", NAME: 1}},
+    },
+    "number": {"engine": {"additional-config": {"password": int(NUMBER), "n": int(NUMBER), "m": [int(NUMBER)]}}},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_equals_a_secret_is_masked_like_a_value(tmp_path: Path, name: str) -> None:
+    write(tmp_path, NAMES[name])
+    plan = run(tmp_path, "decode", "--profile", "p.yaml", "--dry-run", "--show-origin")
+    assert NUMBER in str(NAMES[name]) or NAME in str(NAMES[name])
+    made = json.loads(plan[plan.index("\n{") : plan.rindex("}") + 1])
+    additional = NAMES[name].get("engine", {}).get("additional-config")
+    assert [len(inner) for inner in _mappings(made["additional_config"])] == [len(i) for i in _mappings(additional)]
+    assert len(made["env"]) == len(NAMES[name].get("env", {}))
+    for form in RENDERED:
+        args = ("decode", "--profile", "p.yaml", "--dry-run", "--show-origin", "--format", form)
+        assert not _shows(run(tmp_path, *args)), form
+    for args in (
+        ("check", "p.yaml"),
+        ("check", "p.yaml", "--format", "json"),
+        ("check", "p.yaml", "--format", "sarif"),
+    ):
+        assert not _shows(run(tmp_path, *args)), args
+
+
+def _mappings(value: Any) -> list[Any]:
+    """Return a mapping and those inside it."""
+    if not isinstance(value, dict):
+        return []
+    return [value, *(inner for child in value.values() for inner in _mappings(child))]
+
+
+def _shows(text: str) -> bool:
+    return any(secret in text for secret in (NAME, NAME.replace("_", "-"), NAME.upper(), NUMBER))
+
+
 RENDERED = ("json", "shell", "docker", "compose", "k8s", "systemd")
 
 
@@ -442,6 +488,13 @@ def test_no_line_of_a_patch_or_a_report_shows_a_secret(name: str, text: str, tmp
         done = CliRunner().invoke(cli, ["check", "--target", "vllm==0.32.0", *words, str(tmp_path / name)])
         assert "portt" in done.output or "paralel" in done.output, done.output
         assert SECRET not in done.output and "first9" not in done.output, done.output
+
+
+def test_a_flag_of_a_script_that_equals_a_secret_is_masked(tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text(serve(f"--api-key {NAME} --{NAME} 3"))
+    for form in ("text", "json", "sarif", "github", "concise"):
+        said = run(tmp_path, "check", "s.sh", "--format", form)
+        assert "has no flag --***" in said and not _shows(said), form
 
 
 def test_an_empty_secret_takes_nothing_of_the_next_line() -> None:

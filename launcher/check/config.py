@@ -162,6 +162,8 @@ def _text(path: Path, table: dict[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{path}: {key} must be a string, not {_shown(value)}")
+    if value is not None and "\0" in value:
+        raise ConfigError(f"{path}: {key} must not have a NUL character")
     return value
 
 

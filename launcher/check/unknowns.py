@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
-from pd_launch.schemas.core.values import Node, Origin, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Unknown, readable
 
 _OF_ALL = ("PD0", "PD9", "PD707")
 """Rules that look at every word, whatever it means: that a value is unknown keeps them from nothing."""
@@ -28,8 +28,7 @@ class _Watched(Node):
         return self.__dict__["value"]
 
 
-@dataclass(frozen=True)
-class Unseen:
+class Unseen(NamedTuple):
     """The unknown values of a file, each with its place, and the rules that asked for one of them."""
 
     file: str
@@ -92,6 +91,9 @@ def _by_file(
     for launch in launches:
         if launch.partial:
             files.setdefault(launch.origin.file, {}).setdefault((MORE, launch.origin), set())
+        for arg in launch.args:
+            if HOLE in arg.name:  # any flag
+                files.setdefault(arg.origin.file, {}).setdefault((readable(arg.written), arg.origin), set())
     for key, (name, node) in named.items():
         files.setdefault(node.origin.file, {}).setdefault((name, node.origin), set()).add(key)
     for file, values in sorted(files.items()):
@@ -106,7 +108,7 @@ def _unknown(launches: Iterable[NodeLaunch]) -> Iterator[tuple[str, Node]]:
             yield "model", launch.model
         for arg in launch.args:
             for node in (arg.value, *arg.more) if arg.value is not None else ():
-                yield from ((f"--{arg.name}{way}", one) for way, one in _walk(node))
+                yield from ((f"--{readable(arg.name)}{way}", one) for way, one in _walk(node))
         for name, variable in launch.env.items():
             yield from ((f"{name}{way}", one) for way, one in _walk(variable.value))
 
@@ -115,7 +117,9 @@ def _walk(node: Node, way: str = "") -> Iterator[tuple[str, Node]]:
     if isinstance(node.value, Unknown):
         yield way, node
     for key, child in node.items():
-        yield from _walk(child, f"{way}.{key}")
+        if HOLE in key and child.known:
+            yield f"{way}.{readable(key)}", child
+        yield from _walk(child, f"{way}.{readable(key)}")
     for child in node.elements():
         yield from _walk(child, way)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.launcher.folders.globs import Matches, matcher
 
@@ -13,8 +13,7 @@ _LONGEST = 1_000
 LIMITS = f"at most {MAX_PATTERNS} patterns, of at most {_LONGEST} characters"
 
 
-@dataclass(frozen=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     negated: bool
     only_folders: bool
     anywhere: bool

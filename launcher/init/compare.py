@@ -17,7 +17,7 @@ from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
-from pd_launch.schemas.core.values import Origin, SourceFile, as_integer
+from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, as_integer, readable
 from pd_launch.schemas.engine.port_range import first_rank
 
 _TRANSFER = "--kv-transfer-config"
@@ -97,7 +97,8 @@ def _differences(engine: NodeLaunch, made: NodeLaunch, label: str, by_name: bool
     for key in [*want, *(k for k in have if k not in want)]:
         wanted, rendered = want.get(key, _MISSING), have.get(key, _MISSING)
         if wanted != rendered and not _of_the_form(engine, key):
-            found.append(Left(label, key, _why(key, wanted, rendered), places.get(key, engine.origin)))
+            why = _why(key, wanted, rendered)
+            found.append(Left(label, readable(key), why, places.get(key, engine.origin)))
     return found
 
 
@@ -111,6 +112,10 @@ def _of_the_form(engine: NodeLaunch, key: str) -> bool:
 def _why(key: str, wanted: Any, rendered: Any) -> Msg:
     if is_secret(key) or is_secret_flag(key):
         return Msg("a secret is not written to a file: pass it when you launch", "机密不写入文件：请在启动时传入")
+    if HOLE in key:
+        return Msg(
+            "its name is not known before the launch: write it into the profile", "启动前其名称未知：请写入配置文件"
+        )
     if _has_unknown(wanted):
         return Msg(
             "its value is not known before the launch: write it into the profile", "启动前其值未知：请写入配置文件"
@@ -143,7 +148,7 @@ def _apart(wanted: Any, rendered: Any, where: str = "") -> tuple[str, Any, Any]:
 
 def _has_unknown(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(_has_unknown(v) for v in value.values())
+        return any(HOLE in str(k) or _has_unknown(v) for k, v in value.items())
     if isinstance(value, list):
         return any(_has_unknown(v) for v in value)
     return isinstance(value, str) and value == UNKNOWN

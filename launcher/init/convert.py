@@ -23,7 +23,7 @@ from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Choice
-from pd_launch.schemas.core.values import Node, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Unknown
 from pd_launch.schemas.engine.port_range import first_rank
 
 _NONE = object()
@@ -167,7 +167,7 @@ class _Conversion:
             name = arg.name.removeprefix("no-") if arg.value is None else arg.name
             if not name or (name in _DERIVED and name != "additional-config") or name == MULTI_PORT:
                 continue
-            if is_secret_flag(name):
+            if is_secret_flag(name) or HOLE in name:
                 continue
             if arg.value is None:
                 flags[name] = arg.name == name

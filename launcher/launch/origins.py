@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pd_launch.launcher.launch.plan import environment
-from pd_launch.launcher.secrets.masking import MASK, Held, is_secret, is_secret_flag
+from pd_launch.launcher.secrets.masking import MASK, Held, is_secret, is_secret_flag, mask
 from pd_launch.launcher.sources.profiles.arguments import argument_words
 from pd_launch.schemas.core.launch import Arg, NodeLaunch
 from pd_launch.schemas.core.values import Node, Origin
@@ -23,6 +23,7 @@ def origins(launches: Sequence[NodeLaunch]) -> list[str]:
             rank = launch.number("data-parallel-rank", 0)
             rows.append((f"{launch.label}, rank {rank}:" if launch.external_dp else f"{launch.label}:", None))
         rows += _rows(launch, held)
+    rows = [(mask(text, held.secrets), origin) for text, origin in rows]  # names too may be secrets
     width = min(_WIDTH, max((len(text) for text, _ in rows), default=0))
     return [text if origin is None else f"{text:{width}}  {_place(origin)}" for text, origin in rows]
 

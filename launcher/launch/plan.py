@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pd_launch.launcher.secrets.masking import MASK, Held, is_held, is_secret_flag, tells
+from pd_launch.launcher.secrets.masking import MASK, Held, is_held, is_secret_flag, mask, tells
 from pd_launch.launcher.sources.profiles.arguments import argument_words, json_text
 from pd_launch.schemas.core.findings import Finding, Summary
 from pd_launch.schemas.core.launch import Arg, NodeLaunch, ProfileSide
@@ -81,6 +81,11 @@ def command_words(launch: NodeLaunch, held: Held | None = None) -> list[Word]:
     return words
 
 
+def shown_words(launch: NodeLaunch, held: Held) -> list[str]:
+    """Return the whole command as it may be shown: names too may be secrets."""
+    return [mask(word.shown, held.secrets) for word in command_words(launch, held)]
+
+
 def _value_word(text: str, arg: Arg, value: Node, held: Held) -> Word:
     name = variable_name(arg.name)
     count = (arg.value, *arg.more).index(value)
@@ -109,7 +114,7 @@ def json_parts(node: Node, name: str, held: Held) -> tuple[Part, ...]:
             return {k: without(v, f"{path}_{k}", secret or tells(str(k), v)) for k, v in value.items()}
         if isinstance(value, list):
             return [without(v, f"{path}_{i}" if i else path, secret) for i, v in enumerate(value)]
-        if not (secret and is_held(value)) and not (isinstance(value, str) and held.in_text(value)):
+        if not (is_held(value) and (secret or held.in_text(str(value)))):
             return value
         written = json.dumps(value, ensure_ascii=False)
         hidden.append(Part(written.strip('"') if isinstance(value, int) else written[1:-1], variable_name(path)))
@@ -160,19 +165,18 @@ def make_plan(
         devices=first.devices,
         findings=findings,
         summary=Summary.of(findings, files),
-        provenance=_provenance(launches[0]),
+        provenance=_provenance(launches[0], held),
         processes=processes,
     )
 
 
 def _process(launch: NodeLaunch, held: Held) -> ProcessPlan:
-    argv = [word.shown for word in command_words(launch, held)]
     kv_transfer, additional = launch.kv_transfer, launch.additional
     return ProcessPlan(
         node=launch.node_rank,
         dp_rank=first_rank(launch) if launch.external_dp else None,
-        argv=argv,
-        env={name: held.value_of(name, value) for name, value in environment(launch).items()},
+        argv=shown_words(launch, held),
+        env=held.keyed({name: held.value_of(name, value) for name, value in environment(launch).items()}),
         kv_transfer_config=held.masked(kv_transfer.plain()) if kv_transfer else None,
         additional_config=held.masked(additional.plain()) if additional else None,
         ports=[PortUse(port=p.first, count=p.count, use=p.use, binds=p.binds) for p in all_ports(launch)],
@@ -214,7 +218,9 @@ def _budget(launches: Sequence[NodeLaunch], target: Target) -> BudgetPlan:
     return BudgetPlan(**plan)
 
 
-def _provenance(launch: NodeLaunch) -> dict[str, Place]:
-    places = {f"/argv/{i}": word.origin for i, word in enumerate(command_words(launch)) if word.origin is not None}
-    places |= {f"/env/{name}": variable.value.origin for name, variable in launch.env.items()}
+def _provenance(launch: NodeLaunch, held: Held) -> dict[str, Place]:
+    words = enumerate(command_words(launch, held))
+    places = {f"/argv/{i}": word.origin for i, word in words if word.origin is not None}
+    variables = held.keyed({name: variable.value.origin for name, variable in launch.env.items()})
+    places |= {f"/env/{name}": origin for name, origin in variables.items()}
     return {key: Place(file=o.file, line=o.line, column=o.column, via=o.via) for key, o in places.items()}

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from pd_launch.launcher.launch.plan import command_words, environment
+from pd_launch.launcher.launch.plan import command_words, environment, shown_words
 from pd_launch.launcher.launch.prepare import Launch, LaunchOptions
 from pd_launch.launcher.launch.program import Refused, changed_variables, check_model, exec_engine, find_program
+from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.render import BUILTIN_MODEL
 from pd_launch.launcher.sources.profiles.tiny_model import TinyModelError, ensure_tiny_model
 from pd_launch.launcher.supervise import Rank, Watch, supervise
@@ -109,8 +110,10 @@ def _report_changed(nodes: Sequence[NodeLaunch]) -> None:
     for node in nodes:
         replaced = {name: value for name, value in environment(node).items() if node.env[name].joins is None}
         names |= dict.fromkeys(changed_variables(replaced, os.environ))
+    held = Held.of(nodes)
     for name in names:
-        click.echo(f"pd-launch: {clean(name)} is already set differently; the profile's value is used", err=True)
+        shown = clean(held.shown(name))
+        click.echo(f"pd-launch: {shown} is already set differently; the profile's value is used", err=True)
 
 
 def _command(program: str, node: NodeLaunch) -> list[str]:
@@ -118,7 +121,7 @@ def _command(program: str, node: NodeLaunch) -> list[str]:
 
 
 def _show(program: str, node: NodeLaunch, head: str) -> None:
-    words = [program, *(word.shown for word in command_words(node)[1:])]
+    words = [program, *shown_words(node, Held.of([node]))[1:]]
     click.echo(f"pd-launch: {head}starting {shlex.join(words)}", err=True)
 
 

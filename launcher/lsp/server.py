@@ -10,6 +10,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from pd_launch import __version__
@@ -17,6 +18,7 @@ from pd_launch.launcher.lsp import show
 from pd_launch.launcher.lsp.client import Worker
 from pd_launch.launcher.lsp.desk import PAUSE, Desk
 from pd_launch.launcher.lsp.model import Settings, Shown, Span, Spot
+from pd_launch.launcher.lsp.protocol import Protocol
 from pd_launch.launcher.lsp.worker import fault
 
 _WATCHED = ("**/pd-launch.toml", "**/pyproject.toml", "**/.gitignore", "**/*.sh", "**/*.{yaml,yml,json}")
@@ -79,17 +81,25 @@ def make_server(settings: Settings, pages: str | None = None, pause: float = PAU
         pause: seconds without a key until a check begins.
     """
     # All of a text at each change: what a line is, editors and pygls do not count alike (form feeds, U+2028).
-    server: Any = LanguageServer(show.SOURCE, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    kind = types.TextDocumentSyncKind.Full
+    server: Any = LanguageServer(show.SOURCE, __version__, text_document_sync_kind=kind, protocol_cls=Protocol)
     session = _Session(server, settings, pages, pause)
 
     def said(error: Exception, _source: Any) -> None:
-        session.say(f"internal fault: {fault(error)}", False)
+        session.say(_fault(error), False)
 
     server.report_server_error = said
     _lifetime(server, session)
     _texts(server, session)
     _questions(server, session)
     return server
+
+
+def _fault(error: Exception) -> str:
+    """Return the line of the log about an error: the editor's, or our own."""
+    if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
+        return f"a message that does not follow the protocol was not handled: {type(error).MESSAGE}"
+    return f"internal fault: {fault(error)}"
 
 
 def _lifetime(server: Any, session: _Session) -> None:

@@ -19,3 +19,8 @@ def at(node: NodeLaunch, *flags: str) -> Origin:
 def seen(node: NodeLaunch, flag: str, en: str, zh: str) -> tuple[tuple[Origin, Msg], ...]:
     """Return the place of an argument as a related place; nothing where it is not given."""
     return ((at(node, flag), Msg(en, zh)),) if node.arg(flag) is not None else ()
+
+
+def surely_absent(node: NodeLaunch, name: str) -> bool:
+    """Whether a flag is not given, and nothing that is unknown can give it."""
+    return not node.partial and node.arg(name) is None

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.launcher.secrets.copies import Copies, Quoted
 from pd_launch.launcher.secrets.lines import MASK, MaskedLine, joined, mask_line, without
@@ -189,7 +189,7 @@ def _spelled(values: Iterable[str]) -> list[str]:
     for value in values:
         if not is_ordinary(value):
             spellings = (value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-            found |= {*spellings, shlex.quote(value).strip("'")}
+            found |= {*spellings, value.replace("_", "-"), shlex.quote(value).strip("'")}  # a flag has hyphens
     return _longest_first(found)
 
 
@@ -272,8 +272,7 @@ def _hidden(finding: Finding, secrets: Secrets) -> Finding:
     return replace(finding, message=said(finding.message), help=said(finding.help), related=related, fix=fix)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What is secret in the values that engines are started with."""
 
     secrets: Secrets
@@ -308,12 +307,24 @@ class Held:
         """Return a text whose name tells nothing, with what is secret in it masked."""
         return mask_lines(text, self.secrets)
 
+    def keyed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a mapping with what is secret in its keys masked; each key stays one of its own."""
+        found: dict[str, Any] = {}
+        for key, value in values.items():
+            shown = self.shown(str(key))
+            while shown in found:
+                shown += MASK
+            found[shown] = value
+        return found
+
     def masked(self, value: Any, secret: bool = False) -> Any:
         """Return plain data with what is secret in it masked, by names and by values."""
         if isinstance(value, dict):
-            return {key: self.masked(inner, secret or tells(str(key), inner)) for key, inner in value.items()}
+            inside = {key: self.masked(inner, secret or tells(str(key), inner)) for key, inner in value.items()}
+            return self.keyed(inside)
         if isinstance(value, list):
             return [self.masked(inner, secret) for inner in value]
-        if secret and is_held(value):
-            return MASK
-        return self.shown(value) if isinstance(value, str) else value
+        held = is_held(value)
+        if isinstance(value, str) and not (secret and held):
+            return self.shown(value)
+        return MASK if held and (secret or self.has_copy(str(value))) else value

@@ -7,9 +7,8 @@ where one of the row's ``signs`` is in the file, so that most calls import none 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.text.kinds import is_script
@@ -23,8 +22,7 @@ _OPENS = lazy_pattern(r"\ufeff?(?:[ \t\r]*(?:#(?!!)[^\n]*)?\n)*(?:[\w.-]+:(?:\s|
 _HERE = "pd_launch.launcher.sources.forms"
 
 
-@dataclass(frozen=True)
-class FormRow:
+class FormRow(NamedTuple):
     """One form of input."""
 
     name: str

@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.engine.named import BENCHMARK
 from pd_launch.launcher.sources.file_faults import LINE_ENDS
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
+from pd_launch.launcher.sources.text.kinds import PROSE
 from pd_launch.launcher.sources.text.limits import NOT_PYTHON
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -26,18 +27,18 @@ _BUILT = lazy_pattern(
 )
 """The same in Python, as a list or as an object."""
 _OF_A_FORM = lazy_pattern(r"^(?:apiVersion|services|prefill|decode):", re.MULTILINE)
-_NOT_READ: dict[tuple[str, ...], tuple[str, str]] = {
-    ("toml",): ("TOML files are", "TOML 文件"),
-    ("ini", "conf", "cfg"): ("INI files other than supervisord's are", "supervisord 以外的 INI 文件"),
-    ("ps1", "bat", "cmd"): ("Windows scripts are", "Windows 脚本"),
-    ("md", "rst", "txt", "adoc"): ("documents are", "说明文档"),
-    ("jsonnet", "libsonnet", "cue", "dhall"): ("configuration languages are", "配置语言的源文件"),
-    ("groovy", "gradle"): ("Groovy files are", "Groovy 文件"),
+_ONLY_COMMANDS: dict[tuple[str, ...], tuple[str, str]] = {
+    ("toml",): ("TOML files", "TOML 文件"),
+    ("ini", "conf", "cfg"): ("INI files other than supervisord's", "supervisord 以外的 INI 文件"),
+    ("ps1", "bat", "cmd"): ("Windows scripts", "Windows 脚本"),
+    (*(ending[1:] for ending in PROSE), "txt"): ("documents", "说明文档"),
+    ("jsonnet", "libsonnet", "cue", "dhall"): ("sources in configuration languages", "配置语言的源文件"),
+    ("groovy", "gradle"): ("Groovy files", "Groovy 文件"),
     ("go", "js", "ts", "rs", "java", "rb", "pl", "lua", "c", "cc", "cpp", "h"): (
-        "programs other than Python and shell scripts are",
+        "programs other than Python and shell scripts",
         "Python 和 shell 脚本以外的程序",
     ),
-    ("xml", "html", "csv", "log", "sql"): ("files of this kind are", "这类文件"),
+    ("xml", "csv", "log", "sql"): ("files of this kind", "这类文件"),
 }
 
 
@@ -50,9 +51,11 @@ def none_in(source: SourceFile) -> Fault:
             KIND, source.origin(0, 0), Msg("no vLLM engine found: it is empty", "没有找到 vLLM 引擎：内容为空")
         )
     ending = PurePath(source.path).suffix.lower().lstrip(".") or PurePath(source.path).name.lower().lstrip(".")
-    for endings, (en, zh) in _NOT_READ.items():
+    for endings, (en, zh) in _ONLY_COMMANDS.items():
         if ending in endings:
-            return _fault(source.origin(0, 0), f"{en} not read", f"不读取{zh}", True)
+            en = f"of {en}, only commands as in a shell are read, and none here starts vllm serve"
+            zh = f"{zh}中只读取 shell 形式的命令，这里没有启动 vllm serve 的命令"
+            return _fault(source.origin(0, 0), en, zh, True)
     mention = _MENTION.search(source.text)
     if mention is None:
         en = "not a profile, not a known manifest, and no command starts vllm serve"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import shutil
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
 
@@ -24,9 +24,11 @@ class Screen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.resized = threading.Event()
+        self._resized: queue.SimpleQueue[None] = queue.SimpleQueue()
+        """An entry per signal. A signal may come while the same thread waits here, and only this queue allows that: an
+        Event's lock is held for a moment at the begin of a wait, and the handler would wait for it for ever."""
 
-    @contextmanager
+    @contextlib.contextmanager
     def open(self) -> Iterator[None]:
         """Take the terminal, and give it back as it was, whatever happens."""
         before = signal.signal(signal.SIGWINCH, self._note) if hasattr(signal, "SIGWINCH") else None
@@ -39,14 +41,16 @@ class Screen:
                 signal.signal(signal.SIGWINCH, before)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self.resized.set()
+        self._resized.put(None)
 
     def wait(self, seconds: float, redraw: Callable[[], None]) -> None:
         """Let the time pass; whenever the terminal changes its size meanwhile, have the text drawn again."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            if self.resized.wait(left):
-                self.resized.clear()
+            with contextlib.suppress(queue.Empty):
+                self._resized.get(timeout=left)
+                while not self._resized.empty():
+                    self._resized.get_nowait()
                 redraw()
 
     @property

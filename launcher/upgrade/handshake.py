@@ -70,7 +70,7 @@ def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:
     changed = [fact for fact in WIRE.get(name, ()) if fact.holds(step.a) != fact.holds(step.b)]
     if changed:
         said = Msg(
-            f"{name} sends different fields in {step.b}: the two sides need the same release",
+            f"{name} sends different fields in {step.b}: run the same release on both sides",
             f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时无法互通",
         )
         return said, source_of(changed[0])

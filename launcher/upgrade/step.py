@@ -71,7 +71,7 @@ def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, firs
         if gone_too
         else Msg(f"{step.b} does not have it yet: it was added in {first}", f"{step.b} 还没有它：{first} 起才有")
     )
-    do = Msg("remove it; nothing replaces it", "删掉它；没有替代")
+    do = Msg("remove it and do without", "删掉它，不再使用")
     return Entry(
         "removed", subject, origin, subject, "", why, f"tables: {first}", "by-hand", "stops" if stops else "differs",
         help=do,

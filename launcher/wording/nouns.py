@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import NodeLaunch
 
 
-@dataclass(frozen=True)
-class Noun:
+class Noun(NamedTuple):
     """What holds one rank: ``a card``, ``each card``; in Chinese with its measure word: 张卡, 每张卡."""
 
     en: str

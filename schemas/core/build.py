@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class BuiltPart:
+class BuiltPart(NamedTuple):
     """vLLM or vllm-ascend of a build.
 
     ``version`` is what it says of itself, None where it does not. ``row`` is the release of the tables whose facts

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.units import GIB
 
 
-@dataclass(frozen=True)
-class Hardware:
+class Hardware(NamedTuple):
     """One kind. Numbers are per node and per device; None is unknown.
 
     On A3 the guides' "card" is one davinci device, which is one rank: 8 modules of 2 dies make 16.

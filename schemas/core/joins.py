@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.values import HOLE, Text
 
 _BARE, _BEFORE, _BEHIND = "", "before", "behind"
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(NamedTuple):
     """``before:PRESENT:after``; of a variable that is not set, or empty, only the two."""
 
     before: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -18,8 +18,7 @@ _LONG = lazy_pattern(
 _WORD_ENDS = lazy_pattern(r"[\w.+/=-]{1,40}\Z")
 
 
-@dataclass(frozen=True)
-class Msg:
+class Msg(NamedTuple):
     """A text for users in both languages."""
 
     en: str

@@ -6,11 +6,10 @@ Names as vLLM spells them: TP, PP, PCP (prefill context parallel) and DP; DCP li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Parallel:
+class Parallel(NamedTuple):
     """Sizes of one side. ``data`` counts the DP ranks of the whole side, over all its nodes."""
 
     tensor: int = 1

@@ -21,6 +21,11 @@ HOLE = "\ue000"
 """Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
 
 
+def readable(text: str) -> str:
+    """Return a text as people read it: … for each part that is filled in at run time."""
+    return text.replace(HOLE, "…")
+
+
 def knowable(name: str) -> bool:
     """Whether a key or name is known in full, with no part that is filled in at run time."""
     return HOLE not in name and "$" not in name and "{" not in name
@@ -223,7 +228,7 @@ class Text:
 
     def node(self, via: str = "") -> Node:
         """Return the text as a string node, Unknown if any part of it is."""
-        value: Any = Unknown(self.value.replace(HOLE, "…")) if HOLE in self.value else self.value
+        value: Any = Unknown(readable(self.value)) if HOLE in self.value else self.value
         return Node(value, self.origin(via=via), text=self)
 
 
@@ -311,8 +316,8 @@ class Node:
         return self.value
 
     def complete(self) -> bool:
-        """Whether no part of the value is Unknown."""
-        return all(node.known for node in self.walk())
+        """Whether no part of the value is Unknown, nor of a key."""
+        return all(node.known and not _has_unknown_key(node.value) for node in self.walk())
 
     def integer(self) -> int | None:
         """Return the value as an int if it is one or a decimal string, else None (unknown or something else)."""
@@ -321,6 +326,10 @@ class Node:
     def string(self) -> str | None:
         """Return the value if it is a string, else None."""
         return self.value if isinstance(self.value, str) else None
+
+
+def _has_unknown_key(value: object) -> bool:
+    return isinstance(value, dict) and any(HOLE in key for key in value)
 
 
 def as_integer(value: object) -> int | None:

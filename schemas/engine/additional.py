@@ -6,8 +6,7 @@ Source: vllm_ascend/ascend_config.py at the tags 0.18.0 to 0.27.1rc1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Unknown
@@ -18,8 +17,7 @@ GROUP = "scheduler_config"
 _FALSE_WORDS = ("false", "0", "off", "no", "f", "n", "")
 
 
-@dataclass(frozen=True)
-class Switch:
+class Switch(NamedTuple):
     """The recompute scheduler's switch as one release reads it.
 
     ``on`` is None where it is unknown. ``flat`` and ``nested`` are the values that are written, read or not.

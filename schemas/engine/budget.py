@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pd_launch.schemas.core.errors import ValueFault, written
 from pd_launch.schemas.core.msg import Msg
@@ -44,8 +43,7 @@ class BudgetError(ValueFault):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(NamedTuple):
     """What one rank gets.
 
     ``per_rank_bytes`` is None where it follows from a ratio and the device cache is not known; ``ratio`` is then set.

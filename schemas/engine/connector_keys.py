@@ -7,7 +7,7 @@ out of the connectors' sources. Here is what the tables cannot say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.budget import PER_RANK, PREFIX_CACHING, RATIO, TOTAL
@@ -38,8 +38,7 @@ EVERY = "*"
 """In the tables: every connector, and behind a connector's name keys that it reads whatever they are called."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The options of one connector in one release: key → how it is read, as launcher/builds/options.py says it.
 
     ``reader`` is the package that reads further ones; empty where these are all.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node
@@ -31,8 +31,7 @@ TOP_LEVEL_FIELDS = frozenset(
 """Every field that a release of vLLM has known; which one knows which: releases/vllm.py."""
 
 
-@dataclass(frozen=True)
-class Connector:
+class Connector(NamedTuple):
     """One connector of a configuration: the top-level one, or a child of a MultiConnector."""
 
     tree: Node

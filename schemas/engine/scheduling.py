@@ -8,7 +8,7 @@ main branch with typed options for 0.27.1rc1, and the source packages of 0.28.0r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import NodeLaunch
@@ -30,8 +30,7 @@ SLO = "SLO_limits_for_dynamic_batch"
 _NEVER_FLAT = (DYNTRA,)
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A scheduler option as the target reads it: ``on`` (None: unknown), and ``place``, where it is switched."""
 
     name: str
@@ -94,8 +93,7 @@ def balance(node: NodeLaunch, target: Target) -> Option:
     return Option(BALANCE, text.strip() not in ("", "0"), variable.value)
 
 
-@dataclass(frozen=True)
-class Winner:
+class Winner(NamedTuple):
     """What writes the scheduler's class last. ``scheduler`` is the class people look for in the log."""
 
     scheduler: str
@@ -125,8 +123,7 @@ def recompute_runs(node: NodeLaunch, target: Target) -> bool | None:
     return node.role == "kv_consumer" or (node.role == "kv_producer" and not PRODUCER_IGNORED.holds(target))
 
 
-@dataclass(frozen=True)
-class Role:
+class Role(NamedTuple):
     """The top-level role, if it is known: ``name`` is None where there is no --kv-transfer-config."""
 
     known: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.msg import NOTHING, Msg
@@ -89,8 +89,7 @@ class CacheModel:
         return heads * (self.key_size + self.value_size) * size
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """How the model is spread and stored: sizes of one engine, tokens of a block, bytes of an element (None: own)."""
 
     tensor: int = 1

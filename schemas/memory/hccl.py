@@ -6,7 +6,7 @@ unless a name says MiB; ``tokens`` are those of one rank and step, ``hidden`` th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.units import MIB
 
@@ -18,8 +18,7 @@ A2_LEAST_RANKS = 16
 """On A2 plain MC2 is used from this many ranks on."""
 
 
-@dataclass(frozen=True)
-class Experts:
+class Experts(NamedTuple):
     """A model's experts and how they are spread. ``ranks`` is the expert-parallel size."""
 
     experts: int

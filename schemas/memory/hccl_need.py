@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.engine.devices import A2_DEVICES, at_least, device_count
@@ -17,8 +17,7 @@ _REDUNDANT = ("enable-eplb", "eplb-config")
 _REDUNDANT_KEYS = ("dynamic_eplb", "expert_map_path", "eplb_config", "num_redundant_experts", "init_redundancy_expert")
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """``mib`` of buffer, and what it follows from: ``tokens`` of one rank and step."""
 
     mib: int

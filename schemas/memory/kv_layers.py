@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.msg import Msg
@@ -36,8 +36,7 @@ class Layer:
         return self.kind, self.tokens, self.window
 
 
-@dataclass(frozen=True)
-class LayerGroup:
+class LayerGroup(NamedTuple):
     """Layers with one block table. ``pages`` are their pages on the fullest rank, in bytes."""
 
     kind: Kind
@@ -60,8 +59,7 @@ class LayerGroup:
         return whole - max(0, tokens - slack - self.window + 1) // self.tokens
 
 
-@dataclass(frozen=True)
-class CacheLayout:
+class CacheLayout(NamedTuple):
     """The cache of one rank: its groups, and the bytes of one block of the pool that they share."""
 
     groups: tuple[LayerGroup, ...]

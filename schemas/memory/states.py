@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 DTYPE_BYTES = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 4, "float": 4}
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The state of a Mamba or linear-attention layer: shapes for a TP size and drafts a step, and element sizes."""
 
     shapes: Callable[[int, int], Sequence[Sequence[int]]]

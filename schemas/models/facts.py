@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Attention = Literal["mla", "gqa", "mha"]
 
@@ -46,8 +46,7 @@ class ModelFacts:
         )
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One row: ``pattern`` is searched between word borders of the normalised name."""
 
     pattern: str

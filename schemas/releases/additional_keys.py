@@ -7,7 +7,7 @@ the releases without typed options, from the same sources.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.releases.facts import Fact, ascend, options
@@ -79,8 +79,7 @@ STRICT_BOOLEANS = {
 """Those that a release without typed options checks itself."""
 
 
-@dataclass(frozen=True)
-class Derived:
+class Derived(NamedTuple):
     """A key that is accepted and then overwritten: by which flag, the values that switch it on, the one to write, and
     the flag's field."""
 

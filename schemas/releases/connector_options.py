@@ -5,7 +5,7 @@ Which options there are at all is in the generated tables: launcher/builds/optio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.releases.facts import Code, Fact, ascend, vllm
 
@@ -15,8 +15,7 @@ _NIXL = f"{_V1}/nixl_connector.py {_V1}/nixl/*.py"
 NIXL = frozenset({"NixlConnector", "NixlPullConnector", "NixlPushConnector"})
 
 
-@dataclass(frozen=True)
-class Required:
+class Required(NamedTuple):
     """An option without which a connector stops at start; ``when`` another option has that value."""
 
     connector: str
@@ -27,8 +26,7 @@ class Required:
     when: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """The words that an option takes; ``lower`` where the connector does not look at case."""
 
     connectors: frozenset[str]
@@ -108,8 +106,7 @@ BUFFER_REFUSED = vllm(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ContextLimit:
+class ContextLimit(NamedTuple):
     """Flags of context parallelism that must be 1 with a connector of vLLM, in some roles or (empty) in all."""
 
     connectors: frozenset[str]

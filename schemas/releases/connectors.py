@@ -7,7 +7,7 @@ supports the hybrid manager follows from the class headers of every release.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, vllm_table
@@ -17,8 +17,7 @@ _P2P = f"{_KV}.kv_p2p"
 _POOL = f"{_KV}.kv_pool"
 
 
-@dataclass(frozen=True)
-class AscendConnector:
+class AscendConnector(NamedTuple):
     """A connector that vllm-ascend registers.
 
     ``since`` and ``until`` are its first and last release (None: no bound known). ``hma_since`` is the first release
@@ -181,8 +180,7 @@ REMOVED_NAMES = {
 """Names of older releases than the tables' that nothing registers any more, with what took their place."""
 
 
-@dataclass(frozen=True)
-class VllmConnector:
+class VllmConnector(NamedTuple):
     """A connector that vLLM registers itself.
 
     ``since`` is the first release that has it, ``until`` the first that has it no more (None: no bound known), and

@@ -7,7 +7,7 @@ cpu_mla and amx_mla, at 0.27.1 and 0.32.0. Run on both, with torch's checks of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
@@ -19,8 +19,7 @@ MLA_BLOCK = 16
 """The only block size of MLA without AMX, whatever is asked for."""
 
 
-@dataclass(frozen=True)
-class Processor:
+class Processor(NamedTuple):
     """What vLLM asks of the processor: its instructions for tiles, and for bfloat16 in AVX-512."""
 
     name: Msg

@@ -10,18 +10,16 @@ lists are not complete, so an unknown name is not wrong in itself.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.target import Target, release
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, ascend, options
 from pd_launch.schemas.releases.vllm_tables import Table, ascend_table, names_of_any, vllm_table
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """A variable that vLLM or vllm-ascend reads.
 
     ``kind`` says how its text is read: ``flag`` bool(int(text)), ``int``, ``float``, ``port``, ``true`` (the words true

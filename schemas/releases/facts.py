@@ -8,7 +8,7 @@ release. ``scripts/reread_evidence.py`` reads all of it again; nothing here is t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from packaging.version import Version
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 Project = Literal["vllm", "vllm-ascend"]
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """A pattern in a release's own files: the fact holds exactly where it matches.
 
     ``files`` are shell patterns of paths, with blanks between them; texts that are written in pieces are joined before
@@ -35,8 +34,7 @@ class Code:
     within: bool = False
 
 
-@dataclass(frozen=True)
-class Generated:
+class Generated(NamedTuple):
     """An entry of the table that scripts/read_release.py wrote: the fact holds exactly where the release has it."""
 
     section: str
@@ -44,8 +42,7 @@ class Generated:
     absent: bool = False
 
 
-@dataclass(frozen=True)
-class Inherits:
+class Inherits(NamedTuple):
     """The class of a registered connector has a base of that name: the fact holds exactly where it does.
 
     Releases that do not register the connector, or whose class is not in their own files, are passed over.
@@ -57,16 +54,14 @@ class Inherits:
     within: bool = False
 
 
-@dataclass(frozen=True)
-class Documented:
+class Documented(NamedTuple):
     """What nobody can read in the release's files: a page or a report that says so."""
 
     url: str
     says: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A test, as pytest names it, that runs the release itself."""
 
     test: str

@@ -6,8 +6,7 @@ rule covers. Releases are first and last: of vLLM, or of vllm-ascend.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target, release
@@ -31,8 +30,7 @@ Needs = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class KnownIssue:
+class KnownIssue(NamedTuple):
     """One fault. Every condition that is given must hold; ``connector`` must be one of the node's connectors."""
 
     link: str

@@ -2,7 +2,7 @@
 
 Each mode asserts that requests were preempted and restored, that nothing was recomputed, and that the token ids equal
 those of the same model with plenty of blocks; then, in the same engine, that both wrong copies show. Each writes its
-row of docs/correctness.md when that is asked for.
+row of docs/correctness.md when that is asked for. A run takes some of the modes, ``make test-all`` all.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ if importlib.util.find_spec("vllm") is None:
 from tests.engine import record
 from tests.engine.harness import Counters, Mode, answer_all, count_all, make_engine, prepared, run, serve
 from tests.engine.modes import MODES
+from tests.sampling import sample
 
 pytestmark = pytest.mark.engine
 CONTROLS = ("reversed", "late")
 REST = {"taken": 0, "copies": 0, "tables": 0}
+ALWAYS = ("plain", "preempted again and again")
+ASYNCHRONOUS = [name for name, mode in MODES.items() if mode.asynchronous]
+_REST = [name for name in MODES if name not in (*ALWAYS, *ASYNCHRONOUS)]
+TAKEN = [*ALWAYS, *ASYNCHRONOUS, *sample(_REST, 0.5, "modes")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,7 +82,7 @@ def put_row(name: str, mode: Mode, result: dict[str, Any]) -> None:
     record.put(record.release(), [name, *(f"{n:.0f}" for n in counts), "yes" if result["identical"] else "no", *wrong])
 
 
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", TAKEN)
 def test_identical_nothing_recomputed_and_wrong_copies_show(name: str) -> None:
     mode, result = MODES[name], answer(name)
     put_row(name, mode, result)
@@ -103,9 +108,8 @@ def test_identical_nothing_recomputed_and_wrong_copies_show(name: str) -> None:
 def test_async_scheduling_preempts_requests_with_output_in_flight() -> None:
     from vllm.v1.core.sched.scheduler import Scheduler
 
-    names = [name for name, mode in MODES.items() if mode.asynchronous]
-    assert len(names) >= 5
-    in_flight = sum(answer(name)["in_flight"] for name in names)
+    assert len(ASYNCHRONOUS) >= 5
+    in_flight = sum(answer(name)["in_flight"] for name in ASYNCHRONOUS)
     # Newer releases preempt a consumer's request only when its last step is through.
     waits = hasattr(Scheduler, "_request_blocks_can_be_freed")
     assert in_flight == 0 if waits else in_flight > 0

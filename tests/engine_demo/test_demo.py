@@ -245,6 +245,13 @@ def test_free_ports_differ() -> None:
     assert len(set(ports)) == 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's range from /proc")
+def test_free_ports_are_not_given_to_others_meanwhile() -> None:
+    """An engine binds them seconds later, and others ask the kernel for any free port all the time."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert max(free_ports(20)) < max(first, 20_000)
+
+
 def test_missing_count_is_told(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="the step counter left no count"):
         demo_traffic.scheduled_tokens(tmp_path / "absent.json")

@@ -250,8 +250,8 @@ def test_a_file_that_is_not_utf_8_is_read_to_its_end(run: Run, encoding: str) ->
 @pytest.mark.parametrize(
     ("name", "text", "said", "line"),
     [
-        ("x.toml", "a = 1 # vllm\n", "TOML files are not read", 1),
-        ("nginx.conf", "# vllm\n", "INI files other than supervisord's are not read", 1),
+        ("x.toml", "a = 1 # vllm\n", "of TOML files, only commands as in a shell are read", 1),
+        ("nginx.conf", "# vllm\n", "of INI files other than supervisord's, only commands", 1),
         ("empty.sh", "\n", "it is empty", 1),
         ("i.sh", "echo\npip install vllm\n", "“vllm” appears here in a form that is not supported", 2),
         ("n.sh", "echo\n", "no command starts vllm serve", 1),

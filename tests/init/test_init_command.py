@@ -58,6 +58,43 @@ def test_what_is_left_out_is_listed_with_its_place(script: Path) -> None:
     assert "未知" in run("init", "--from", str(script), "--lang", "zh").stderr
 
 
+HOLES = {
+    "key.sh": ("vllm serve m --additional-config '{\"a\": 1, \"'$X'\": 2}'\n", "--additional-config: its value"),
+    "inner.sh": ("vllm serve m --hf-overrides '{\"a\": {\"b'$X'\": {}}}'\n", "--hf-overrides: its value"),
+    "transfer.sh": (
+        """vllm serve m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both", "'$X'": 1}'\n""",
+        "--kv-transfer-config: its value",
+    ),
+    "flag.sh": ("vllm serve m --$X 5\n", "--…: its name"),
+    "half-a-flag.sh": ("vllm serve m --max-$X 5\n", "--max-…: its name"),
+    "bare.sh": ("vllm serve m --enable-$X --port 9000\n", "--enable-…: its name"),
+    "dotted.sh": ("vllm serve m --hf-overrides.$X 5\n", "--hf-overrides: its value"),
+    "key.py": ("from vllm import LLM\nLLM('m', hf_overrides={x: 1, 'n': 2})\n", "--hf-overrides: its value"),
+    "key-of-two.py": (
+        "from vllm import LLM\nLLM('m', hf_overrides={f'a{x}': 1, 'n': 2})\n",
+        "--hf-overrides: its value",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_an_unknown_name_is_left_out_and_said(name: str, tmp_path: Path) -> None:
+    text, said = HOLES[name]
+    (tmp_path / name).write_text(text)
+    result = run("init", "--from", str(tmp_path / name), "--target", "vllm==0.32.0", "--lang", "en")
+    assert result.exit_code == 1
+    assert "0 of 1 engine exactly" in result.stderr
+    assert f": {said} is not known before the launch: write it into the profile\n" in result.stderr
+    assert load_profile(SourceFile("p.yaml", result.stdout)).faults == []
+    assert not any(hole in result.output for hole in ("\ue000", "uE000", "ue000"))
+
+
+def test_a_name_that_a_variable_of_the_program_gives_is_known(tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text("from vllm import LLM\nK = 'a'\nLLM('m', hf_overrides={K: 1, 'n': 2})\n")
+    result = run("init", "--from", str(tmp_path / "s.py"), "--target", "vllm==0.32.0", "--lang", "en")
+    assert "1 of 1 engine exactly" in result.stderr and "      a: 1\n      n: 2\n" in result.stdout
+
+
 def test_several_files_behind_one_from(script: Path, tmp_path: Path) -> None:
     other = tmp_path / "prefill.sh"
     config = '{"kv_connector":"MooncakeConnectorV1","kv_role":"kv_producer"}'

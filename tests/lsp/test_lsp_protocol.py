@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -306,7 +307,8 @@ async def test_what_is_no_message_ends_nothing_and_is_logged_without_its_words(e
     editor.open("decode.sh", TARGET + COMMA)
     assert codes(await editor.found("decode.sh")) == ["PD001"]
     logged = [message.message for message in editor.client.log_messages]
-    assert len(logged) == 1 and logged[0].startswith("pd-launch: internal fault: ") and "hunter2" not in logged[0]
+    assert len(logged) == 1 and "hunter2" not in logged[0]
+    assert logged[0].startswith("pd-launch: a message that does not follow the protocol")
 
 
 @pytest.mark.asyncio
@@ -321,6 +323,89 @@ async def test_odd_requests_are_answered(editor: Editor) -> None:
             types.TextDocumentIdentifier(uri), types.Range(far, far), types.CodeActionContext([])
         )
         assert not await editor.client.text_document_code_action_async(asked)
+
+
+BEGIN = ({"id": 1, "method": "initialize", "params": {"capabilities": {}}}, {"method": "initialized", "params": {}})
+END = ({"id": 999, "method": "shutdown"}, {"method": "exit"})
+HOVER = "textDocument/hover"
+INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NOT_INITIALIZED = -32602, -32600, -32601, -32002
+
+
+def replies(folder: Path, messages: Iterable[Any]) -> tuple[int, dict[Any, list[Any]], str]:
+    """Return the exit status, the replies (the code of an error, or the word ``ok``), and the log."""
+    texts = [json.dumps({"jsonrpc": "2.0", **one} if isinstance(one, dict) else one).encode() for one in messages]
+    sent = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(text), text) for text in texts)
+    command = [sys.executable, "-c", START, "lsp"]
+    done = subprocess.run(command, input=sent, cwd=folder, capture_output=True, timeout=60, env={"PATH": "/usr/bin"})
+    assert done.stderr == b""
+    got: dict[Any, list[Any]] = {}
+    log, rest = "", done.stdout
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        size = int(head.split(b"\r\n")[0].removeprefix(b"Content-Length: "))
+        reply, rest = json.loads(rest[:size]), rest[size:]
+        if "method" in reply:
+            log += str(reply["params"].get("message", "")) + "\n"
+        else:
+            got.setdefault(reply["id"], []).append(reply["error"]["code"] if "error" in reply else "ok")
+    return done.returncode, got, log
+
+
+WRONG_PARAMS = [
+    *(None, [], 5, "x", {}, {"textDocument": 5}, {"textDocument": {"uri": "file:///x"}}, {"position": "hunter2"}),
+    {"textDocument": {"uri": "file:///x"}, "position": {"line": "a", "character": 0}},
+    {"jsonrpc": "2.0", "id": 4, "method": "shutdown"},
+]
+
+
+@pytest.mark.parametrize("method", [HOVER, "textDocument/codeAction"])
+def test_a_request_with_wrong_params_gets_an_error(tmp_path: Path, method: str) -> None:
+    asked = [{"id": 10 + at, "method": method, "params": params} for at, params in enumerate(WRONG_PARAMS)]
+    asked.append({"id": 30, "method": method})
+    status, got, log = replies(tmp_path, [*BEGIN, *asked, *END])
+    assert status == 0
+    assert got == {1: ["ok"], 999: ["ok"]} | {one["id"]: [INVALID_PARAMS] for one in asked}
+    assert "hunter2" not in log and "internal fault" not in log
+
+
+@pytest.mark.parametrize(
+    "params", [None, [], 5, {}, {"capabilities": 5}, {"capabilities": {}, "workspaceFolders": [{"uri": "file:///x"}]}]
+)
+def test_a_session_that_begins_wrong_can_begin_again(tmp_path: Path, params: Any) -> None:
+    first = {"id": 7, "method": "initialize", "params": params}
+    status, got, _ = replies(tmp_path, [first, *BEGIN, *END])
+    assert (status, got) == (0, {7: [INVALID_PARAMS], 1: ["ok"], 999: ["ok"]})
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ({"id": 5, "method": "no/such"}, {5: [NO_METHOD]}),
+        ({"id": 5, "method": "no/such", "params": {}}, {5: [NO_METHOD]}),
+        ({"id": 5, "method": 5}, {5: [INVALID_REQUEST]}),
+        ({"id": 5, "method": ["x"]}, {5: [INVALID_REQUEST]}),
+        ({"id": [5], "method": HOVER}, {None: [INVALID_REQUEST]}),
+        ({"id": True, "method": HOVER}, {None: [INVALID_REQUEST]}),
+        ({"id": 5, "method": HOVER, "jsonrpc": "1.0"}, {5: [INVALID_REQUEST]}),
+        ([1], {None: [INVALID_REQUEST]}),
+        ({"id": 5}, {}),
+        ({"id": 5, "result": {}}, {}),
+        ({"id": 5, "error": 7}, {}),
+        ({"method": "textDocument/didOpen", "params": 7}, {}),
+        ({"method": "no/such", "params": 7}, {}),
+    ],
+)
+def test_what_is_no_request_ends_nothing(tmp_path: Path, message: Any, wanted: dict[Any, Any]) -> None:
+    status, got, log = replies(tmp_path, [*BEGIN, message, *END])
+    assert (status, got) == (0, {1: ["ok"], 999: ["ok"], **wanted})
+    assert "internal fault" not in log
+
+
+def test_requests_before_the_beginning_and_after_the_end_get_an_error(tmp_path: Path) -> None:
+    where = {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}
+    early, late = ({"id": number, "method": HOVER, "params": where} for number in (5, 6))
+    status, got, _ = replies(tmp_path, [early, *BEGIN, END[0], late, END[1]])
+    assert (status, got) == (0, {5: [NOT_INITIALIZED], 1: ["ok"], 999: ["ok"], 6: [INVALID_REQUEST]})
 
 
 def test_the_server_ends_with_its_editor(tmp_path: Path) -> None:

@@ -99,6 +99,36 @@ def test_it_is_drawn_in_place_again_at_a_new_size_and_leaves_the_terminal_as_it_
     assert terminal.child.returncode == 0
 
 
+_STORM = """
+import io, os, signal, subprocess, sys
+from pd_launch.launcher.status.screen import Screen
+
+drawn, screen = [], Screen(io.StringIO())
+with screen.open():
+    # Another process sends them, so that they come at any point of this one's wait.
+    loop = "import os, signal, sys; [os.kill(int(sys.argv[1]), signal.SIGWINCH) for _ in range(20_000)]"
+    sender = subprocess.Popen([sys.executable, "-c", loop, str(os.getpid())])
+    while sender.poll() is None:
+        screen.wait(0.0001, lambda: drawn.append(1))
+    os.kill(os.getpid(), signal.SIGWINCH)
+    before = len(drawn)
+    screen.wait(0.01, lambda: drawn.append(1))
+print(before > 0, len(drawn) - before)
+"""
+
+
+def test_many_changes_of_the_size_at_once_are_survived() -> None:
+    """As when a window's edge is dragged: each may come at any point of the wait."""
+    done = subprocess.run(
+        [sys.executable, "-c", _STORM],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.stderr[-300:], done.stdout) == ("", "True 1\n")
+
+
 def test_no_colour_where_none_is_wanted() -> None:
     with served("after-decode") as (engine,):
         terminal = Terminal(engine.url, 100, 40, NO_COLOR="1")

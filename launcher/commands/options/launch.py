@@ -18,6 +18,7 @@ from pd_launch.launcher.commands.options import (
     settings_option,
     target_option,
 )
+from pd_launch.launcher.commands.options.finite import Finite
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class SideOptions:
     dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and start nothing.")
     form: str = form_option(
         *PLANS,
-        help="Format of the plan. compose, k8s, kserve, llm-d and ssh include all nodes of both sides, slurm one side's.",
+        help="Plan format. compose, k8s, kserve, llm-d and ssh include all nodes of both sides, slurm those of one.",
     )
     node_rank: int | None = option(
         "--node-rank", type=int, metavar="N", help="Which node of this side to use, counted from 0."
@@ -39,17 +40,17 @@ class SideOptions:
         "--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."
     )
     grace: float | None = option(
-        "--grace", type=click.FloatRange(0), metavar="SECONDS", help="Time between TERM and KILL for several engines."
+        "--grace", type=Finite(0), metavar="SECONDS", help="Time between TERM and KILL for several engines."
     )
     ready_timeout: float | None = option(
         "--ready-timeout",
-        type=click.FloatRange(0, min_open=True),
+        type=Finite(0, min_open=True),
         metavar="SECONDS",
         help="Stop everything if not all engines are ready by then.",
     )
     health: float | None = option(
         "--health",
-        type=click.FloatRange(0),
+        type=Finite(0),
         metavar="SECONDS",
         help="How often to recheck engines that were ready; 0: never.  [default: 10, in a pod 0]",
     )

@@ -15,6 +15,7 @@ from pd_launch.launcher.commands.options import (
     profile_option,
     target_option,
 )
+from pd_launch.launcher.commands.options.finite import Finite
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class SimulateOptions:
     max_model_len: int | None = option("--max-model-len", type=click.IntRange(2), metavar="N", help="Longest request.")
     watermark: float | None = option(
         "--watermark",
-        type=click.FloatRange(0, 1, max_open=True),
+        type=Finite(0, 1, max_open=True),
         metavar="X",
         help="Share of the KV cache kept free when requests are admitted.",
     )
@@ -72,10 +73,13 @@ class SimulateOptions:
         "--draft-tokens", type=click.IntRange(0), metavar="N", help="Speculative tokens per request and step."
     )
     acceptance: float | None = option(
-        "--acceptance", type=click.FloatRange(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6."
+        "--acceptance", type=Finite(0, 1), metavar="X", help="Share of draft tokens accepted, such as 0.6."
     )
     arrival_steps: int | None = option(
-        "--arrival-steps", type=click.IntRange(0), metavar="N", help="Steps until a decode node has a prompt's KV."
+        "--arrival-steps",
+        type=click.IntRange(0, 1_000_000),
+        metavar="N",
+        help="Steps until a decode node has a prompt's KV.",
     )
     budget: str | None = option(
         "--budget", metavar="SIZE,…", help="Host memory per rank to try, such as 8GiB,16GiB or 3000blocks."
@@ -84,7 +88,7 @@ class SimulateOptions:
         "--concurrency", type=click.IntRange(1), metavar="N", help="Number of clients, each with one request at a time."
     )
     rate: float | None = option(
-        "--rate", type=click.FloatRange(0, min_open=True), metavar="X", help="Requests per second, at random times."
+        "--rate", type=Finite(0, min_open=True), metavar="X", help="Requests per second, at random times."
     )
     requests: int | None = option(
         "--requests",

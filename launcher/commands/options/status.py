@@ -17,6 +17,7 @@ from pd_launch.launcher.commands.options import (
     profile_option,
     settings_option,
 )
+from pd_launch.launcher.commands.options.finite import Finite
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class StatusOptions:
         metavar="[SECONDS]",
         is_flag=False,
         flag_value=5.0,
-        type=click.FloatRange(0.2, 86400),
+        type=Finite(0.2, 86400),
         help="Read again at this interval (default: 5 s); without a terminal, print JSON lines.",
     )
     count: int | None = option(
@@ -53,7 +54,7 @@ class StatusOptions:
     timeout: float = option(
         "--timeout",
         metavar="SECONDS",
-        type=click.FloatRange(0.1, 300),
+        type=Finite(0.1, 300),
         default=5.0,
         show_default=True,
         help="How long an engine may take to answer.",

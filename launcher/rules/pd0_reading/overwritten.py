@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd1_role.combined import combined
 from pd_launch.launcher.rules.registry import Hit
 from pd_launch.launcher.rules.variables import place_of
 from pd_launch.schemas.core.compare import differ
@@ -29,6 +30,11 @@ def overwritten(node: NodeLaunch, target: Target) -> Iterator[Hit]:
     yield from _hybrid_balancing(node)
     yield from _reasoning(node)
     yield from _dp_variables(node)
+    for idle in combined(node, target, idle=True):
+        related = (idle.other, Msg("it decides", "由它决定")) if idle.other else None
+        yield _hit(
+            idle.place, Msg(idle.en, idle.zh), Msg("keep only one of the two", "两者只保留一个"), "warning", related
+        )
     quantization = _inside(node, "speculative-config", "quantization") if target.is_ascend else None
     if quantization is not None and quantization.value is not None:
         yield _hit(

@@ -9,6 +9,7 @@ from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.switches import switch_of
+from pd_launch.schemas.core.values import knowable
 
 REPEATABLE = frozenset({"middleware"})
 """Flags that collect their values."""
@@ -70,7 +71,7 @@ def duplicate_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     seen: dict[str, Arg] = {}
     for arg in node.args:
-        if not arg.name or "." in arg.name or arg.name in REPEATABLE:
+        if not arg.name or "." in arg.name or arg.name in REPEATABLE or not knowable(arg.written):
             continue
         name = _positive(arg.name)
         earlier = seen.get(name)

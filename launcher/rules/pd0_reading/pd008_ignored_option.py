@@ -31,6 +31,8 @@ vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接�
 `--data-parallel-hybrid-lb`，`--reasoning-parser` 取代 `--structured-outputs-config` 里的 `reasoning_parser`，
 `--data-parallel-size` 取代 `VLLM_DP_…` 变量（大小为 1 时反过来由 `VLLM_DP_SIZE` 决定），`VLLM_DEBUG_DUMP_PATH` 取代
 `debug_dump_path`；昇腾上草稿模型的 `quantization` 会被重置。
+vLLM 只记一条警告就丢开的也报告：弹性专家并行下多个 API server，Ray 执行器下的 `--device-ids`，
+数据并行下按批大小决定的草稿数，写了 publisher 却关闭的 KV 事件。
 
 ## 为什么重要
 
@@ -64,7 +66,9 @@ def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     graphs with LMCache's `use_layerwise`, `--cp-kv-cache-interleave-size` beside its older name,
     `--data-parallel-hybrid-lb` with `--data-parallel-rank`, `reasoning_parser` in `--structured-outputs-config` beside
     `--reasoning-parser`, `VLLM_DP_…` variables beside `--data-parallel-size` (and the size 1 beside `VLLM_DP_SIZE`),
-    `debug_dump_path` beside its variable; on Ascend the `quantization` of drafts.
+    `debug_dump_path` beside its variable; on Ascend the `quantization` of drafts. So it does on what vLLM drops with a
+    line in its log: several API servers with elastic expert parallelism, `--device-ids` with Ray's executor, a number
+    of drafts by batch size with data parallelism, the publisher of KV events that are switched off.
 
     ## Why it matters
 

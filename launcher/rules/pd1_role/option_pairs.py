@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -18,8 +18,7 @@ from pd_launch.schemas.releases.environment import ascend_reads
 FUSED_MC2_VARIABLE = "VLLM_ASCEND_ENABLE_FUSED_MC2"
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Two options that exclude each other, with the places of both."""
 
     place: Origin

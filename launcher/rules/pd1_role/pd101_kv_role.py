@@ -9,7 +9,7 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.names import nearest
-from pd_launch.schemas.core.values import Node
+from pd_launch.schemas.core.values import Node, knowable
 from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.kv_transfer import ROLES, Connector, connectors
 from pd_launch.schemas.releases.connector_options import ONE_ROLE
@@ -76,6 +76,8 @@ def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     for connector in connectors(node.kv_transfer):
         role = connector.tree.get("kv_role")
+        if role is None and not all(knowable(key) for key, _ in connector.tree.items()):
+            continue  # the key that nobody knows may be it
         if role is None or (role.known and role.value is None):
             if connector.parent is None and connector.name is not None:  # a child without one is PD203's
                 yield _missing(node, connector)

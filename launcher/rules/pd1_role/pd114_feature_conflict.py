@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pd_launch.launcher.rules.pd1_role.combined import combined
 from pd_launch.launcher.rules.pd1_role.option_pairs import conflicts
 from pd_launch.launcher.rules.pd1_role.vllm_needs import needs
 from pd_launch.launcher.rules.pd1_role.vllm_pairs import vllm_conflicts
@@ -28,6 +29,13 @@ ZH = r"""
 编码器缓存连接器没有角色，多端口负载均衡没有 rank；
 以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
 
+另有一张表列出 vLLM 拒绝的其他组合及其版本：`--enable-return-routed-experts` 与流水线并行、上下文并行或 P/D 连接器，
+HiSparseConnector 与多个流水线阶段、DCP 或完整图，没有专家并行的 EPLB 及其异步形式，弹性专家并行，`--nnodes` 与 Ray，
+`--use-replayssm` 与 KV 连接器，编码器缓存连接器 ECCPUConnector 与 ECMooncakeConnector，OffloadingConnector、
+MooncakeStoreConnector 与 NixlConnector 拒绝的选项组合，自适应验证等草稿选项，
+以及与对象内容重复的参数（`--spec-tokens`、`--attention-backend`）。只对某些模型才拒绝的组合不报告；
+vllm-ascend 上不检查这张表。
+
 ## 为什么重要
 
 引擎在启动时发现矛盾就会退出。`--kv-offloading-size` 更麻烦：引擎能正常启动，但所配置的连接器没有启动，KV 永远传不过来。
@@ -36,7 +44,7 @@ ZH = r"""
 
 读取这两个选项的所有 vllm-ascend 版本；reduce-sample 与 lm-head TP 为 <all reduce-sample-refusals>。
 vLLM 的浮点缓存类型：从 <since float-cache-must-match> 起；异步调度与草稿：到 <last async-refuses-drafts>；
-其余为所有版本。
+表中的组合：从引擎拒绝它的版本起；其余为所有版本。
 
 ## 来源
 
@@ -69,6 +77,14 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory;
     TP and the attention heads of a model that is known.
 
+    A table holds further refusals of vLLM, each with its releases: `--enable-return-routed-experts` with pipeline or
+    context parallelism and with P/D connectors, HiSparseConnector with several stages, DCP or full graphs, EPLB without
+    expert parallelism and its asynchronous form, elastic expert parallelism, `--nnodes` with Ray, `--use-replayssm`
+    with KV connectors, the encoder cache connectors ECCPUConnector and ECMooncakeConnector, what OffloadingConnector,
+    MooncakeStoreConnector and NixlConnector refuse of their own options, adaptive verification and other options of
+    drafts, and flags that say what an object says too (`--spec-tokens`, `--attention-backend`). What is refused for
+    some models alone is not reported, and the table is not looked at for vllm-ascend.
+
     ## Why it matters
 
     The engine finds the contradiction at start and exits. `--kv-offloading-size` is worse: the engine starts, the
@@ -94,7 +110,7 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     All of vllm-ascend that read both options; reduce-sample with lm-head TP in <all reduce-sample-refusals>. Of vLLM
     the floating-point cache from <since float-cache-must-match>, async scheduling with drafts up to
-    <last async-refuses-drafts>, the others in all.
+    <last async-refuses-drafts>; each row of the table in the releases that refuse it; the others in all.
 
     ## Sources
 
@@ -105,7 +121,12 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     """
     target = deployment.target
     of_platform = conflicts(node, target) if target.is_ascend else ()
-    for conflict in (*of_platform, *vllm_conflicts(node, target), *needs(node, target)):
+    for conflict in (
+        *of_platform,
+        *vllm_conflicts(node, target),
+        *needs(node, target),
+        *combined(node, target, idle=False),
+    ):
         yield Hit(
             conflict.place,
             Msg(conflict.en, conflict.zh),

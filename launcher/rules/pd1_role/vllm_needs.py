@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
+from pd_launch.launcher.rules.places import surely_absent
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
@@ -30,7 +31,7 @@ _ASYNC_REFUSED = ("ngram", "[ngram]", "suffix", "medusa", "mlp_speculator")
 def needs(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     """Yield every option of ``node`` that ``target``'s vLLM refuses for want of another, or beside another."""
     for name, other in NEEDS.items():
-        if (node.switch(name) or node.value(name) is not None) and _is_absent(node, other):
+        if (node.switch(name) or node.value(name) is not None) and surely_absent(node, other):
             yield _needs(node, name, f"--{other}")
     yield from _nsight(node)
     yield from _single_drafts(node)
@@ -45,10 +46,6 @@ def needs(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     yield from _profiler(node)
     yield from _whitespace(node)
     yield from _encoder(node)
-
-
-def _is_absent(node: NodeLaunch, name: str) -> bool:
-    return not node.partial and node.arg(name) is None
 
 
 def _needs(node: NodeLaunch, name: str, other: str) -> Conflict:
@@ -71,28 +68,28 @@ def _single_drafts(node: NodeLaunch) -> Iterator[Conflict]:
     """A number of drafts alone, without anything that makes them."""
     if node.arg("spec-tokens") is None or node.arg("speculative-config") is not None:
         return
-    if _is_absent(node, "spec-method") and _is_absent(node, "spec-model"):
+    if surely_absent(node, "spec-method") and surely_absent(node, "spec-model"):
         yield _needs(node, "spec-tokens", "--spec-method or --spec-model")
 
 
 def _valued(node: NodeLaunch) -> Iterator[Conflict]:
     """Options that need another one with a value of its own."""
-    if node.value("mamba-ssu-algorithm") is not None and _is_absent(node, "mamba-backend"):
+    if node.value("mamba-ssu-algorithm") is not None and surely_absent(node, "mamba-backend"):
         yield _needs(node, "mamba-ssu-algorithm", "--mamba-backend flashinfer")
-    if node.switch("enable-mamba-cache-stochastic-rounding") and _is_absent(node, "mamba-ssm-cache-dtype"):
+    if node.switch("enable-mamba-cache-stochastic-rounding") and surely_absent(node, "mamba-ssm-cache-dtype"):
         yield _needs(node, "enable-mamba-cache-stochastic-rounding", "--mamba-ssm-cache-dtype float16")
     metrics = node.value("per-request-spec-decode-metrics")
-    drafted = any(not _is_absent(node, name) for name in ("speculative-config", "spec-method", "spec-model"))
+    drafted = any(not surely_absent(node, name) for name in ("speculative-config", "spec-method", "spec-model"))
     if metrics is not None and metrics.string() in ("summary", "detailed") and not drafted:
         yield _needs(node, "per-request-spec-decode-metrics", "--speculative-config")
-    balanced = any(not _is_absent(node, name) for name in ("data-parallel-external-lb", "data-parallel-rank"))
+    balanced = any(not surely_absent(node, name) for name in ("data-parallel-external-lb", "data-parallel-rank"))
     if node.switch("enable-fault-tolerance") and not balanced:
         yield _needs(node, "enable-fault-tolerance", "--data-parallel-external-lb or --data-parallel-rank")
     backend = node.value("offload-backend")
-    if backend is not None and backend.value == "prefetch" and _is_absent(node, "offload-group-size"):
+    if backend is not None and backend.value == "prefetch" and surely_absent(node, "offload-group-size"):
         yield _needs(node, "offload-backend", "--offload-group-size of 1 or more")
     method_, tokens = node.value("spec-method"), "spec-tokens"
-    if method_ is not None and method_.value in NGRAM and _is_absent(node, tokens):
+    if method_ is not None and method_.value in NGRAM and surely_absent(node, tokens):
         yield _needs(node, "spec-method", f"--{tokens}")
 
 

@@ -205,7 +205,7 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if (row is not None and target.is_ascend and row.exists(target)) or (theirs is not None and theirs.exists(target)):
         return Msg("", "")  # its release has it, and the build whose files were read does not
     if row is not None and not target.is_ascend:
-        return Msg(": only vllm-ascend has this name", "：只有 vllm-ascend 有这个名称")
+        return Msg(": it exists only in vllm-ascend", "：只有 vllm-ascend 有它")
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f"：{row.until} 是最后一个有它的版本")
     if row is not None and row.since is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.launcher.rules.edits import fix, set_value
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
@@ -41,8 +41,7 @@ v1/kv_offload/cpu/shared_offload_region.py（0.27.1、0.32.0）；vllm-ascend �
 """
 
 
-@dataclass(frozen=True)
-class _Size:
+class _Size(NamedTuple):
     """A size of /dev/shm that is known, where it is written (None: measured), and in which form a fix writes it."""
 
     size: int

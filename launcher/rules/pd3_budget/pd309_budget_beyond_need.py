@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.launcher.wording.nouns import seat
@@ -39,8 +39,7 @@ ZH = """
 """
 
 
-@dataclass(frozen=True)
-class _Cache:
+class _Cache(NamedTuple):
     """One card's KV cache: its bytes, exactly or at most."""
 
     size: int

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.msg import Msg
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """A use of ports, what changes them on a command line, and their key in a profile, where there is one."""
 
     what: Msg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -28,8 +28,7 @@ _HOST_NAME = lazy_pattern(r"[a-z]+\d[\w.-]*", re.IGNORECASE)
 """What looks like a network card: ``eth0``, ``enp67s0f5``, ``bond0.100``."""
 
 
-@dataclass(frozen=True)
-class Misread:
+class Misread(NamedTuple):
     """A variable whose text its reader takes for something else, what comes of it, and what to write."""
 
     variable: EnvVar

@@ -6,7 +6,7 @@ be switched off, and ``--json-flag.key`` for one key of a JSON argument.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import Arg
 from pd_launch.schemas.core.switches import paired
@@ -15,8 +15,7 @@ from pd_launch.schemas.releases.vllm_tables import Spec, Table
 DOTTED_KINDS = ("config", "json", "json-or-text", "any")
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What a written name means: the flag's own name and its entry, or the candidates where it is not unique.
 
     ``negated`` is ``--no-x``. Without an entry and candidates, the release does not have the flag.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.launcher.rules.edits import renamed, set_value
 from pd_launch.launcher.rules.registry import Hit
@@ -19,8 +19,7 @@ _SHOWN = 12
 """So many names are listed where none of them is near."""
 
 
-@dataclass(frozen=True)
-class _Option:
+class _Option(NamedTuple):
     """An option: what else must be given for it to be read, and what may register further names."""
 
     name: str

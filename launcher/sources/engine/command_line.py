@@ -143,6 +143,7 @@ class _Words:
         written, glued = _split(word)
         name = _long_name(written)
         base = name.partition(".")[0]
+        self.node.partial |= HOLE in base  # it may be any flag, and give what no other does
         values = [glued] if glued is not None else self.values(base, name)
         if base not in JSON_ARGS:
             values = [self.unquoted(value) for value in values]

@@ -10,7 +10,7 @@ from pd_launch.launcher.sources.engine.named import named_file, unread
 from pd_launch.launcher.sources.text.interpolate import CONFIG, expand_node
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
-from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
+from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch, is_unknown
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node, SourceFile
 
@@ -30,11 +30,13 @@ def read_config_file(
     """
     written = node.value("config")
     name = written.string() if written else None
+    node.partial |= is_unknown(written)
     if name is None or not name.endswith((".yaml", ".yml")):
         return None, []
     source = files.get(name.rpartition("/")[2])
     if source is None:
         named = named_file(name, written.origin.file if written else node.origin.file, most)
+        node.partial |= named.source is None  # it may give any flag
         if named.refused is not None and written is not None and written.text is not None:
             return None, [unread(Msg("the configuration file", "配置文件"), written.text, named.refused)]
         source = named.source

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pd_launch.launcher import unsaved
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
@@ -32,8 +32,7 @@ _IRREGULAR = Msg("it is not a regular file", "它不是普通文件")
 _CLOSED = Msg("it cannot be opened", "无法打开它")
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """What became of a name: the file that was read, or why it is not read; neither where there is no such file."""
 
     source: SourceFile | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, is_wrapper
-from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.launcher.sources.text.weave import Weaver, concat
 from pd_launch.schemas.core.lazy import lazy_pattern
-from pd_launch.schemas.core.values import SourceFile, Text
+from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".sbatch", ".slurm", ".yaml", ".yml", ".json", ".service", "file")
 _FENCE = lazy_pattern(
@@ -31,6 +32,13 @@ _OTHERS = {
 """Languages of blocks that are read as files of their own."""
 _MOST_BLOCKS = 100
 """Such blocks of a text that are read."""
+_PAGE = lazy_pattern(r"<(?:pre|code)\b", re.IGNORECASE)
+_MARKUP = lazy_pattern(
+    r"</?(?:(?P<apart>pre|p|br|div|li|ul|ol|td|tr|h[1-6])|code|span|b|i|em|strong|a|kbd|samp|tt|mark|font)"
+    r"(?:[\s/][^<>]{0,400})?>|(?P<sign>&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6}|#[xX][0-9a-fA-F]{1,5});)",
+    re.IGNORECASE,
+)
+"""What a browser does not show as it stands. Other words in angle brackets are placeholders: ``<model>``."""
 _PROMPT = lazy_pattern(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = lazy_pattern(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
 _BULLET = lazy_pattern(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")
@@ -52,7 +60,7 @@ _RUNS_IMAGE = lazy_pattern(r"\b(?:docker|podman|nerdctl)[ \t](?:[^\n]{0,200}[ \t
 """The start of a container, whose image may be one of vLLM."""
 _PROXIES = lazy_pattern(r"\bvllm-router\b|proxy[\w-]{0,60}\.py\b")
 """Where a block of a text starts a proxy."""
-_NEXT = lazy_pattern(r"""\s{0,40}(?:[-\\&|>;#$"'`{)\]]|\Z)""")
+_NEXT = lazy_pattern(rf"""\s{{0,40}}(?:[-\\&|>;#$"'`{{)\]{HOLE}]|\Z)""")
 _PLAIN = lazy_pattern(r"\s{0,40}(?P<word>\S{1,400})")
 
 
@@ -175,8 +183,25 @@ def _of_console(block: Text) -> Iterator[Text]:
 
 
 def _single_lines(text: Text, start: int, end: int) -> Iterator[Text]:
+    if _PAGE.search(text.value, start, end):
+        text = _as_shown(text.part(start, end))
+        start, end = 0, len(text.value)
     for first, last in _calls(text.value, start, end):
         yield text.part(first, last)
+
+
+def _as_shown(text: Text) -> Text:
+    """Return a stretch of a page as a browser shows it: no tags, and signs in place of their names."""
+    weaver, at = Weaver(text), 0
+    for match in _MARKUP.finditer(text.value):
+        weaver.take(at, match.start(), None)
+        at = match.end()
+        if match["sign"]:
+            weaver.fill(unescape(match["sign"]).replace("\xa0", " "), match.start())
+        elif match["apart"]:
+            weaver.fill("\n", match.start())
+    weaver.take(at, len(text.value), None)
+    return weaver.text(len(text.value))
 
 
 def _calls(value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -207,7 +232,7 @@ def _is_command(before: str) -> bool:
     if not words or _CONNECTED.search(before):
         return True
     program = words[0]
-    if program.startswith(("$", "{{", "(", "[", "./", "<%")) or "/" in program:
+    if program.startswith(("$", "{{", "(", "[", "./", "<%", HOLE)) or "/" in program:
         return True
     return program in _CARRIERS or program in SHELLS or is_wrapper(program) or program.startswith("python")
 

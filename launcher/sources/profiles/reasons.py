@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.errors import ValueFault, written
 from pd_launch.schemas.core.msg import Msg
@@ -81,8 +80,7 @@ _COMPARISONS = {
 }
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """Why a value is refused (``said``) and what to write instead."""
 
     said: Msg

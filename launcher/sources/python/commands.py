@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.shell.model import Command
 from pd_launch.launcher.sources.text.interpolate import PYTHON, expand, split_words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 
@@ -55,6 +56,8 @@ MAX_LISTS = 2000
 _COMMANDS = ("args", "cmd", "command", "commands")
 _WRITES = ("write", "write_text")
 _IN_CONTAINER = ("containers.run", "containers.create")
+_KEEP_WORDS = (("filter", "None"), ("map", "str"), ("map", "os.fspath"))
+_QUOTES = lazy_pattern(r"['\"\\]")
 _EITHER = -1_000_000
 """Stands among the branches of engines of which a condition starts one."""
 
@@ -81,6 +84,21 @@ def _is_copy(value: ast.expr) -> bool:
     """Whether a value is ``list(…)`` or ``tuple(…)`` of another."""
     named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "tuple")
     return named and isinstance(value, ast.Call) and len(value.args) == 1
+
+
+def _same_words(value: ast.Call) -> ast.expr | None:
+    """Return the list whose words a call gives again, each of them: a copy, ``filter(None, …)``, ``map(str, …)``."""
+    if _is_copy(value):
+        return value.args[0]
+    named = isinstance(value.func, ast.Name) and len(value.args) == 2
+    if named and (ast.unparse(value.func), ast.unparse(value.args[0])) in _KEEP_WORDS:
+        return value.args[1]
+    return None
+
+
+def variables(mapping: Node) -> dict[str, EnvVar]:
+    """Return the variables that a mapping sets; what it may hold beside them is none."""
+    return {name: EnvVar(name, value, "python") for name, value in mapping.items() if name != HOLE}
 
 
 class Commands:
@@ -215,14 +233,22 @@ class Commands:
             return self.only(expression.args[0])
         return expression if expression.args else self.only(function.value)
 
+    def _text_of_split(self, value: ast.Call) -> Text | None:
+        """Return the text that a call cuts at blanks, or takes apart as a shell does."""
+        cut = self._split(value)
+        text = self.node(cut).text if cut is not value else None
+        if text is None or ast.unparse(value.func) == "shlex.split":
+            return text
+        text = text.quoted("split", text.spots[0])  # quotes would stay
+        return None if _QUOTES.search(text.value) else text
+
     def _environment(self, call: ast.Call) -> dict[str, EnvVar]:
         """Return the file's own environment with what the call adds to it."""
         env = dict(self.env)
         for keyword in call.keywords:
             if keyword.arg not in ("env", "env_dict"):
                 continue
-            for name, value in self.node(self.only(keyword.value)).items():
-                env[name] = EnvVar(name, value, "python")
+            env |= variables(self.node(self.only(keyword.value)))
             more = self.entries.get(keyword.value.id, {}) if isinstance(keyword.value, ast.Name) else {}
             env.update({name: EnvVar(name, self.node(value), "python") for name, value in more.items()})
         return env
@@ -247,8 +273,10 @@ class Commands:
         self.seen.add((value.lineno, value.col_offset))
         if depth < 10 and isinstance(value, (ast.List, ast.Tuple)):
             return [word for element in value.elts for word in self._words_of(element, depth)]
-        if depth < 10 and isinstance(value, ast.Call) and _is_copy(value):
-            return self._words(value.args[0], depth + 1)
+        if depth < 10 and isinstance(value, ast.Call) and (same := _same_words(value)) is not None:
+            return self._words(same, depth + 1)
+        if isinstance(value, ast.Call) and (text := self._text_of_split(value)) is not None:
+            return split_words(text)[0]
         if depth < 10 and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             return [*self._words(value.left, depth + 1), *self._words(value.right, depth + 1)]
         return [self._hole(expression, 2)]

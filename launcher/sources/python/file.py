@@ -13,7 +13,7 @@ from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.calculations import calculated
-from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands
+from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands, variables
 from pd_launch.launcher.sources.python.flow import written_out
 from pd_launch.launcher.sources.python.held import held_back
 from pd_launch.launcher.sources.python.names import Names
@@ -25,7 +25,7 @@ from pd_launch.schemas.core.flag_shapes import LISTS
 from pd_launch.schemas.core.launch import Arg, EnvVar, Fault, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.values import Node, Origin, Site, SourceFile, Text, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
@@ -35,6 +35,8 @@ RAY = "LLMConfig"
 KV_CONFIG = "KVTransferConfig"
 _TESTERS = ("unittest", "pytest", "mock")
 _LONE_RETURN = lazy_pattern(r"\r(?!\n)")
+_SHOWN = 100
+"""Characters of an expression that are kept of one that is not known."""
 ENVIRON = ("os.environ", "environ")
 _LEFT = Msg("the engines it starts from here on are not checked", "其余引擎没有检查")
 
@@ -180,8 +182,7 @@ class _Reader:
             if isinstance(name, str):
                 self.env[name] = EnvVar(name, self.entry(*call.args), "python")
         elif function.attr == "update":
-            for name, value in self.node(call.args[0]).items():
-                self.env[name] = EnvVar(name, value, "python")
+            self.env |= variables(self.node(call.args[0]))
 
     def called(self, call: ast.Call) -> str:
         function = call.func
@@ -219,6 +220,7 @@ class _Reader:
         entries = dict(given.items())
         later = self.entries.get(mapping.id, {}) if isinstance(mapping, ast.Name) else {}
         entries.update({name: self.node(value) for name, value in later.items()})
+        launch.partial |= entries.pop(HOLE, None) is not None
         for name, node in entries.items():
             self.add(launch, name, node, node.key_text or made(name, self.source, node.origin))
 
@@ -269,16 +271,34 @@ class _Reader:
         found: dict[str, Node] = {}
         for key, value in zip(expression.keys, expression.values, strict=True):
             if key is None:
-                found.update(self.node(value).items())
-            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                found.update(self.more(value))
+                continue
+            name = self.node(key).value
+            if not isinstance(name, str):
+                found[HOLE] = Node(Unknown(ast.unparse(value)[:_SHOWN]), self.origin(value))
+            elif not isinstance(key, ast.Constant):
+                found[name] = self.entry(key, value)
+            else:
                 entry = self.entry(key, value)
                 if entry.site is not None and entry.origin == self.origin(value):
                     first = self.origin(key)
                     entry.site = replace(entry.site, entry=self.source.offset(first.line, first.column))
-                if key.value in found:
-                    entry.shadowed = [found[key.value]]
-                found[key.value] = entry
+                if name in found:
+                    entry.shadowed = [found[name]]
+                found[name] = entry
         return found
+
+    def more(self, expression: ast.expr) -> dict[str, Node]:
+        """Return the entries that ``**`` adds; of what is not known, one whose key nobody knows.
+
+        A program's own environment is none of these: what it may hold counts as unset everywhere.
+        """
+        given = self.node(expression)
+        if isinstance(given.value, dict):
+            return dict(given.items())
+        if ast.unparse(expression).removesuffix(".copy()") in ENVIRON:
+            return {}
+        return {HOLE: Node(Unknown(ast.unparse(expression)[:_SHOWN]), given.origin)}
 
     def name(self, expression: ast.Name | ast.Attribute) -> Node:
         value = self.names.held(expression)
@@ -298,7 +318,7 @@ class _Reader:
             entries: dict[str, Node] = {}
             for keyword in expression.keywords:
                 if keyword.arg is None:
-                    entries.update(self.node(keyword.value).items())
+                    entries.update(self.more(keyword.value))
                     continue
                 node = self.node(keyword.value)
                 start = self.source.offset(keyword.lineno, self.column(keyword.lineno, keyword.col_offset))
@@ -308,10 +328,11 @@ class _Reader:
             return Node(entries, self.origin(expression))
         if name == "loads" and expression.args:
             return self.json(expression.args[0])
-        if name == "dict" and len(expression.args) < 2 and all(k.arg for k in expression.keywords):
-            more = {str(k.arg): self.node(k.value) for k in expression.keywords}
-            known = dict(self.node(expression.args[0]).items()) if expression.args else {}
-            return Node({**known, **more}, self.origin(expression))
+        if name == "dict" and len(expression.args) < 2:
+            known = self.more(expression.args[0]) if expression.args else {}
+            for keyword in expression.keywords:
+                known |= {keyword.arg: self.node(keyword.value)} if keyword.arg else self.more(keyword.value)
+            return Node(known, self.origin(expression))
         return Node(Unknown(f"{name}(…)"), self.origin(expression))
 
     def site(self, origin: Origin) -> Site:

@@ -226,6 +226,8 @@ def _json(node: Node, source: SourceFile, depth: int) -> Iterator[Text]:
 
 
 def _key(key: str, entry: Node, source: SourceFile) -> list[Text]:
+    if HOLE in key:  # JSON would escape the sign
+        return [made(f'"{key}": ', source, entry.origin)]
     return [*_string(key, entry.key_text, entry.key or entry.origin, source), made(": ", source, entry.origin)]
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.installs import installs
@@ -48,8 +48,7 @@ _WORDS = (
 MAX_MATCHES = 200
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(NamedTuple):
     """One sign: of which family, of which rank, and what it is."""
 
     ascend: bool
@@ -58,8 +57,7 @@ class Sign:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True)
-class Signs:
+class Signs(NamedTuple):
     """The signs that count for an engine: all of one rank."""
 
     signs: tuple[Sign, ...] = ()

@@ -6,7 +6,7 @@ parts. What others put after the colon is a version of their own product.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pd_launch.schemas.core.lazy import lazy_pattern
 
@@ -23,8 +23,7 @@ _STOCK = lazy_pattern(
 MAX_NAME = 1000
 
 
-@dataclass(frozen=True)
-class ImageName:
+class ImageName(NamedTuple):
     """What a name says. ``ascend`` is None where it names no family, ``version`` None where no release is known."""
 
     ascend: bool | None

@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.installs import Install, installs
@@ -41,8 +40,7 @@ _WORDS = ("ignore", "target")
 _EXAMPLE = "# pd-launch: target vllm==0.32.0"
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """One place that speaks of an engine's release.
 
     ``target`` is None where the release is not known; ``ascend`` is the family, None where the place does not say it.
@@ -83,8 +81,7 @@ def comment_above(source: SourceFile, line: int) -> Mention | None:
     return _of_comment(source, line)
 
 
-@dataclass(frozen=True)
-class _Comment:
+class _Comment(NamedTuple):
     line: int
     mention: Mention | None
     fault: Fault | None = None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
@@ -32,8 +32,7 @@ class Mark(Protocol):
         """``open``, ``else`` or ``close``, or something else."""
 
 
-@dataclass(frozen=True)
-class Bodies:
+class Bodies(NamedTuple):
     """Where the bodies of conditions and loops are."""
 
     starts: Sequence[int]

@@ -28,7 +28,7 @@ _KEYS = ("version", "apiVersion", "services", "kind", "test_name", "model", "tes
 _FORM = lazy_pattern(rf"^[\"']?(?:{'|'.join(_KEYS)})[\"']?:(?:[ \r]|$)", re.MULTILINE)
 """A key of a known form, at the beginning of a line."""
 _OBJECT = lazy_pattern(r"^(?:apiVersion|services):(?:[ \r]|$)", re.MULTILINE)
-_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc")
+PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".html", ".htm")
 _SECTION = lazy_pattern(
     r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
 )
@@ -108,7 +108,7 @@ def _bytes(text: str) -> int:
 
 def is_named_prose(source: SourceFile) -> bool:
     """Whether a file is a text for people by its name."""
-    return source.path.lower().endswith(_PROSE) and not source.text.startswith("#!")
+    return source.path.lower().endswith(PROSE) and not source.text.startswith("#!")
 
 
 def is_unit(source: SourceFile) -> bool:

@@ -18,7 +18,7 @@ from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import human_integer
-from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown
+from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown, readable
 from pd_launch.schemas.core.whole import is_boundless
 
 MAX_DEPTH = 100
@@ -361,7 +361,7 @@ class _Reader:
             place = start + getattr(error, "pos", 0)
             self.fault(place, place + 1, _string_fault(str(error)))
             return raw[1:-1]
-        return Unknown(raw[1:-1].replace(HOLE, "…")) if HOLE in text else text
+        return Unknown(readable(raw[1:-1])) if HOLE in text else text
 
     def bare(self) -> Node:
         match = _BARE.match(self.value, self.at)
@@ -374,7 +374,7 @@ class _Reader:
         word = self.value[start:end]
         origin = self.text.origin(start, end)
         if HOLE in word:
-            return Node(Unknown(word.replace(HOLE, "…")), origin)
+            return Node(Unknown(readable(word)), origin)
         if word in _WORDS:
             return Node(_WORDS[word], origin)
         if _NUMBER.fullmatch(word) or word in _CONSTANTS:
@@ -442,10 +442,10 @@ def parse_json(text: Text, sizes: bool = False) -> tuple[Node, list[Fault]]:
                 raise _Unsure
             _rest(reader)
     except _Unsure:
-        return Node(Unknown(text.value.replace(HOLE, "…")), whole), []
+        return Node(Unknown(readable(text.value)), whole), []
     except _Lost as lost:
         if HOLE in body.value[: reader.at + 1]:
-            return Node(Unknown(text.value.replace(HOLE, "…")), whole), []
+            return Node(Unknown(readable(text.value)), whole), []
         at = min(reader.at, max(len(body.value) - 1, 0))
         reader.faults.append(Fault("json", body.origin(at, at + 1), lost.said))
         node = Node(Unknown("unreadable"), whole)

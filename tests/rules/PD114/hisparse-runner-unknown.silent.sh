@@ -1,0 +1,2 @@
+# pd-test: target=vllm==0.32.0
+VLLM_USE_V2_MODEL_RUNNER="$RUNNER" vllm serve /models/m --kv-transfer-config '{"kv_connector":"HiSparseConnector","kv_role":"kv_both","kv_connector_extra_config":{"host_pool_gib":10}}'
