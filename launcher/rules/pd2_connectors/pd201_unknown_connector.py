@@ -65,8 +65,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
     were renamed or removed, that came later, that do not support NPUs, and misspelt ones are reported with the right
     name. An entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the
-    connector. vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed
-    pd-launch registers them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
+    connector. vLLM itself does not know pd-launch's connector: the plugin that comes with an installed pd-launch
+    registers its names. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 

@@ -55,8 +55,8 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Looks at the keys of a connector's `kv_connector_extra_config`: those that it does not read in the target
-    (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. Of
-    connectors whose options another package reads (LMCache, FlexKV, UCM) only clear misspellings are found; that the
+    (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. For
+    connectors whose options another package reads (LMCache, FlexKV, UCM), only clear misspellings are found; that the
     others were not checked is reported once.
 
     ## Why it matters

@@ -39,7 +39,7 @@ vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md，0.18.0 到 0.27.1r
 
 @rule("PD406", "port-reserved", "warning", zh=ZH, needs="C H R")
 def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The kv_port lies where AscendDirect picks its own ports.
+    r"""The kv_port is in the range from which AscendDirect picks its own ports.
 
     ## What it does
 
@@ -75,7 +75,7 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm-ascend's pd_disaggregation_mooncake_multi_node.md at 0.18.0 to 0.27.1rc1; many published configurations use
-    ports of the range, hence a warning. `ASCEND_BASE_PORT`: https://github.com/vllm-project/vllm-ascend/issues/8938.
+    ports of the range, hence only a warning. `ASCEND_BASE_PORT`: https://github.com/vllm-project/vllm-ascend/issues/8938.
     """
     if not deployment.target.is_ascend:
         return

@@ -41,13 +41,13 @@ RIGHT = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 @rule("PD606", "pair-roles", "error", zh=ZH, needs="P")
 def pair_roles(deployment: Deployment) -> Iterator[Hit]:
-    """Files that are given as two sides are two producers or two consumers.
+    """Files given as the two sides are both producers or both consumers.
 
     ## What it does
 
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
-    kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
-    alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
+    kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is a single
+    side; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
     Dynamo without `--disaggregation-mode` next to one for prefill are a warning too.
 
     ## Why it matters

@@ -63,9 +63,9 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Without a connector no KV is transferred: the decode node computes every prompt again, prefill works for nothing,
-    and nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError
-    at start.
+    Without a connector no KV is transferred: the decode node computes every prompt again, prefill's work is wasted, and
+    nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError at
+    start.
 
     ## Example
 

@@ -45,13 +45,13 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
-    between two rows. Of a path, whose own files are read, it says where the other facts come from. For a target older
+    between two rows. For a path, whose own files are read, it says where the other facts come from. For a target older
     than all rows, a finding that depends on the release is at most a warning: there it may well be right.
 
     A profile's target that is not for its hardware is a warning: it is ignored.
 
-    With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
-    error.
+    With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release is not given anywhere
+    is an error.
 
     ## Why it matters
 
