@@ -83,7 +83,7 @@ def test_an_unknown_name_is_left_out_and_said(name: str, tmp_path: Path) -> None
     (tmp_path / name).write_text(text)
     result = run("init", "--from", str(tmp_path / name), "--target", "vllm==0.32.0", "--lang", "en")
     assert result.exit_code == 1
-    assert "0 of 1 engine exactly" in result.stderr
+    assert "launches no engine exactly" in result.stderr
     assert f": {said} is not known before the launch: write it into the profile\n" in result.stderr
     assert load_profile(SourceFile("p.yaml", result.stdout)).faults == []
     assert not any(hole in result.output for hole in ("\ue000", "uE000", "ue000"))
