@@ -92,7 +92,7 @@ def test_an_unknown_name_is_left_out_and_said(name: str, tmp_path: Path) -> None
 def test_a_name_that_a_variable_of_the_program_gives_is_known(tmp_path: Path) -> None:
     (tmp_path / "s.py").write_text("from vllm import LLM\nK = 'a'\nLLM('m', hf_overrides={K: 1, 'n': 2})\n")
     result = run("init", "--from", str(tmp_path / "s.py"), "--target", "vllm==0.32.0", "--lang", "en")
-    assert "1 of 1 engine exactly" in result.stderr and "      a: 1\n      n: 2\n" in result.stdout
+    assert "launches 1 engine exactly" in result.stderr and "      a: 1\n      n: 2\n" in result.stdout
 
 
 def test_several_files_behind_one_from(script: Path, tmp_path: Path) -> None:
