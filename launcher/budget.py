@@ -48,11 +48,11 @@ class _Budget:
     def look(self) -> None:
         """Raise :class:`Spent` if the budget is used up."""
         if time.process_time() - self.began > self.seconds:
-            en = f"the {self.seconds:g} s of processor time that a check may take are used up"
+            en = f"the check has used up its {self.seconds:g} s of processor time"
             raise Spent(Msg(en, f"一次检查的 {self.seconds:g} 秒处理器时间已用完"))
         if _held() - self.held > self.memory:
             size = f"{self.memory >> 20} MiB"
-            raise Spent(Msg(f"the {size} of memory that a check may take are used up", f"一次检查的 {size} 内存已用完"))
+            raise Spent(Msg(f"the check has used up its {size} of memory", f"一次检查的 {size} 内存已用完"))
 
 
 _current: list[_Budget] = []

@@ -98,7 +98,7 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         _say(
             Msg(
                 f"no host facts: {codes.en} checked only what the input says; use --host or --host-facts",
-                f"没有主机信息，{codes.zh} 只看输入本身所写的；--host 或 --host-facts 可以提供",
+                f"没有主机信息，{codes.zh} 只检查了输入本身；可用 --host 或 --host-facts 提供",
             ),
             lang,
         )
@@ -107,7 +107,7 @@ def _say_needs(outcome: Outcome, lang: str) -> None:
         _say(
             Msg(
                 f"{codes.en} compare prefill and decode, but only one side was given; give both in one call",
-                f"{codes.zh} 需要 prefill 和 decode 两侧的输入；请在一次调用里同时给出",
+                f"{codes.zh} 要比较预填充和解码两侧，但只给出了一侧；请在一次调用里同时给出两侧",
             ),
             lang,
         )

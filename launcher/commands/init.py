@@ -26,7 +26,7 @@ from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.units import part_of
 from pd_launch.schemas.core.values import SourceFile
 from pd_launch.schemas.profile import is_line
 
@@ -99,8 +99,8 @@ def _tell(made: Converted, deployments: Sequence[Deployment], lang: str) -> None
 
     say(
         Msg(
-            f"this profile launches {made.equal} of {counted(made.engines, 'engine')} exactly as before",
-            f"{made.engines} 个引擎中有 {made.equal} 个由此配置文件以原样启动",
+            f"this profile launches {part_of(made.equal, made.engines, 'engine')} exactly as before",
+            f"{made.engines} 个引擎中有 {made.equal} 个与原来的启动完全一致",
         )
     )
     for note in made.notes:

@@ -150,9 +150,9 @@ class LogsText:
             )
         return self._say(
             Msg(
-                f"at least {counted(found.at_least, 'token')}; the log does not say it of "
-                f"{counted(found.requests_unknown, 'preemption')}",
-                f"至少 {found.at_least} 个 token；另有 {found.requests_unknown} 次抢占日志未说明",
+                f"at least {counted(found.at_least, 'token')} (not logged for "
+                f"{counted(found.requests_unknown, 'preemption')})",
+                f"至少 {found.at_least} 个 token（另有 {found.requests_unknown} 次抢占，日志没有记录）",
             )
         )
 

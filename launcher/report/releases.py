@@ -92,7 +92,7 @@ def _choice(choice: Choice, lang: str) -> str:
         return Msg(f"{choice.decided}, {by.en}", f"{choice.decided}，{by.zh}").text(lang)
     names = _names(choice.leads, lang)
     here = next((ascend for ascend in choice.families if _is_installed(ascend)), None)
-    more = NOTHING if here is None else Msg(", and --host uses the one installed here", ",--host 使用本机安装的版本")
+    more = NOTHING if here is None else Msg(", and --host uses the one installed here", "，--host 使用本机安装的版本")
     return Msg(
         f"{names}: the input names no release; --target names one{more.en}",
         f"{names}；输入没有写明版本，可用 --target 指定{more.zh}",

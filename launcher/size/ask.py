@@ -89,7 +89,7 @@ def answer(asked: Asked) -> Answer:
     target = target_of(loaded, asked.target)
     rendered = render(loaded, "decode", target)
     if rendered.faults or not rendered.launches:
-        no_side = Msg("the profile has no decode side", "配置文件没有 decode 侧")
+        no_side = Msg("the profile has no decode side", "配置文件里没有 decode 侧")
         raise SizingError(rendered.faults[0].detail if rendered.faults else no_side)
     launches = [node for node in rendered.launches if node.node_rank == rendered.launches[0].node_rank]
     node = launches[0]

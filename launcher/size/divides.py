@@ -24,7 +24,7 @@ def refuse_sizes(node: NodeLaunch, facts: ModelFacts | None) -> None:
             Msg(
                 f"the decode-context-parallel size {context} does not divide the tensor-parallel size {tensor}, and no "
                 f"engine starts with that: give {give.en}",
-                f"decode 上下文并行大小 {context} 不能整除张量并行大小 {tensor}，引擎无法这样启动：请给出 {give.zh}",
+                f"解码上下文并行大小 {context} 不能整除张量并行大小 {tensor}，引擎无法这样启动：请给出 {give.zh}",
             )
         )
     if facts is None:

@@ -87,8 +87,8 @@ def _decode_alone(text: str) -> str:
     if "decode" not in profile:
         raise SizingError(
             Msg(
-                "these files hold a prefill side alone: the offload belongs to the decode side",
-                "这些文件只有 prefill 侧：卸载属于 decode 侧",
+                "these files contain only a prefill side, but the offload belongs on the decode side",
+                "这些文件只有预填充侧，而卸载用在解码侧",
             )
         )
     profile.pop("prefill", None)

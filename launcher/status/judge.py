@@ -178,7 +178,7 @@ def _errors(found: Counts) -> list[Trouble]:
 
 def _silent(preempted: int) -> tuple[Msg, list[Trouble]]:
     reason = Msg(
-        f"the engine preempted {counted(preempted, 'request')}, but its connector was not told of any",
+        f"the engine preempted {counted(preempted, 'request')}, but its connector was not notified of any",
         f"引擎抢占了 {preempted} 个请求，而连接器一个也没有收到",
     )
     help_ = Msg("its log says why: pd-launch logs", "原因见其日志：pd-launch logs")

@@ -74,7 +74,9 @@ class StatusText:
         if silent:
             count = self._say(
                 Msg(
-                    f"no answer from {len(silent)} of {counted(len(report.engines), 'engine')}",
+                    "no answer from any engine"
+                    if len(silent) == len(report.engines)
+                    else f"no answer from {len(silent)} of {counted(len(report.engines), 'engine')}",
                     f"{len(report.engines)} 个引擎中有 {len(silent)} 个没有响应",
                 )
             )
@@ -188,7 +190,7 @@ class StatusText:
         if totals is None or not totals.preempted:
             return NOTHING
         told = (totals.recomputed_tokens, totals.handed_back)
-        return self._say(Msg("not told", "未导出") if told == (None, None) else series(map(_number, told)))
+        return self._say(Msg("not exported", "未导出") if told == (None, None) else series(map(_number, told)))
 
     def _parked_now(self, engine: EngineStatus) -> str:
         now = engine.now

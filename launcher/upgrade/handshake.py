@@ -63,14 +63,14 @@ def _refusal(connector: Connector, step: Step) -> tuple[Msg, str] | None:
         if compat is not None and compat.value is False:
             return None
         said = Msg(
-            "NixlConnector compares the release of vLLM: the sides refuse each other while they differ",
-            "NixlConnector 会比较 vLLM 的版本：两侧版本不同就互相拒绝",
+            "NixlConnector compares the release of vLLM: the two sides refuse each other while their releases differ",
+            "NixlConnector 会比较 vLLM 的版本：版本不同时，两侧会互相拒绝",
         )
         return said, source_of(NIXL_VERSION)
     changed = [fact for fact in WIRE.get(name, ()) if fact.holds(step.a) != fact.holds(step.b)]
     if changed:
         said = Msg(
-            f"{name} sends other fields in {step.b}: the sides do not understand each other while they differ",
+            f"{name} sends different fields in {step.b}: run the same release on both sides",
             f"{name} 在 {step.b} 里发送的字段不同：两侧版本不同时无法互通",
         )
         return said, source_of(changed[0])

@@ -18,7 +18,7 @@ from pd_launch.schemas.core.pairing import ASCEND_PAIRS
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text
 
-_WHY = Msg("this names the release that the engines are for", "这里写的是引擎所用的版本")
+_WHY = Msg("this names the release that the engines run", "这里写的是引擎所用的版本")
 _VERSION = lazy_pattern(r"\d{1,6}(?:\.\d{1,6}){1,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?")
 
 

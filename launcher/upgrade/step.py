@@ -69,7 +69,7 @@ def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, firs
     why = (
         Msg(f"{step.b} does not have it", f"{step.b} 没有它")
         if gone_too
-        else Msg(f"{step.b} does not have it yet: it was added in {first}", f"{step.b} 还没有它：它从 {first} 才有")
+        else Msg(f"{step.b} does not have it yet: it was added in {first}", f"{step.b} 还没有它：{first} 起才有")
     )
     do = Msg("remove it and do without", "删掉它，不再使用")
     return Entry(
@@ -80,7 +80,7 @@ def not_yet(subject: str, node_origin: Node | Arg, step: Step, stops: bool, firs
 
 def came_back(row: Gone, step: Step) -> Msg:
     """Return why a name goes back to its older one."""
-    return Msg(f"{step.b} knows it by its older name", f"{step.b} 里它还是旧名称")
+    return Msg(f"in {step.b} it still has its older name", f"在 {step.b} 里它仍用旧名称")
 
 
 def source_of(fact: Fact) -> str:

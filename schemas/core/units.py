@@ -113,6 +113,15 @@ def severities(errors: int, warnings: int, infos: int) -> str:
     return ", ".join(text for count, text in said if count)
 
 
+def part_of(number: int, whole: int, word: str) -> str:
+    """Return ``2 of 3 ranks``, ``all 3 ranks`` or ``none of 3 ranks``; of a single one, ``1 rank`` or ``no rank``."""
+    if number == whole:
+        return counted(whole, word) if whole == 1 else f"all {counted(whole, word)}"
+    if number:
+        return f"{number} of {counted(whole, word)}"
+    return f"no {word}" if whole == 1 else f"none of {counted(whole, word)}"
+
+
 def counted(number: int, word: str, form: str = "") -> str:
     """Return ``1 rank`` or ``8 ranks``, for reading; ``form`` is how the number is written, such as ``,``."""
     return f"{number:{form}} {word}" if number == 1 else f"{number:{form}} {word}s"

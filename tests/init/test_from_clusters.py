@@ -145,4 +145,4 @@ def test_what_the_kubernetes_form_writes_comes_back(tmp_path: Path) -> None:
     words = ["decode", "--profile", "cuda-nixl", "--dry-run", "--format", "k8s", "--target", "vllm==0.32.0"]
     (tmp_path / "pods.yaml").write_text(CliRunner().invoke(cli, words).stdout)
     _, output = init(tmp_path, pods__yaml=(tmp_path / "pods.yaml").read_text())
-    assert "2 of 2 engines" in output and "VLLM_NIXL_SIDE_CHANNEL_HOST is the machine's own address" in output
+    assert "all 2 engines" in output and "VLLM_NIXL_SIDE_CHANNEL_HOST is the machine's own address" in output

@@ -35,7 +35,7 @@ def test_from_a_script_to_standard_output(script: Path) -> None:
     result = run("init", "--from", str(script), "--lang", "en")
     assert result.exit_code == 0
     assert load_profile(SourceFile("p.yaml", result.stdout)).faults == []
-    assert "1 of 1 engine exactly" in result.stderr
+    assert "launches 1 engine exactly" in result.stderr
 
 
 def test_to_a_file_that_is_never_overwritten(script: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_an_unknown_name_is_left_out_and_said(name: str, tmp_path: Path) -> None
     (tmp_path / name).write_text(text)
     result = run("init", "--from", str(tmp_path / name), "--target", "vllm==0.32.0", "--lang", "en")
     assert result.exit_code == 1
-    assert "0 of 1 engine exactly" in result.stderr
+    assert "launches no engine exactly" in result.stderr
     assert f": {said} is not known before the launch: write it into the profile\n" in result.stderr
     assert load_profile(SourceFile("p.yaml", result.stdout)).faults == []
     assert not any(hole in result.output for hole in ("\ue000", "uE000", "ue000"))
@@ -92,7 +92,7 @@ def test_an_unknown_name_is_left_out_and_said(name: str, tmp_path: Path) -> None
 def test_a_name_that_a_variable_of_the_program_gives_is_known(tmp_path: Path) -> None:
     (tmp_path / "s.py").write_text("from vllm import LLM\nK = 'a'\nLLM('m', hf_overrides={K: 1, 'n': 2})\n")
     result = run("init", "--from", str(tmp_path / "s.py"), "--target", "vllm==0.32.0", "--lang", "en")
-    assert "1 of 1 engine exactly" in result.stderr and "      a: 1\n      n: 2\n" in result.stdout
+    assert "launches 1 engine exactly" in result.stderr and "      a: 1\n      n: 2\n" in result.stdout
 
 
 def test_several_files_behind_one_from(script: Path, tmp_path: Path) -> None:

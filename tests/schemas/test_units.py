@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pd_launch.schemas.core.units import GIB, KIB, MIB, TIB, SizeError, format_size, human_size, parse_size
+from pd_launch.schemas.core.units import GIB, KIB, MIB, TIB, SizeError, format_size, human_size, parse_size, part_of
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,18 @@ def test_formats_short_and_exact(size: int, text: str) -> None:
 )
 def test_for_people(size: int, text: str) -> None:
     assert human_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "whole", "said"),
+    [
+        (0, 1, "no engine"),
+        (1, 1, "1 engine"),
+        (0, 3, "none of 3 engines"),
+        (2, 3, "2 of 3 engines"),
+        (3, 3, "all 3 engines"),
+    ],
+)
+def test_parts(number: int, whole: int, said: str) -> None:
+    """A part of a number reads as a sentence has it: no "0 of 1 engine"."""
+    assert part_of(number, whole, "engine") == said

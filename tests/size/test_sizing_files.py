@@ -84,7 +84,7 @@ def test_files_that_start_a_profile_are_that_profile(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("echo nothing\n", "no engine was found"),
-        ('vllm serve m --kv-transfer-config \'{"kv_connector":"P","kv_role":"kv_producer"}\'\n', "prefill side alone"),
+        ('vllm serve m --kv-transfer-config \'{"kv_connector":"P","kv_role":"kv_producer"}\'\n', "only a prefill side"),
         ("vllm serve nobody/knows-this\n", "does not know this model"),
     ],
 )

@@ -195,4 +195,4 @@ def test_errors_and_unheard_preemptions_are_never_healthy() -> None:
     assert judge(counts(whole), now(whole, 0), None)[0] == "errors"
     numbers = Numbers({"parked": 0, "restored": 0, "preempted": 4})
     verdict, reason, troubles = judge(counts(numbers), now(numbers, 0), None)
-    assert verdict == "inactive" and "was not told of any" in reason.en and troubles[0].code == "PD109"
+    assert verdict == "inactive" and "was not notified of any" in reason.en and troubles[0].code == "PD109"

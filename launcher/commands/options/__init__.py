@@ -103,7 +103,7 @@ def target_option() -> Any:
 
 def color_option() -> Any:
     """Return ``--color``."""
-    kinds, said = click.Choice(["auto", "always", "never"]), "Colours; auto is on a terminal, without NO_COLOR."
+    kinds, said = click.Choice(["auto", "always", "never"]), "Use colours; auto: on a terminal, unless NO_COLOR is set."
     return option("--color", type=kinds, default="auto", show_default=True, help=said)
 
 
@@ -112,13 +112,13 @@ def lang_option() -> Any:
     return option("--lang", type=click.Choice(["en", "zh"]), help="Language of messages (default: the locale).")
 
 
-def form_option(*forms: str, help: str = "Form of the output.", show_default: bool = True) -> Any:
+def form_option(*forms: str, help: str = "Output format.", show_default: bool = True) -> Any:
     """Return ``--format`` with its forms, the default first; without any, text and JSON."""
     choice = click.Choice(forms or ("text", "json"))
     return option("--format", type=choice, default=choice.choices[0], show_default=show_default, help=help)
 
 
-def output_option(help: str = "Write the report there.") -> Any:
+def output_option(help: str = "Write the report to this file.") -> Any:
     """Return ``--output``."""
     return option("--output", metavar="FILE", help=help)
 

@@ -44,7 +44,7 @@ class CheckOptions:
     )
     ignore: str | None = option("--ignore", metavar="CODES", help="Skip these rules or families.")
     fail_on: Literal["error", "warning", "info"] | None = option(
-        "--fail-on", type=click.Choice(SEVERITIES), help="Lowest severity that makes it exit 1 (default: error)."
+        "--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 from this severity up (default: error)."
     )
     fix: bool = option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
     unsafe_fixes: bool = option("--unsafe-fixes", is_flag=True, help="Also apply fixes that are only plausible.")
@@ -62,14 +62,17 @@ class CheckOptions:
         "--force-exclude", is_flag=True, help="Apply exclude of pd-launch.toml to named files too."
     )
     baseline: str | None = option(
-        "--baseline", metavar="FILE", help="Leave out the known findings listed in this file."
+        "--baseline", metavar="FILE", help="Leave out the known findings that this file lists."
     )
     write_baseline: bool = option(
         "--write-baseline", is_flag=True, help="Record the current findings in --baseline as known."
     )
-    exit_zero: bool = option("--exit-zero", is_flag=True, help="Exit 0 instead of 1 on findings; other statuses stay.")
+    exit_zero: bool = option("--exit-zero", is_flag=True, help="Exit 0 instead of 1 if there are findings.")
     jobs: int | None = option(
-        "--jobs", metavar="N", type=click.IntRange(1, 256), help="Processes for --separate (default: for many files)."
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(1, 256),
+        help="Number of processes for --separate (default: several if there are many files).",
     )
     max_size: str | None = option(
         "--max-size", metavar="SIZE", help="Check files up to this size, such as 8MiB (default: 2MiB)."

@@ -22,7 +22,7 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class DoctorOptions:
-    """Check whether this host fits: memory, /dev/shm, limits, ports, devices, versions, leftovers.
+    """Check whether this host is ready: memory, /dev/shm, limits, ports, devices, versions, leftovers.
 
     \b
     Examples:
@@ -33,9 +33,11 @@ class DoctorOptions:
     profile: str | None = profile_option("Compare this host with a profile.")
     settings: tuple[str, ...] = settings_option()
     side: Literal["decode", "prefill"] | None = option(
-        "--side", type=click.Choice(SIDES), help="Only this side of the profile."
+        "--side", type=click.Choice(SIDES), help="Check only this side of the profile."
     )
-    node_rank: int | None = option("--node-rank", type=int, metavar="N", help="Only this node of each side, from 0.")
+    node_rank: int | None = option(
+        "--node-rank", type=int, metavar="N", help="Check only this node of each side, counted from 0."
+    )
     host_facts: str | None = option(
         "--host-facts", metavar="FILE", help="Use the machine described in this file instead."
     )

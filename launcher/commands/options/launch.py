@@ -31,10 +31,10 @@ class SideOptions:
     dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and start nothing.")
     form: str = form_option(
         *PLANS,
-        help="Form of the plan. compose, k8s, kserve, llm-d and ssh hold all nodes of both sides, slurm those of one.",
+        help="Plan format. compose, k8s, kserve, llm-d and ssh include all nodes of both sides, slurm those of one.",
     )
     node_rank: int | None = option(
-        "--node-rank", type=int, metavar="N", help="Which of the side's nodes this is, from 0."
+        "--node-rank", type=int, metavar="N", help="Which node of this side to use, counted from 0."
     )
     dp_rank: int | None = option(
         "--dp-rank", type=int, metavar="N", help="Start only this rank of an external-DP side."

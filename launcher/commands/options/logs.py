@@ -19,9 +19,10 @@ from pd_launch.launcher.commands.options import (
 
 @dataclass(frozen=True)
 class LogsOptions:
-    """Read engines' logs: is preemption offload active, and what became of preempted requests?
+    """Read engine logs: is preemption offload active, and what happened to preempted requests?
 
-    Exits 0 where it is active and healthy or idle, 1 where it is inactive, fell back or failed, 2 for another log.
+    Exits 0 if it is active and healthy or idle, 1 if it is inactive, fell back or failed, and 2 if the file is not an
+    engine's log.
 
     \b
     Examples:
@@ -34,7 +35,9 @@ class LogsOptions:
     timeline: bool = option(
         "--timeline", is_flag=True, help="Also show what happened to each preempted request, line by line."
     )
-    request: str | None = option("--request", metavar="ID", help="Show the timeline of requests with this in their id.")
+    request: str | None = option(
+        "--request", metavar="ID", help="Show the timeline of requests whose id contains this."
+    )
     form: str = form_option()
     output: str | None = output_option()
     progress: bool | None = option("--progress/--no-progress", default=None, help="Show progress on large files.")

@@ -9,7 +9,7 @@ from pd_launch.launcher.commands.options import command, lang_option, option, ta
 
 @dataclass(frozen=True)
 class LspOptions:
-    """Serve an editor that speaks the Language Server Protocol, on standard input and output.
+    """Show findings in an editor, over the Language Server Protocol on standard input and output.
 
     It needs pygls: the extra lsp. docs/guide/editors.md shows how editors start it.
 

@@ -8,7 +8,7 @@ import click
 
 from pd_launch.launcher.commands.options import argument, command, profile_names
 
-_HELP = """Look at the profiles that come with pd-launch, or start from one.
+_HELP = """List, print or copy the profiles that come with pd-launch.
 
 \b
 Examples:

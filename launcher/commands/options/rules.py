@@ -46,7 +46,7 @@ class RulesOptions:
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """Print the JSON Schema of a profile, of pd-launch.toml (config), or of what a command prints as JSON.
+    """Print the JSON Schema of a profile, of pd-launch.toml (config), or of a command's JSON output.
 
     \b
     Example:

@@ -49,9 +49,9 @@ class SizeOptions:
     pp: int | None = option("--pp", type=click.IntRange(1), metavar="N", help="Pipeline-parallel size.")
     dp: int | None = option("--dp", type=click.IntRange(1), metavar="N", help="Data-parallel ranks of the whole side.")
     nodes: int | None = option("--nodes", type=click.IntRange(1, 250), metavar="N", help="Nodes of the side.")
-    block_size: int | None = option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens of a block.")
+    block_size: int | None = option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens per block.")
     kv_cache_dtype: str | None = option(
-        "--kv-cache-dtype", metavar="DTYPE", help="Such as fp8; default: the model's own."
+        "--kv-cache-dtype", metavar="DTYPE", help="KV cache type, such as fp8; default: the model's own."
     )
     mtp: int | None = option(
         "--mtp", type=click.IntRange(1), metavar="N", help="Draft tokens of multi-token prediction."
@@ -60,7 +60,7 @@ class SizeOptions:
         "--max-model-len", type=click.IntRange(1), metavar="N", help="Longest request; default: the model's own."
     )
     tokens: int | None = option(
-        "--tokens", type=click.IntRange(1), metavar="N", help="Tokens of a parked request; default: the longest."
+        "--tokens", type=click.IntRange(1), metavar="N", help="Tokens per parked request; default: the longest."
     )
     requests: int | None = option(
         "--requests", type=click.IntRange(1), metavar="N", help="Requests that each engine parks at once."
@@ -71,14 +71,14 @@ class SizeOptions:
     memory: str | None = option("--memory", metavar="SIZE", help="Memory of the node or container, such as 512GiB.")
     per_rank: str | None = option("--per-rank", metavar="SIZE", help="Budget of a card: show what it can hold.")
     bytes_per_block: str | None = option(
-        "--bytes-per-block", metavar="SIZE", help="For an unknown model: as the engine's log says."
+        "--bytes-per-block", metavar="SIZE", help="Size of a block, from the engine's log, if the model is unknown."
     )
     settings: tuple[str, ...] = settings_option()
     over: str | None = option(
         "--over", metavar="NAME=V,V,…", help="Table over these values, such as tp=2,4,8 or requests=1,4,16."
     )
     plot: bool = option("--plot", is_flag=True, help="Show the table as bars.")
-    png: str | None = option("--png", metavar="FILE", help="Draw it (needs matplotlib).")
+    png: str | None = option("--png", metavar="FILE", help="Draw the table as a picture (needs matplotlib).")
     form: str = form_option("text", "json", "profile")
     target: str | None = target_option()
     lang: str | None = lang_option()

@@ -24,8 +24,8 @@ from pd_launch.launcher.commands.options.finite import Finite
 class StatusOptions:
     """Show what running engines do: is the offload active, what was preempted, parked, restored, and what fell back.
 
-    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status are those of logs, and 1
-    where an engine does not answer.
+    Reads /metrics, /version and /health of every URL at once. The verdict and the exit status mean the same as those of
+    logs; the status is 1 if an engine does not answer.
 
     \b
     Examples:
@@ -34,7 +34,7 @@ class StatusOptions:
     """
 
     urls: tuple[str, ...] = argument(nargs=-1, metavar="[URL]...", type=click.UNPROCESSED)
-    profile: str | None = profile_option("Name and compare the engines by this.")
+    profile: str | None = profile_option("Compare the engines with this profile, and use its names.")
     settings: tuple[str, ...] = settings_option()
     watch: float | None = option(
         "--watch",
@@ -42,15 +42,15 @@ class StatusOptions:
         is_flag=False,
         flag_value=5.0,
         type=Finite(0.2, 86400),
-        help="Keep looking: in place on a terminal, else one JSON line each (default: every 5 s).",
+        help="Read again at this interval (default: 5 s); without a terminal, print JSON lines.",
     )
     count: int | None = option(
-        "--count", metavar="N", type=click.IntRange(1), help="Stop --watch after this many looks."
+        "--count", metavar="N", type=click.IntRange(1), help="Stop --watch after this many readings."
     )
     record: str | None = option(
-        "--record", metavar="FILE", help="Record every look in this file, for --replay and simulate."
+        "--record", metavar="FILE", help="Record every reading in this file, for --replay and simulate."
     )
-    replay: str | None = option("--replay", metavar="FILE", help="Show the looks recorded by --record.")
+    replay: str | None = option("--replay", metavar="FILE", help="Show what --record recorded.")
     timeout: float = option(
         "--timeout",
         metavar="SECONDS",
@@ -60,7 +60,7 @@ class StatusOptions:
         help="How long an engine may take to answer.",
     )
     form: str = form_option()
-    output: str | None = output_option("Write the last look there.")
+    output: str | None = output_option("Write the last reading to this file.")
     color: str = color_option()
     lang: str | None = lang_option()
 

@@ -22,7 +22,7 @@ from pd_launch.launcher.commands.options import (
 class UpgradeOptions:
     """Show what changes for files between two releases, in either direction, and write it.
 
-    Exits 1 while something is left to change.
+    Exits 1 as long as anything is left to change.
 
     \b
     Examples:

@@ -65,7 +65,7 @@ def _layerwise(node: NodeLaunch) -> Iterator[Hit]:
                 ),
                 Msg("write PIECEWISE, or leave use_layerwise out", "写 PIECEWISE，或去掉 use_layerwise"),
                 "warning",
-                (option.key or option.origin, Msg("it decides", "由它决定")),
+                (option.key or option.origin, Msg("this one takes effect", "生效的是这里")),
             )
             return
 
@@ -85,7 +85,7 @@ def _interleave(node: NodeLaunch) -> Iterator[Hit]:
             ),
             Msg("keep only --cp-kv-cache-interleave-size", "只保留 --cp-kv-cache-interleave-size"),
             "warning",
-            (old.origin, Msg("it decides", "由它决定")),
+            (old.origin, Msg("this one takes effect", "生效的是这里")),
         )
 
 
@@ -97,7 +97,7 @@ def _dump_path(node: NodeLaunch) -> Iterator[Hit]:
             Msg("VLLM_DEBUG_DUMP_PATH replaces debug_dump_path", "VLLM_DEBUG_DUMP_PATH 会取代 debug_dump_path"),
             Msg("keep only one of the two", "两者只保留一个"),
             "info",
-            (place_of(variable), Msg("it decides", "由它决定")),
+            (place_of(variable), Msg("this one takes effect", "生效的是这里")),
         )
 
 
@@ -117,7 +117,7 @@ def _hybrid_balancing(node: NodeLaunch) -> Iterator[Hit]:
             ),
             Msg("keep only one of the two", "两者只保留一个"),
             "warning",
-            (rank.origin, Msg("it decides", "由它决定")),
+            (rank.origin, Msg("this one takes effect", "生效的是这里")),
         )
     elif all_local and local is not None:
         yield _hit(
@@ -144,7 +144,7 @@ def _reasoning(node: NodeLaunch) -> Iterator[Hit]:
         ),
         Msg("write it once, as --reasoning-parser", "只用 --reasoning-parser 写一次"),
         "warning",
-        (flag.origin, Msg("it decides", "由它决定")),
+        (flag.origin, Msg("this one takes effect", "生效的是这里")),
     )
 
 
@@ -165,7 +165,7 @@ def _dp_variables(node: NodeLaunch) -> Iterator[Hit]:
                     ),
                     Msg("remove it; write the --data-parallel-… flags", "删掉它，用 --data-parallel-… 参数写"),
                     "info",
-                    (flag.origin, Msg("it decides", "由它决定")),
+                    (flag.origin, Msg("this one takes effect", "生效的是这里")),
                 )
         return
     size = node.variable("VLLM_DP_SIZE")
@@ -181,7 +181,7 @@ def _dp_variables(node: NodeLaunch) -> Iterator[Hit]:
                 f"写 --data-parallel-size {size}，或去掉变量",
             ),
             "warning",
-            (place_of(node.env["VLLM_DP_SIZE"]), Msg("it decides", "由它决定")),
+            (place_of(node.env["VLLM_DP_SIZE"]), Msg("this one takes effect", "生效的是这里")),
         )
 
 

@@ -67,7 +67,7 @@ def json_syntax(deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vLLM reads these arguments as strict JSON: run on 0.23.0, 0.27.1 and 0.32.0. Files whose name ends with .json are
-    held to the same, even where YAML would take them.
+    held to the same rules, even where YAML would accept them.
     """
     torn = {fault.origin.file for fault in deployment.faults_of("shell") if fault.detail.en.endswith(OPEN)}
     for fault in deployment.faults_of("json"):

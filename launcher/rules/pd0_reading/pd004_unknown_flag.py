@@ -65,17 +65,16 @@ def unknown_flag(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Compares every flag with those of the target's vLLM, as the engine's parser does: underscores are dashes, a
-    prefix of only one name is accepted for it, a flag that can be switched off also exists as `--no-x`, and a JSON
+    Compares every flag with those of the target's vLLM, as the engine's parser does: underscores count as dashes, a
+    prefix that fits only one name is accepted, a flag that can be switched off also exists as `--no-x`, and a JSON
     argument as `--x.key`. Words that belong to no flag are reported too. In Python files, the keyword arguments of
-    `LLM` and `EngineArgs` are checked. A worker of Dynamo has no `--is-prefill-worker` and
-    `--is-decode-worker` from 1.4 on: an error where the tag of its image says so, a warning where nothing says which
-    Dynamo it is.
+    `LLM` and `EngineArgs` are checked. A worker of Dynamo has no `--is-prefill-worker` and `--is-decode-worker` from
+    1.4 on: an error where the tag of its image says so, a warning where nothing says which Dynamo it is.
 
     ## Why it matters
 
-    The engine refuses a flag that it does not know and exits at start. A flag that only other releases have is named
-    with those releases.
+    The engine refuses a flag that it does not know and exits at start. For a flag that only other releases have, the
+    finding lists them.
 
     ## Example
 

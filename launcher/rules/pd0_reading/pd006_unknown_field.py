@@ -45,7 +45,7 @@ def unknown_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Looks at every field of `--kv-transfer-config`, at the top level and in the children of a MultiConnector: misspelt
     ones, and those that the target release has dropped (`kv_rank`, `kv_parallel_size`, `kv_ip` and `kv_buffer_size`
-    from vLLM 0.32.0). A connector's own options go inside `kv_connector_extra_config` and are not meant here.
+    from vLLM 0.32.0). A connector's own options go inside `kv_connector_extra_config` and are not checked here.
 
     ## Why it matters
 

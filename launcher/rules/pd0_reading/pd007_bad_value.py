@@ -66,21 +66,22 @@ vllm_ascend 的卸载连接器与 ascend_config.py，0.18.0 到 0.26.0rc1；
 
 @rule("PD007", "bad-value", "error", zh=ZH, needs="C R")
 def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A value of the wrong type, or outside its domain.
+    r"""A value of the wrong type, or out of range.
 
     ## What it does
 
-    Checks each flag's value against the target's table: type, bounds, words of a fixed choice, and the names and types
-    of the fields in a JSON argument. Also ports (a kv_port with too few ports above it for the node's ranks), the
-    offload connector's own options (a budget such as `16GiB` or `1e9`, a boolean as a string), the `cpu_bytes_to_use`
+    Checks each flag's value against the target's table: type, bounds, allowed choices, and the names and types of the
+    fields in a JSON argument. Also ports (a kv_port with too few ports above it for the node's ranks), the offload
+    connector's own options (a budget such as `16GiB` or `1e9`, a boolean written as a string), the `cpu_bytes_to_use`
     of vLLM's OffloadingConnector, the proxy of P2pNcclConnector, booleans in `--additional-config` written as strings,
-    `--hf-overrides` and similar options without an object, levels that no release has, a longest request of 0 tokens,
-    and a `--kv-transfer-config` without a connector. Of every registered connector: options that are missing and have
-    no default (MoRIIOConnector's `http_port`), those of a fixed choice (its `backend`), those that are converted to a
-    number, and switches written as the string `"false"`; and NIXL's `kv_buffer_device`. A reasoning parser, tool call
-    parser or attention backend that the release does not register; where a plugin is loaded, nothing is reported. As
-    warnings: a `--model-loader-extra-config` that is no object, which the parser takes and no loader reads, and an
-    architecture in `--hf-overrides` for vision and language where the model's name says text, or the reverse.
+    `--hf-overrides` and similar options whose value is not an object, levels that do not exist, a maximum length of 0
+    tokens, and a `--kv-transfer-config` without a connector. For every registered connector: options that are missing
+    and have no default (MoRIIOConnector's `http_port`), those with a fixed set of values (its `backend`), those that
+    are converted to a number, and switches written as the string `"false"`; and NIXL's `kv_buffer_device`. A reasoning
+    parser, tool call parser or attention backend that the release does not register; where a plugin is loaded, nothing
+    is reported. As warnings: a `--model-loader-extra-config` that is not an object (the parser accepts it, but no
+    loader can use it), and a vision-language architecture in `--hf-overrides` for a model that its name calls a text
+    model, or the reverse.
 
     ## Why it matters
 
@@ -107,7 +108,7 @@ def bad_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    All; text as a boolean of `--additional-config` up to vllm-ascend <before typed-options>.
+    All; booleans written as strings in `--additional-config` up to vllm-ascend <before typed-options>.
 
     ## Sources
 

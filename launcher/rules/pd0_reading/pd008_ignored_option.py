@@ -54,21 +54,21 @@ vllm/config/parallel.py、vllm/engine/arg_utils.py 与 lmcache_connector.py，0.
 
 @rule("PD008", "ignored-option", "warning", zh=ZH, needs="C R")
 def ignored_option(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""An option that does nothing here.
+    r"""An option that has no effect here.
 
     ## What it does
 
-    Fires on `--headless`, `--api-server-count` and a model without `--model` with `python -m
+    Fires on `--headless`, `--api-server-count` and a model given without `--model` to `python -m
     vllm.entrypoints.openai.api_server`, on flags that vllm-ascend resets at start because they belong to other
     hardware, and on keys of `--additional-config` that it accepts and then overwrites from another flag. A graph mode
-    or capture sizes with `--enforce-eager` are an info, `multistream_overlap_shared_expert` with fused MC2, which
-    switches it off, is a warning. So it does on what vLLM silently replaces by something else that is written: full
-    graphs with LMCache's `use_layerwise`, `--cp-kv-cache-interleave-size` beside its older name,
-    `--data-parallel-hybrid-lb` with `--data-parallel-rank`, `reasoning_parser` in `--structured-outputs-config` beside
-    `--reasoning-parser`, `VLLM_DP_…` variables beside `--data-parallel-size` (and the size 1 beside `VLLM_DP_SIZE`),
-    `debug_dump_path` beside its variable; on Ascend the `quantization` of drafts. So it does on what vLLM drops with a
-    line in its log: several API servers with elastic expert parallelism, `--device-ids` with Ray's executor, a number
-    of drafts by batch size with data parallelism, the publisher of KV events that are switched off.
+    or capture sizes with `--enforce-eager` are an info; `multistream_overlap_shared_expert` with fused MC2, which
+    switches it off, is a warning. Also fires on what another setting silently replaces in vLLM: full graphs with
+    LMCache's `use_layerwise`, `--cp-kv-cache-interleave-size` beside its older name, `--data-parallel-hybrid-lb` with
+    `--data-parallel-rank`, `reasoning_parser` in `--structured-outputs-config` beside `--reasoning-parser`, `VLLM_DP_…`
+    variables beside `--data-parallel-size` (and the size 1 beside `VLLM_DP_SIZE`), `debug_dump_path` beside its
+    variable; on Ascend the `quantization` of the draft model. And on what vLLM drops with only a line in its log:
+    several API servers with elastic expert parallelism, `--device-ids` with Ray's executor, a number of draft tokens
+    that depends on the batch size, with data parallelism, the publisher of KV events that are switched off.
 
     ## Why it matters
 

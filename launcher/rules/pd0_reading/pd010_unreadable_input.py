@@ -50,14 +50,14 @@ def unreadable_input(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when a file was read but is not a profile, script, container command, manifest, compose or e2e file, and when
-    no file of the call holds an engine. Where it can, it says why: the file is not text, the form is not supported, or
-    vllm is mentioned in an unsupported form. For folders it is reported once, and `--allow-no-engine` leaves it out;
-    but a file that is not text (NUL characters, UTF-16) is always reported, in folders if it names an engine, and so is
-    a Python file that starts one and that this Python cannot parse.
-    For a container whose command does not run `vllm serve` it says so: a script then starts the engine inside, and
-    belongs in the same call.
+    none of the files given contains an engine. Where it can, it says why: the file is not text, the form is not
+    supported, or vllm is mentioned in an unsupported form. For folders it is reported once, and `--allow-no-engine`
+    leaves it out; but a file that is not text (NUL characters, UTF-16) is always reported, in folders if it names an
+    engine, and so is a Python file that starts one and that this Python cannot parse. For a container whose command
+    does not run `vllm serve` it says so: a script then starts the engine inside, and belongs in the same call of
+    pd-launch.
 
-    A template of YAML (Helm's, Jinja's) is read as it is, each branch of its conditions by itself; where that is not
+    A YAML template (Helm, Jinja) is read without rendering it, each branch of a condition separately; where that is not
     possible, a warning asks for the output of `helm template`.
 
     A file that an input names (`pd-launch decode --profile X`, `--config X`) is not read where it is outside both the

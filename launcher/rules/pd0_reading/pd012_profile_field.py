@@ -37,10 +37,10 @@ def profile_field(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Reports keys that a profile does not have (with the nearest that it has), required keys that are missing, values of
-    the wrong type or out of range, names that are not a single line without control characters (or, for a container,
-    that docker does not accept), flags under `engine` that follow from another key, and secrets in what rendered forms
-    copy: `patch`, `container`, names and addresses.
+    Reports keys that a profile does not have (and suggests the closest valid one), required keys that are missing,
+    values of the wrong type or out of range, names with line breaks or control characters (or, for a container, that
+    docker does not accept), flags under `engine` that follow from another key, and secrets in values that are copied
+    into rendered files: `patch`, `container`, names and addresses.
 
     ## Why it matters
 

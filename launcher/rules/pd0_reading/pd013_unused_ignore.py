@@ -39,7 +39,7 @@ pd-launch 自己的约定。
 
 @rule("PD013", "unused-ignore", "warning", zh=ZH)
 def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
-    """A comment for pd-launch does nothing.
+    """A comment for pd-launch has no effect.
 
     ## What it does
 
@@ -49,8 +49,8 @@ def unused_ignore(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    An ignore that does nothing today can hide a real fault tomorrow, and without its target a file is checked for a
-    release that is not its own.
+    An ignore that does nothing today can hide a real fault tomorrow, and without its target comment a file is checked
+    for the wrong release.
 
     ## Example
 

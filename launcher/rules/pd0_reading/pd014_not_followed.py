@@ -45,10 +45,10 @@ def not_followed(deployment: Deployment) -> Iterator[Hit]:
     something is nested or called too deep, or the time and memory of a check are used up. Also where a script cannot be
     read, if an engine is in what was not read, and at an engine started in a way that cannot be followed: by `perl -e`,
     by an unknown program, from an encoded Secret, or through an unknown value (`eval "$line"`). The finding is placed
-    where reading stopped, and names the limit and what is not checked. Only what can matter counts: engines,
-    assignments and files that are read, but no plain command such as `echo`. The engine that `vllm bench throughput`,
-    `latency` or `startup` makes in its own process is not checked either, which is a warning, and beside other engines
-    an info.
+    where reading stopped, and names the limit and what is not checked. Only what can matter counts towards a limit:
+    engines, assignments and files that are read, but not plain commands such as `echo`. The engine that
+    `vllm bench throughput`, `latency` or `startup` starts in its own process is not checked either: a warning, or an
+    info where other engines are checked.
 
     ## Why it matters
 

@@ -45,9 +45,9 @@ def kv_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires when `--kv-transfer-config` names a `kv_connector` at the top level but no `kv_role`, and when a `kv_role`
-    on any level is not one of `kv_producer`, `kv_consumer` and `kv_both`. Also with `kv_both` where the connector is
-    one of the two and not both: MoRIIOConnector, MooncakeConnectorV2 and MooncakePullConnector.
+    Fires when `--kv-transfer-config` names a `kv_connector` at the top level but no `kv_role`, and when a `kv_role` at
+    any level is not one of `kv_producer`, `kv_consumer` and `kv_both`. Also fires on `kv_both` with a connector that
+    must be one or the other: MoRIIOConnector, MooncakeConnectorV2 and MooncakePullConnector.
 
     ## Why it matters
 

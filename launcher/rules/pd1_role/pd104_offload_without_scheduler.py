@@ -48,8 +48,8 @@ def offload_without_scheduler(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## Why it matters
 
-    Without the recompute scheduler the built-in connector is never asked, yet its pinned memory is allocated; the
-    bundled one still serves vLLM's ordinary preemption, but the mode that the guides describe is off.
+    Without the recompute scheduler the built-in connector is never asked to save anything, yet its pinned memory is
+    allocated; the bundled one still serves vLLM's ordinary preemption, but the mode that the guides describe is off.
 
     ## Example
 
@@ -69,7 +69,7 @@ def offload_without_scheduler(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## Releases
 
-    vllm-ascend from <since preemption-hook>; PD112 speaks of older ones. Stock vLLM needs no recompute scheduler.
+    vllm-ascend from <since preemption-hook>; for older ones see PD112. Stock vLLM needs no recompute scheduler.
 
     ## Sources
 

@@ -40,9 +40,9 @@ def scheduler_overridden(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## What it does
 
-    Fires when the recompute scheduler is on for a decode node and another option writes the scheduler's class after
-    it (`SLO_limits_for_dynamic_batch`, `profiling_chunk_config`, `batch_job_sched_config`), or when a
-    `--scheduler-cls` of your own is replaced by it.
+    Fires when the recompute scheduler is on for a decode node and another option sets the scheduler's class after it
+    (`SLO_limits_for_dynamic_batch`, `profiling_chunk_config`, `batch_job_sched_config`), or when such an option
+    replaces your own `--scheduler-cls`.
 
     ## Why it matters
 

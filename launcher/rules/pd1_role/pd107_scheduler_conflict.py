@@ -71,7 +71,7 @@ def scheduler_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Why it matters
 
-    The engine exits at start, after the model's configuration was read.
+    The engine exits at start, after it has read the model's configuration.
 
     ## Example
 

@@ -59,10 +59,10 @@ def feature_role(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Checks features that belong to one side: `layer_sharding` outside prefill nodes, `enable_kv_nz` outside consumers
-    or with a model that is not MLA, `enable_reduce_sample` on prefill nodes, sparse KV offload outside consumers (and
-    the connector that goes with it), MTP with pipeline parallelism outside prefill nodes, and, as a warning, prefix
-    caching on a decode node of a Mamba or linear-attention model before 0.23.
+    Checks features that belong to one side: `layer_sharding` outside prefill nodes, `enable_kv_nz` outside consumers or
+    with a model without MLA, `enable_reduce_sample` on prefill nodes, sparse KV offload outside consumers (and the
+    connector that goes with it), MTP with pipeline parallelism outside prefill nodes, and, as a warning, prefix caching
+    on a decode node of a Mamba or linear-attention model before 0.23.
 
     ## Why it matters
 

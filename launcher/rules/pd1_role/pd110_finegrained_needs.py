@@ -61,9 +61,9 @@ def finegrained_needs(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Checks the sizes of `finegrained_tp_config`: `oproj` needs a consumer, graph mode, tensor-parallel size 1 and the
-    recompute scheduler; `olora` a consumer and graph mode; `embedding` the recompute scheduler up to 0.29.0rc1; each of
-    them an MoE model, and a data-parallel size that it divides. From 0.30.0rc1 on `mlp` needs what `oproj` needs, and
-    above 1 both need a connector of the name PreemptOffloadConnector and no prefill context parallelism.
+    recompute scheduler; `olora` a consumer and graph mode; `embedding` the recompute scheduler up to 0.29.0rc1; all of
+    them an MoE model, and a data-parallel size that they divide. From 0.30.0rc1 on `mlp` needs what `oproj` needs, and
+    above 1 both need a connector named PreemptOffloadConnector and no prefill context parallelism.
 
     ## Why it matters
 

@@ -38,9 +38,9 @@ def effective_scheduler(node: NodeLaunch, deployment: Deployment) -> Iterator[Hi
 
     ## What it does
 
-    Says the class of the scheduler that runs where the options suggest another: an option that writes the class after
-    the recompute scheduler was set up, several that overwrite each other, and short_request_first on 0.24, which only
-    runs inside the recompute scheduler.
+    Reports which scheduler class runs where the options suggest another: an option that writes the class after the
+    recompute scheduler was set up, several that overwrite each other, and short_request_first on 0.24, which only runs
+    inside the recompute scheduler.
 
     ## Why it matters
 

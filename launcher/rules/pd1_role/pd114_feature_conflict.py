@@ -56,7 +56,7 @@ vllm_ascend/platform.py 与 vllm_ascend/ascend_config.py，0.18.0 到 0.26.0rc1 
 
 @rule("PD114", "feature-conflict", "error", zh=ZH, needs="C R")
 def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Two options that cannot be combined, or one that lacks another.
+    r"""Two options that cannot be combined, or one without another that it needs.
 
     ## What it does
 
@@ -66,24 +66,24 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     the static kernel without npugraph_ex, Xlite graphs with pipeline parallelism or more than one draft token, and
     FlashComm without tensor or expert parallelism. Also `--prefill-context-parallel-size` above 1 with data parallelism
     (0.22 to 0.24) or without the V2 model runner (from 0.25), and `enable_dsa_cp` with either (from 0.30.0rc1). Of
-    vLLM's own options: sleep mode with a connector that cannot follow it, a floating-point `--kv-cache-dtype` other
+    vLLM's own options: sleep mode with a connector that does not support it, a floating-point `--kv-cache-dtype` other
     than `--dtype` (from vLLM 0.33.0), `--kv-offloading-size`, which replaces the configured connector,
     `--async-scheduling` with ngram drafting and similar methods, and `--enable-return-routed-experts` with the bundled
     offload connector.
 
-    Also options that are refused without another: automatic tool choice without its parser, logged outputs without
+    Also options that are refused without another one: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
-    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory;
-    TP and the attention heads of a model that is known.
+    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory; TP
+    and the attention heads of a model that is known.
 
     A table holds further refusals of vLLM, each with its releases: `--enable-return-routed-experts` with pipeline or
     context parallelism and with P/D connectors, HiSparseConnector with several stages, DCP or full graphs, EPLB without
     expert parallelism and its asynchronous form, elastic expert parallelism, `--nnodes` with Ray, `--use-replayssm`
     with KV connectors, the encoder cache connectors ECCPUConnector and ECMooncakeConnector, what OffloadingConnector,
     MooncakeStoreConnector and NixlConnector refuse of their own options, adaptive verification and other options of
-    drafts, and flags that say what an object says too (`--spec-tokens`, `--attention-backend`). What is refused for
-    some models alone is not reported, and the table is not looked at for vllm-ascend.
+    drafts, and flags that repeat what a JSON object says (`--spec-tokens`, `--attention-backend`). What is refused only
+    for some models is not reported, and the table is not used for vllm-ascend.
 
     ## Why it matters
 

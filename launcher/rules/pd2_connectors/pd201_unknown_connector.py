@@ -65,8 +65,8 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
     were renamed or removed, that came later, that do not support NPUs, and misspelt ones are reported with the right
     name. An entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the
-    connector. vLLM has none of the names of pd-launch's own connector: the plugin that comes with an installed
-    pd-launch registers them. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
+    connector. vLLM itself does not know pd-launch's connector: the plugin that comes with an installed pd-launch
+    registers its names. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
     ## Why it matters
 
@@ -205,15 +205,15 @@ def _reason(name: str, target: Target, cuda_only: bool) -> Msg:
     if (row is not None and target.is_ascend and row.exists(target)) or (theirs is not None and theirs.exists(target)):
         return Msg("", "")  # its release has it, and the build whose files were read does not
     if row is not None and not target.is_ascend:
-        return Msg(": the name is vllm-ascend's own", "：这个名称属于 vllm-ascend")
+        return Msg(": it exists only in vllm-ascend", "：只有 vllm-ascend 有它")
     if row is not None and row.until is not None and target.ascend_at_least(row.until):
         return Msg(f": {row.until} was the last release with it", f"：{row.until} 是最后一个有它的版本")
     if row is not None and row.since is not None:
-        return Msg(f": it was added in {row.since}", f"：它从 {row.since} 才出现")
+        return Msg(f": it was added in {row.since}", f"：{row.since} 起才有它")
     if theirs is not None and theirs.until is not None:
         return Msg(f": vLLM {theirs.until} no longer has it", f"：vLLM {theirs.until} 起不再有它")
     if theirs is not None and theirs.since is not None:
-        return Msg(f": it was added in vLLM {theirs.since}", f"：它从 vLLM {theirs.since} 才出现")
+        return Msg(f": it was added in vLLM {theirs.since}", f"：vLLM {theirs.since} 起才有它")
     if (right := registered_as(name, target)) is not None:
         return Msg(f": that is the class of {right}", f"：这是 {right} 的类名")
     if name in REMOVED_NAMES:

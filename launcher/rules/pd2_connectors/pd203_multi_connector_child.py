@@ -45,8 +45,8 @@ def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[
 
     ## Why it matters
 
-    Each of these stops the engine at start with an assertion or an exception that names none of them, and an empty list
-    disables the hybrid KV cache manager. A child's `engine_id` clashes with the one that it inherits.
+    Each of these stops the engine at start with an assertion or an exception that does not name the cause, and an empty
+    list disables the hybrid KV cache manager. A child's `engine_id` clashes with the one that it inherits.
 
     ## Example
 

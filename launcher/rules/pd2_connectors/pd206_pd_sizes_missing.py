@@ -45,7 +45,7 @@ def pd_sizes_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Without any one of them every worker stops at start with an assertion without a message.
+    If one of them is missing, every worker stops at start with an assertion that has no message.
 
     ## Example
 

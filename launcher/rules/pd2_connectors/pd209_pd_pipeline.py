@@ -48,8 +48,8 @@ def pd_pipeline(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     Looks at MooncakeConnectorV1 and MooncakeHybridConnector: a `decode.pp_size` other than 1, a decode node with its
     own pipeline parallelism, a `prefill.pp_layer_partition` whose number of parts differs from `pp_size`, and for
-    MooncakeConnectorV1 pipeline together with prefill context parallelism. Of NixlConnector: a consumer with pipeline
-    parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
+    MooncakeConnectorV1 pipeline parallelism together with prefill context parallelism. For NixlConnector: a consumer
+    with pipeline parallelism, and a hybrid model with Mamba layers and pipeline parallelism.
 
     ## Why it matters
 

@@ -58,14 +58,14 @@ def context_parallel(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires when DCP or PCP is above 1 and the offload or P/D connector does not support it in the target: the offload
-    connector (the built-in one takes neither up to 0.27 and no PCP from 0.28.0rc1, the bundled one takes neither),
-    MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node (`kv_both` included), from
-    <since v1-pcp-on-prefill> also MooncakeConnectorV1 with PCP on a decode node. On vllm-ascend, with a
-    `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size. Of vLLM's own connectors:
-    OffloadingConnector (also by `--kv-offloading-size`) with DCP before <until offloading-lacks-context-parallelism>,
-    SimpleCPUOffloadConnector before <until simple-offload-lacks-context-parallelism>, NixlPushConnector with DCP from
-    <since nixl-push-refuses-dcp>, and NixlConnector with PCP unless it is a `kv_producer` from
-    <since nixl-pcp-on-prefill>.
+    connector (the built-in one supports neither up to 0.27 and no PCP from 0.28.0rc1, the bundled one supports
+    neither), MooncakeHybridConnector, and MooncakeLayerwiseConnector with PCP on a decode node (`kv_both` included),
+    from <since v1-pcp-on-prefill> also MooncakeConnectorV1 with PCP on a decode node. On vllm-ascend, with a
+    `--kv-transfer-config`, `--cp-kv-cache-interleave-size` must also be the block size. Of vLLM's own connectors it
+    reports OffloadingConnector (also by `--kv-offloading-size`) with DCP before <until
+    offloading-lacks-context-parallelism>, SimpleCPUOffloadConnector before <until
+    simple-offload-lacks-context-parallelism>, NixlPushConnector with DCP from <since nixl-push-refuses-dcp>, and
+    NixlConnector with PCP unless it is a `kv_producer` from <since nixl-pcp-on-prefill>.
 
     ## Why it matters
 

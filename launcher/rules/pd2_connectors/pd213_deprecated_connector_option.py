@@ -47,8 +47,8 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
     ## Why it matters
 
-    An option without effect looks as if it had switched direct transfer on; on an old release its absence really leaves
-    it off.
+    The option looks as if it switched on direct transfer, but does nothing; on an old release, direct transfer stays
+    off without it.
 
     ## Example
 
@@ -70,11 +70,12 @@ def deprecated_connector_option(node: NodeLaunch, deployment: Deployment) -> Ite
 
     ## Releases
 
-    All of vllm-ascend; 0.11 was the last that read it, 0.12 was not looked at.
+    All of vllm-ascend; 0.11 is the last release that reads it; 0.12 was not checked.
 
     ## Sources
 
-    The code at each tag: no reader from 0.13.0 on. Pull request 7434 of vllm-ascend removes it from the documentation.
+    The code at each tag: nothing reads it from 0.13.0 on. Pull request 7434 of vllm-ascend removes it from the
+    documentation.
     """
     target = deployment.target
     if not target.is_ascend:

@@ -42,7 +42,7 @@ def offload_repeated(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     Each of them allocates host blocks for the same preempted request and only the first restores it, so the memory of
-    the others is wasted. The bundled connector refuses to start together with another of its kind.
+    the others is wasted. The bundled connector refuses to start together with another one of the same kind.
 
     ## Example
 

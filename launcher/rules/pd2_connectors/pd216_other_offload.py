@@ -42,12 +42,12 @@ vLLM 的 config/vllm.py 与 v1/kv_offload（0.27.1、0.32.0）；vllm-ascend 的
 
 @rule("PD216", "other-offload", "info", zh=ZH)
 def other_offload(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""This is another kind of CPU offload.
+    r"""This is a different kind of CPU offload.
 
     ## What it does
 
-    Says so when a node uses another CPU offload (OffloadingConnector, SimpleCPUOffloadConnector,
-    `--kv-offloading-size`, `--cpu-offload-gb`) and no preemption offload. Not on prefill nodes.
+    Fires when a node uses another CPU offload (OffloadingConnector, SimpleCPUOffloadConnector, `--kv-offloading-size`,
+    `--cpu-offload-gb`) and no preemption offload. Not on prefill nodes.
 
     ## Why it matters
 

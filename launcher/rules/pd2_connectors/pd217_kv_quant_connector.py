@@ -79,7 +79,7 @@ def kv_quant_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## Releases
 
-    vllm-ascend from <since mooncake-c8-gqa>. Models with MLA are not concerned.
+    vllm-ascend from <since mooncake-c8-gqa>. Models with MLA are not affected.
 
     ## Sources
 

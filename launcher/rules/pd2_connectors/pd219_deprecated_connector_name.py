@@ -38,11 +38,11 @@ def deprecated_connector_name(node: NodeLaunch, deployment: Deployment) -> Itera
 
     ## What it does
 
-    Says so when a connector's name still works in the target but is only another name of a connector.
+    Fires when a connector's name still works in the target but is only an alias.
 
     ## Why it matters
 
-    The alias warns today and will be gone in a later release, which then does not start with it.
+    The alias works today, with a warning. A later release will drop it, and will then not start with it.
 
     ## Example
 

@@ -58,8 +58,7 @@ def ignored_kv_field(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     On vllm-ascend, reports fields of `--kv-transfer-config` or of its children that the target accepts and then ignores
     or resets: `kv_rank`, `kv_parallel_size`, `kv_ip`, `kv_buffer_device` (except for NIXL's connectors, which read it),
-    `kv_buffer_size`, `enable_permute_local_kv`.
-    On vLLM the first three, for the connectors that vLLM itself has.
+    `kv_buffer_size`, `enable_permute_local_kv`. On vLLM, reports the first three, for vLLM's own connectors.
 
     ## Why it matters
 

@@ -39,7 +39,7 @@ def pool_failure_default(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## What it does
 
-    Says so when a node loads from a KV pool (AscendStoreConnector, MooncakeConnectorStoreV1) and the top level's
+    Fires when a node loads from a KV pool (AscendStoreConnector, MooncakeConnectorStoreV1) and the top level's
     `kv_load_failure_policy` is missing or `fail`. Not for hybrid models, which cannot have `recompute`.
 
     ## Why it matters

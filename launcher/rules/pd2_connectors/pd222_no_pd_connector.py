@@ -45,7 +45,7 @@ vllm-ascend 的卸载指南：单独使用只用于验证。
 
 @rule("PD222", "no-pd-connector", "warning", zh=ZH, needs="C R")
 def no_pd_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A decode node has the offload connector and no other.
+    r"""A decode node has only the offload connector.
 
     ## What it does
 
@@ -85,7 +85,7 @@ def no_pd_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    The offload guide of vllm-ascend: alone it is for validation only.
+    The offload guide of vllm-ascend: on its own it is for validation only.
     """
     if not deployment.target.is_ascend or node.role != "kv_consumer" or node.program == "python":
         return

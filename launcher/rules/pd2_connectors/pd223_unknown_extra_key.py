@@ -55,8 +55,8 @@ def unknown_extra_key(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
     ## What it does
 
     Looks at the keys of a connector's `kv_connector_extra_config`: those that it does not read in the target
-    (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. Of
-    connectors whose options another package reads (LMCache, FlexKV, UCM) only clear misspellings are found; that the
+    (misspellings, and keys that only other releases or other connectors read), and fields that belong one level up. For
+    connectors whose options another package reads (LMCache, FlexKV, UCM), only clear misspellings are found; that the
     others were not checked is reported once.
 
     ## Why it matters
@@ -203,8 +203,8 @@ def _not_known(name: str, reader: str, values: list[Node]) -> Hit:
     return Hit(
         values[0].key or values[0].origin,
         Msg(
-            f"options of {name} that {reader} reads are not known here: {listed.en}{more} not checked",
-            f"{name} 的选项由 {reader} 读取，pd-launch 不了解：没有检查 {listed.zh}{more}",
+            f"not checked: {listed.en}{more}; {reader} reads the options of {name}, and pd-launch does not know them",
+            f"没有检查 {listed.zh}{more}：{name} 的选项由 {reader} 读取，pd-launch 不认识它们",
         ),
         Msg(f"compare them with the documentation of {reader}", f"请对照 {reader} 的文档"),
         severity="info",

@@ -55,10 +55,10 @@ def shared_memory(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Computes what a node's engines need of /dev/shm (the message rings of each engine, and a CPU tier that lives there)
-    and compares it with the size that is written or measured. Too small is an error. No size in a container form is a
+    Computes how much of /dev/shm a node's engines need (the message rings of each engine, and a CPU tier that lives
+    there) and compares it with the configured or measured size. Too small is an error. A container without a size is a
     warning (Docker's default is 64 MB). On vllm-ascend a size that does not also hold the offload budget is a warning:
-    the guides ask for it, no release is known to need it.
+    the guides ask for it, although no release is known to need it.
 
     ## Why it matters
 

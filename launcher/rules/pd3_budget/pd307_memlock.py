@@ -84,8 +84,7 @@ def memlock(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm-ascend's recompute_cpu_offload/worker.py (pin_memory=True); getrlimit(2). The effect on an NPU was not looked
-    at.
+    vllm-ascend's recompute_cpu_offload/worker.py (pin_memory=True); getrlimit(2). The effect on an NPU was not checked.
     """
     limit = deployment.fact("memlock")
     if limit is None or limit < 0:

@@ -52,7 +52,7 @@ def budget_beyond_need(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit
 
     ## What it does
 
-    Says so when a card's offload budget is more than 1.1 times its KV cache. The cache's size is taken from
+    Fires when a card's offload budget is more than 1.1 times its KV cache. The cache's size is taken from
     `--kv-cache-memory-bytes`, from `--num-gpu-blocks-override` with the model's KV geometry, or is at most the device's
     memory times `--gpu-memory-utilization`.
 

@@ -34,12 +34,12 @@ vLLM 的 shm_broadcast.py：共享内存段由进程正常退出时删除，被�
 
 @rule("PD310", "stale-shared-memory", "warning", zh=ZH, needs="H R")
 def stale_shared_memory(deployment: Deployment) -> Iterator[Hit]:
-    r"""Leftovers of dead engines lie in /dev/shm.
+    r"""Files of dead engines are left in /dev/shm.
 
     ## What it does
 
     Fires when the host facts say that files of dead engines take 64 MiB or more of /dev/shm, or that there would be
-    room enough only without them.
+    enough room only without them.
 
     ## Why it matters
 
@@ -75,7 +75,7 @@ def stale_shared_memory(deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vLLM's shm_broadcast.py: a segment is removed when its process ends in order; one that is killed leaves it behind.
+    vLLM's shm_broadcast.py: a segment is removed when its process ends normally; one that is killed leaves it behind.
     """
     stale, free = deployment.fact("stale_shm"), deployment.fact("shm_free")
     if not stale or not deployment.nodes:

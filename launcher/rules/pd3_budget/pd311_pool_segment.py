@@ -48,8 +48,8 @@ def pool_segment(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    The size is that of each rank, not of the node: at start every rank registers that much, and fails where the sum is
-    more than is available.
+    The size applies to each rank, not to the node: at start every rank registers that much, and registration fails when
+    the sum is more than is available.
 
     ## Example
 

@@ -42,14 +42,14 @@ def device_count_fits(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares local DP × TP × PP (and PCP) with the list of visible devices and with the node's number of devices; all
-    engines that the input starts on one machine count together. It also reports a device that is given twice: in one
+    engines that the input starts on one machine are added up. It also reports a device that is given twice: in one
     list, or to two engines on one machine, unless the shares in their `--gpu-memory-utilization` fit together. Engines
-    of which never two run at once, such as those in two branches, are not added up. More visible devices than needed
+    that never run at the same time, such as those in two branches, are not added up. More visible devices than needed
     are fine.
 
     ## Why it matters
 
-    Each rank has its own device: with too few the engine stops while it starts, or two ranks fight for one card's
+    Each rank has its own device: with too few the engine stops while it starts, or two ranks compete for one card's
     memory.
 
     ## Example

@@ -60,17 +60,17 @@ def dp_ranks(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Checks that the ranks of each launch lie in [0, DP) and that the local size is not larger than DP. Then it looks at
-    all nodes of one group (same side, master address and rpc port): no rank may be there twice, and none may be
-    missing. Files of one node alone are not incomplete. Of launch_online_dp.py the ranks that its calls start are
-    counted, also where `--dp-address` is the same variable that nothing sets; calls for equally many ranks must not
-    overlap in part. Nodes that meet at one master (a
-    LeaderWorkerSet's `$(LWS_LEADER_ADDRESS)` too) must also agree: on the model, the DP, TP and PP sizes, the rpc port,
-    dtype, KV cache dtype, connector and speculation; another `--max-model-len` or PYTHONHASHSEED is a warning.
+    all nodes of one group (same side, master address and rpc port): no rank may appear twice, and none may be missing.
+    The files of a single node are not reported as incomplete. For launch_online_dp.py, the ranks that its calls start
+    are counted, also where `--dp-address` is the same unset variable in all of them; calls for equally many ranks must
+    not overlap in part. Nodes that meet at one master (a LeaderWorkerSet's `$(LWS_LEADER_ADDRESS)` too) must also
+    agree: on the model, the DP, TP and PP sizes, the rpc port, dtype, KV cache dtype, connector and speculative
+    decoding; another `--max-model-len` or PYTHONHASHSEED is a warning.
 
     ## Why it matters
 
-    Each rank of a group must be there exactly once: a rank outside stops its engine, and with one twice or missing all
-    nodes wait for each other while the group is set up. Nodes with other parallel settings are refused in the
+    Each rank of a group must exist exactly once: a rank outside stops its engine, and if one is missing or given twice,
+    all nodes wait for each other while the group is set up. Nodes with other parallel settings are refused in the
     handshake, or leave collective operations waiting.
 
     ## Example

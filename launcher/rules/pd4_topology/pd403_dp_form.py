@@ -59,7 +59,7 @@ def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Finds options that do not go together: --headless on the first node (rank 0); a start rank above 0 with neither
+    Finds options that cannot be combined: --headless on the first node (rank 0); a start rank above 0 with neither
     --headless nor hybrid load balancing; --headless with --api-server-count or --data-parallel-hybrid-lb;
     --data-parallel-hybrid-lb without --data-parallel-size-local; an external rank with a local size above 1, a start
     rank or hybrid load balancing; external load balancing without a rank. From vLLM 0.28 on also a start rank of 0 on
@@ -68,7 +68,7 @@ def dp_form(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Why it matters
 
     From these options vLLM derives who serves HTTP and who sets up the group: mixed, the start fails, or a node
-    silently takes another form and the group is never complete.
+    silently switches to another form and the group is never complete.
 
     ## Example
 

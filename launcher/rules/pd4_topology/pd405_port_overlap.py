@@ -56,12 +56,12 @@ def port_overlap(deployment: Deployment) -> Iterator[Hit]:
     NIXL's side channel, KV cache events and their replay, the bootstrap server of vLLM's MooncakeConnector, MoRIIO's
     handshake and notices, the supervisor of data parallelism, tiers that fetch from peers, and the kv_port range of the
     side that listens: producers with MooncakeConnectorV1 and MooncakeHybridConnector, consumers with
-    MooncakeLayerwiseConnector. Defaults count too. Ports of one engine that overlap among themselves are reported as
-    well. Engines that a proxy or router of the input asks at one address are on one machine.
+    MooncakeLayerwiseConnector. Default ports are compared too. Ports of one engine that overlap among themselves are
+    reported as well. Engines that a proxy or router of the input reaches at one address are taken to be on one machine.
 
-    A warning where two engines only seem to share one, and both keep a connector's default: a prefill and a decode
-    engine that are given different devices and different `--port`s, and that NIXL makes known as `localhost`; or both
-    sides in one Python file.
+    It is only a warning where two engines seem to share a machine and both keep a connector's default port: a prefill
+    and a decode engine that are given different devices and different `--port`s, and that NIXL announces as
+    `localhost`; or both sides in one Python file.
 
     ## Why it matters
 

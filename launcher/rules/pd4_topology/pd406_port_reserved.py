@@ -39,7 +39,7 @@ vllm-ascend 文档 pd_disaggregation_mooncake_multi_node.md，0.18.0 到 0.27.1r
 
 @rule("PD406", "port-reserved", "warning", zh=ZH, needs="C H R")
 def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The kv_port lies where AscendDirect picks its own ports.
+    r"""The kv_port is in the range from which AscendDirect picks its own ports.
 
     ## What it does
 
@@ -75,7 +75,7 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## Sources
 
     vllm-ascend's pd_disaggregation_mooncake_multi_node.md at 0.18.0 to 0.27.1rc1; many published configurations use
-    ports of the range, hence a warning. `ASCEND_BASE_PORT`: https://github.com/vllm-project/vllm-ascend/issues/8938.
+    ports of the range, hence only a warning. `ASCEND_BASE_PORT`: https://github.com/vllm-project/vllm-ascend/issues/8938.
     """
     if not deployment.target.is_ascend:
         return
@@ -99,9 +99,9 @@ def port_reserved(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             bound.origin,
             Msg(
-                f"kv {shown(bound.ports).en} in {reserved.start}-{reserved.stop - 1}, from which AscendDirect picks "
-                f"its own ports ({by})",
-                f"kv {shown(bound.ports).zh}位于 {reserved.start}-{reserved.stop - 1} 之内，AscendDirect 会从中"
+                f"KV transfer takes {shown(bound.ports).en}, but AscendDirect picks its own ports from "
+                f"{reserved.start}-{reserved.stop - 1} ({by})",
+                f"KV 传输使用{shown(bound.ports).zh}，但 AscendDirect 会从 {reserved.start}-{reserved.stop - 1} 中"
                 f"随机取用端口（{by_zh}）",
             ),
             instead,

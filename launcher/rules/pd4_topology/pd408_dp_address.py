@@ -39,9 +39,9 @@ def dp_address(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    In a data-parallel layout that surely spans several machines it checks whether --data-parallel-address or
-    HCCL_IF_IP is a loopback address (127.0.0.1, localhost) or 0.0.0.0. Without --data-parallel-address 127.0.0.1 is
-    the default. Of an engine that --nnodes spreads over machines it looks at --master-addr, with the same default.
+    In a data-parallel layout that certainly spans several machines it checks whether --data-parallel-address or
+    HCCL_IF_IP is a loopback address (127.0.0.1, localhost) or 0.0.0.0. Without --data-parallel-address 127.0.0.1 is the
+    default. For an engine that --nnodes spreads over machines, it looks at --master-addr, with the same default.
 
     ## Why it matters
 

@@ -40,7 +40,7 @@ def dense_internal_dp_port(node: NodeLaunch, deployment: Deployment) -> Iterator
 
     ## What it does
 
-    Reports a dense model of which one command starts several DP ranks, where this side's connector listens on kv_port.
+    Reports a dense model for which one command starts several DP ranks, where this side's connector listens on kv_port.
 
     ## Why it matters
 

@@ -39,19 +39,19 @@ vllm/v1/engine/utils.py（rank 0 所在节点监听），0.23.0、0.27.1、0.32.
 
 @rule("PD410", "dp-master-elsewhere", "error", zh=ZH, needs="C P")
 def dp_master_elsewhere(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""The DP master address is somewhere else.
+    r"""The DP master address or port is not that of the node with rank 0.
 
     ## What it does
 
     Three cases: a node whose ranks do not start at 0 names its own address as DP master, while rank 0 does not run on
-    this machine; the master address of a group is that of a node on the other side and not of one of its own nodes; or
-    the address is right but --data-parallel-rpc-port differs from that of the node with rank 0. A node's own address is
+    this machine; the master address of a group belongs to a node on the other side, not to one in the group; or the
+    address is right but --data-parallel-rpc-port differs from that of the node with rank 0. A node's own address is
     taken from HCCL_IF_IP, VLLM_HOST_IP or the profile.
 
     ## Why it matters
 
-    The node with rank 0 is the master: named elsewhere, nodes wait for a master that does not exist, or join the wrong
-    group, until they time out.
+    The node with rank 0 is the master: with any other address, nodes wait for a master that does not exist, or join the
+    wrong group, until they time out.
 
     ## Example
 

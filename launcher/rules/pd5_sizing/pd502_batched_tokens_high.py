@@ -38,12 +38,12 @@ TIMES = 16
 
 @rule("PD502", "batched-tokens-high", "info", zh=ZH)
 def batched_tokens_high(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""A decode node's max_num_batched_tokens is far above its need.
+    r"""A decode node's max_num_batched_tokens is far above what it needs.
 
     ## What it does
 
-    Says so when --max-num-batched-tokens of a decode node is at least 2048 and at least 16 times
-    max_num_seqs × (1 + speculative tokens).
+    Fires when --max-num-batched-tokens of a decode node is at least 2048 and at least 16 times max_num_seqs × (1 +
+    speculative tokens).
 
     ## Why it matters
 

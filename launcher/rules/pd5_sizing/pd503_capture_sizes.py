@@ -47,11 +47,11 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks at written cudagraph_capture_sizes and max_cudagraph_capture_size. The engine refuses (error) two that differ,
-    one set both in --compilation-config and by its own option, an empty list, and sizes that are all
-    below 1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a
-    prefill node; on a decode node of vllm-ascend in a FULL mode so is a step that the sizes it makes itself (1, 2, 4,
-    then steps of 8) do not reach. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
+    Looks at cudagraph_capture_sizes and max_cudagraph_capture_size where they are set. The engine refuses (error) two
+    that differ, one set both in --compilation-config and by its own option, an empty list, and sizes that are all below
+    1 + speculative tokens. A largest size that does not cover a full decode step is a warning, except on a prefill
+    node; on a decode node of vllm-ascend in a FULL mode so is a step that the sizes it makes itself (1, 2, 4, then
+    steps of 8) do not reach. Silent without graphs (--enforce-eager, cudagraph_mode NONE).
 
     ## Why it matters
 
@@ -79,8 +79,8 @@ def capture_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Sources
 
-    vllm/config/vllm.py (_set_cudagraph_sizes) and vllm/config/compilation.py at 0.27.1 and 0.32.0; the like warning in
-    vllm_ascend/utils.py; vllm-ascend pull request 16623.
+    vllm/config/vllm.py (_set_cudagraph_sizes) and vllm/config/compilation.py at 0.27.1 and 0.32.0; the similar warning
+    in vllm_ascend/utils.py; vllm-ascend pull request 16623.
     """
     graphs = graphs_of(node)
     if graphs is None or not graphs.on:

@@ -49,12 +49,12 @@ def block_size(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Looks at --block-size on vllm-ascend. A model without Mamba layers gets 128 while prefix caching or chunked
-    prefill is on (the default); DeepSeek-V4 may have 32, 64 or 128 and gets 32 otherwise: another value is a warning.
-    With DCP or PCP and a --kv-transfer-config the block size must equal --cp-kv-cache-interleave-size, or the engine
-    refuses it (error). On CPUs it looks for what vLLM refuses: a block must be a multiple of 32 tokens (up to 0.28.0 of
-    16), or the engine does not start (error). For MLA the processor decides: without AMX a block has 16 tokens whatever
-    is written, with AMX it must be a multiple of 32; so 16 is an info, and what is right on neither is a warning.
+    Looks at --block-size on vllm-ascend. A model without Mamba layers gets 128 while prefix caching or chunked prefill
+    is on (the default); DeepSeek-V4 may have 32, 64 or 128 and gets 32 otherwise: another value is a warning. With DCP
+    or PCP and a --kv-transfer-config the block size must equal --cp-kv-cache-interleave-size, or the engine refuses it
+    (error). On CPUs it looks for what vLLM refuses: a block must be a multiple of 32 tokens (up to 0.28.0 of 16), or
+    the engine does not start (error). For MLA the processor decides: without AMX a block has 16 tokens whatever is
+    written, with AMX it must be a multiple of 32; so 16 is an info, and a value that is right on neither is a warning.
     Silent where the model is unknown.
 
     ## Why it matters

@@ -41,7 +41,7 @@ _LONGER = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")
 
 @rule("PD507", "model-length", "warning", zh=ZH, needs="C R")
 def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """max_model_len or batch limits cannot work together.
+    """max_model_len and the batch limits do not work together.
 
     ## What it does
 
@@ -52,7 +52,7 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Such a mix makes the engine refuse to start, reserves room for batches that cannot occur, or rejects longer
+    Such a combination makes the engine refuse to start, reserves room for batches that cannot occur, or rejects longer
     requests.
 
     ## Example

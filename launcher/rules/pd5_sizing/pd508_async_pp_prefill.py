@@ -40,7 +40,7 @@ def async_pp_prefill(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Says so when a prefill node has a pipeline-parallel-size above 1 and async scheduling is on: switched on explicitly,
+    Fires when a prefill node has a pipeline-parallel-size above 1 and async scheduling is on: switched on explicitly,
     or by default (up to vLLM 0.30).
 
     ## Why it matters

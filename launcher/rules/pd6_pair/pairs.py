@@ -10,6 +10,8 @@ from pd_launch.schemas.engine.sides import of_side
 
 PREFILL = Msg("the prefill side", "预填充侧")
 DECODE = Msg("the decode side", "解码侧")
+SIDE_ZH = {"prefill": "预填充", "decode": "解码"}
+"""A side in Chinese."""
 
 
 _OF_A_RANK = ("port", "data-parallel-rank", "data-parallel-start-rank", "data-parallel-rpc-port", "node-rank")

@@ -42,7 +42,7 @@ def pair_connector(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares the connectors that carry KV on both sides, the children of a MultiConnector included; offload connectors
-    and those that keep to one engine do not count. It fires where the sides have none in common.
+    and those that work within one engine are ignored. It fires where the sides have none in common.
 
     ## Why it matters
 

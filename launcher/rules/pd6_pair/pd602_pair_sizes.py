@@ -53,7 +53,7 @@ def pair_sizes(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     A prefill node's connector names dp_size, tp_size and pp_size of `decode`, a decode node's those of `prefill`: they
     are compared with the parallel flags of the other side's engines. Where the other side has instances of several
-    sizes, one that fits is enough. Where a decode node gives no pp_size for `prefill`, 1 is compared.
+    sizes, one that fits is enough. Where a decode node gives no pp_size for `prefill`, it is taken as 1.
 
     ## Why it matters
 

@@ -38,7 +38,7 @@ def pair_engine_id(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Compares the engine_id that prefill and decode write on the top level of --kv-transfer-config. It says so where they
+    Compares the engine_id that prefill and decode write on the top level of --kv-transfer-config. It fires where they
     are equal; before vllm-ascend 0.12 that is an error.
 
     ## Why it matters

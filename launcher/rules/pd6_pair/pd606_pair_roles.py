@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed, set_value
+from pd_launch.launcher.rules.pd6_pair.pairs import SIDE_ZH
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -40,13 +41,13 @@ RIGHT = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 @rule("PD606", "pair-roles", "error", zh=ZH, needs="P")
 def pair_roles(deployment: Deployment) -> Iterator[Hit]:
-    """Files that are given as two sides are two producers or two consumers.
+    """Files given as the two sides are both producers or both consumers.
 
     ## What it does
 
     Fires where the input divides its engines into prefill and decode (by section, group, label or file name), and the
-    kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is one side
-    alone; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
+    kv_role of all of them is kv_producer, or kv_consumer. Several engines of one side are fine, and so is a single
+    side; a warning where that side is named decode and is a producer, or named prefill and is a consumer. Workers of
     Dynamo without `--disaggregation-mode` next to one for prefill are a warning too.
 
     ## Why it matters
@@ -137,7 +138,10 @@ def _contrary(named: list[NodeLaunch], roles: set[str | None]) -> Iterator[Hit]:
         value = node.kv_transfer.get("kv_role") if node.kv_transfer else None
         yield Hit(
             value.origin if value else node.origin,
-            Msg(f"this is named {side}, but its kv_role is {role}", f"从名称看这是 {side} 侧，但 kv_role 是 {role}"),
+            Msg(
+                f"this is named {side}, but its kv_role is {role}",
+                f"从名称看这是{SIDE_ZH[side]}侧，但 kv_role 是 {role}",
+            ),
             Msg(f"write {right}, or rename it", f"写 {right}，或者改名"),
             severity="warning",  # and no fix: the name may be what is wrong
         )
@@ -150,7 +154,7 @@ def _hit(node: NodeLaunch, other: NodeLaunch, role: str, deployment: Deployment)
     origin = value.origin if value is not None else node.origin
     return Hit(
         origin,
-        Msg(f"this is the {side} side, but both sides are {role}", f"这里是 {side} 侧，但两侧都是 {role}"),
+        Msg(f"this is the {side} side, but both sides are {role}", f"这里是{SIDE_ZH[side]}侧，但两侧都是 {role}"),
         Msg(f"write kv_role {RIGHT[side]} here", f"这里写 kv_role {RIGHT[side]}"),
         related=((beside.origin, Msg("the other side", "另一侧")),) if beside is not None else (),
         fix=renamed(set_value(value, RIGHT[side]), RIGHT[side]) if value is not None else None,

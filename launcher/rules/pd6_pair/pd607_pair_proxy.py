@@ -67,27 +67,27 @@ vLLM 的 moriio_connector.py（0.32.0）与 p2p_nccl_engine.py（0.23.0）；moo
 
 @rule("PD607", "pair-proxy", "warning", zh=ZH, needs="P R")
 def pair_proxy(deployment: Deployment) -> Iterator[Hit]:
-    r"""The proxy's kind or lists do not fit the connector or the ranks.
+    r"""The proxy or its lists do not fit the connector or the ranks.
 
     ## What it does
 
     Looks at proxies that the input starts. One that goes to prefill first (load_balance_proxy_server_example.py) fits
     MooncakeConnectorV1 and MooncakeHybridConnector, one that goes to decode first
-    (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of
-    a side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by
-    the URLs of vllm-router; what a script's proxy asks of this machine must be a port of one of its engines. One in a
-    container with a network of its own cannot reach the engine of another container or service at localhost. A script
-    that asks for a completion (`curl localhost:8001/v1/completions`, also with a placeholder such as `<node_ip>` for
-    the host) must ask the port of an engine or of the proxy, where nothing else may serve there. The lists of encoders
-    (`ec_role` is `ec_producer`) and of the engines after them are checked in the same way. Also the `http_port` that
-    MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's MooncakeConnector,
-    MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the port of the producer's
-    bootstrap server. disagg_proxy_demo.py fits none of them, nor NixlConnector: it takes nothing over from the answer
-    of the prefill side.
+    (load_balance_proxy_layerwise_server_example.py) fits MooncakeLayerwiseConnector. The lists of hosts and ports of a
+    side must be equally long, and every engine that serves HTTP (each rank of external DP) must be listed, also by the
+    URLs of vllm-router; where a script's proxy addresses this machine, the port must be that of one of its engines. A
+    proxy in a container with its own network cannot reach the engine of another container or service at localhost. A
+    script that asks for a completion (`curl localhost:8001/v1/completions`, also with a placeholder such as `<node_ip>`
+    for the host) must use the port of an engine or of the proxy, unless something else may serve there. The lists of
+    encoders (`ec_role` is `ec_producer`) and of the engines after them are checked in the same way. Also the
+    `http_port` that MoRIIOConnector and P2pNcclConnector tell a proxy: it must be the engine's `--port`. vLLM's
+    MooncakeConnector, MoRIIOConnector and P2pNcclConnector have their own proxies, and Mooncake's must know the port of
+    the producer's bootstrap server. disagg_proxy_demo.py fits none of them, nor NixlConnector: it passes on nothing
+    from the prefill side's answer.
 
     ## Why it matters
 
-    With the wrong kind requests go out in the wrong order and find no KV; an engine that is not listed gets no
+    With the wrong proxy, requests go out in the wrong order and find no KV; an engine that is not listed gets no
     requests, while the other ranks of its group still wait for it in every step.
 
     ## Example
@@ -170,12 +170,12 @@ def _requests(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             asked.address.origin,
             Msg(
-                f"this asks port {match[1]}, but the {'proxy' if proxied else 'engine'} listens on {ports.en}",
+                f"this request goes to port {match[1]}, but the {'proxy' if proxied else 'engine'} is on {ports.en}",
                 f"这里访问端口 {match[1]}，但{'代理' if proxied else '引擎'}监听的是 {ports.zh}",
             ),
-            Msg("ask the --port of the proxy", "访问代理的 --port")
+            Msg("use the --port of the proxy", "访问代理的 --port")
             if proxied
-            else Msg("ask the --port of the engine", "访问引擎的 --port"),
+            else Msg("use the --port of the engine", "访问引擎的 --port"),
         )
         return
 
@@ -231,8 +231,8 @@ def _nobody(side: PairSide, listed: SideList, proxy: Proxy, deployment: Deployme
         yield Hit(
             listed.origin,
             Msg(
-                f"the proxy asks port {wrong[0]} for {_SIDES[side].en}, but no engine of this script serves there",
-                f"代理在端口 {wrong[0]} 访问{_SIDES[side].zh}，但脚本里没有引擎监听这个端口",
+                f"the proxy contacts {_SIDES[side].en} on port {wrong[0]}, but no engine in this script listens there",
+                f"代理通过端口 {wrong[0]} 访问{_SIDES[side].zh}，但脚本里没有引擎监听这个端口",
             ),
             Msg("list the --port of the engine", "写引擎的 --port"),
         )
@@ -248,7 +248,7 @@ def _apart(proxy: Proxy, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(
                 listed.origin,
                 Msg(
-                    f"the proxy asks its own container for {_SIDES[side].en}: no engine runs there",
+                    f"the proxy looks for {_SIDES[side].en} in its own container, where no engine runs",
                     f"代理在自己的容器里访问{_SIDES[side].zh}，但那里没有引擎",
                 ),
                 Msg(

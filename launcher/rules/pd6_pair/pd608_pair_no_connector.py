@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.container_facts import dynamo_release
+from pd_launch.launcher.rules.pd6_pair.pairs import SIDE_ZH
 from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
@@ -62,9 +63,9 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
 
     ## Why it matters
 
-    Without a connector no KV is transferred: the decode node computes every prompt again, prefill works for nothing,
-    and nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError
-    at start.
+    Without a connector no KV is transferred: the decode node computes every prompt again, prefill's work is wasted, and
+    nothing reports an error. Dynamo has no default for it from 1.0 on: such a prefill worker ends with a ValueError at
+    start.
 
     ## Example
 
@@ -113,7 +114,7 @@ def pair_no_connector(deployment: Deployment) -> Iterator[Hit]:
                 node.origin,
                 Msg(
                     f"this engine{f' of the {side} side' if side else ''} has no --kv-transfer-config",
-                    f"这个引擎{f'（{side} 侧）' if side else ''}没有 --kv-transfer-config",
+                    f"这个引擎{f'（{SIDE_ZH[side]}侧）' if side else ''}没有 --kv-transfer-config",
                 ),
                 Msg(
                     f"add --kv-transfer-config with the connector of both sides and kv_role {role}",

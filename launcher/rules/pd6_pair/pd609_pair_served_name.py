@@ -46,7 +46,7 @@ def pair_served_name(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Compares --served-model-name of both sides; without it the name is the model path as written. It fires where the
-    sides have no name in common. So it does on the model of a request that a script sends with curl to this machine
+    sides have no name in common. It also fires on the model of a request that a script sends with curl to this machine
     (or to a placeholder such as `<node_ip>`), where no engine serves it under that name.
 
     ## Why it matters
@@ -135,7 +135,7 @@ def _asked(deployment: Deployment) -> Iterator[Hit]:
         yield Hit(
             model.origin,
             Msg(
-                f"this asks for the model {name!r}, but the engine serves {served[0]!r}",
+                f"this requests the model {name!r}, but the engine serves {served[0]!r}",
                 f"这里请求的模型是 {name!r}，但引擎对外提供的是 {served[0]!r}",
             ),
             Msg("write one of the served names", "写引擎对外提供的名字"),

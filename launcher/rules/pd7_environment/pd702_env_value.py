@@ -61,8 +61,8 @@ def env_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Fires on a value that its reader cannot parse, or misreads: `true` where a switch is read as a number, a port
     outside 1-65535, a mode that the release does not have, invalid JSON, devices written as `0-7`, an address where a
     network interface is expected (or the other way round), `VLLM_NIXL_SIDE_CHANNEL_HOST=0.0.0.0`, at which other
-    engines find themselves, and a number or a boolean without quotes in a manifest. Only variables that the target
-    really reads are checked.
+    engines only reach themselves, and a number or a boolean without quotes in a manifest. Only variables that the
+    target really reads are checked.
 
     ## Why it matters
 

@@ -52,18 +52,18 @@ vllm-ascend issue 6949；NIXL 的 base_worker.py（0.20.0 至 0.33.0）。
 
 @rule("PD703", "env-missing", "warning", zh=ZH, confidence="medium", needs="C R")
 def env_missing(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    r"""Environment variables that this layout needs are absent.
+    r"""Environment variables that this layout needs are missing.
 
     ## What it does
 
     Fires where data parallelism spans machines without `GLOO_SOCKET_IFNAME`, or with neither `HCCL_IF_IP` nor
     `HCCL_SOCKET_IFNAME`, also where one engine spans them (`--nnodes`); where NixlConnector works across machines, or
-    its producer (or a `kv_both` engine that is named as prefill) has a pod of its own, without
+    its producer (or a `kv_both` engine that is named as prefill) has its own pod, without
     `VLLM_NIXL_SIDE_CHANNEL_HOST`, except with Ray and in Dynamo's workers; where a KV pool's backend lacks its own
     variable; where `LD_LIBRARY_PATH` is overwritten and no longer includes Mooncake's libraries; and where
     NixlConnector (from <since nixl-wants-dim-first>) or MoRIIOConnector (from <since moriio-wants-dim-first>) serves a
     model with Mamba or linear-attention layers without `VLLM_SSM_CONV_STATE_LAYOUT`: the engine stops at start. A
-    script that reads a further file of variables is left alone.
+    script that reads more variables from another file is not reported.
 
     ## Why it matters
 

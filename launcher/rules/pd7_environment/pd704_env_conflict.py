@@ -49,15 +49,15 @@ def env_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires on a KV connector (also the one that `--kv-offloading-size` brings) together with
+    Fires on a KV connector (also the one that `--kv-offloading-size` adds) together with
     `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, on graph mode together with `ASCEND_LAUNCH_BLOCKING=1`, and on
-    sleep mode together with `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`.
-    As an info it says that `HCCL_INTRA_PCIE_ENABLE=1` with `HCCL_INTRA_ROCE_ENABLE=0` switches on hierarchical MC2,
-    which undoes an optimisation of the recompute scheduler.
+    sleep mode together with `PYTORCH_NPU_ALLOC_CONF=expandable_segments:True`. As an info it reports that
+    `HCCL_INTRA_PCIE_ENABLE=1` with `HCCL_INTRA_ROCE_ENABLE=0` switches on hierarchical MC2, which undoes an
+    optimisation of the recompute scheduler.
 
     ## Why it matters
 
-    The engine refuses the mix at start, or silently changes another setting.
+    The engine refuses the combination at start, or silently changes another setting.
 
     ## Example
 

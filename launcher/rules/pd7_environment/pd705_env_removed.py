@@ -64,9 +64,9 @@ def env_removed(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## Releases
 
-    Depends on the variable; `VLLM_USE_V1`, for example, is read by no release in the tables. From vLLM
-    <since moriio-ignores-variables> on MoRIIOConnector ignores `VLLM_MORIIO_CONNECTOR_READ_MODE` and its like; the one
-    that would change how KV is moved is a warning.
+    Depends on the variable; `VLLM_USE_V1`, for example, is read by no release in the tables. From vLLM <since
+    moriio-ignores-variables> on MoRIIOConnector ignores `VLLM_MORIIO_CONNECTOR_READ_MODE` and similar variables; the
+    one that would change how KV is moved is a warning.
 
     ## Sources
 

@@ -52,7 +52,8 @@ def hash_seed(deployment: Deployment) -> Iterator[Hit]:
     Fires on a node with a KV pool (AscendStoreConnector and similar, the p2p tier of OffloadingConnector) where
     `PYTHONHASHSEED` is not set, is `random`, or differs between the nodes. LMCache with several ranks, and engines or
     ranks of data parallelism that share a store through LMCache or MooncakeStoreConnector, need it too: a warning; not
-    LMCacheMPConnector, whose server hashes by itself. A script that reads a further file of variables is left alone.
+    LMCacheMPConnector, whose server hashes by itself. A script that reads more variables from another file is not
+    reported.
 
     ## Why it matters
 

@@ -36,13 +36,14 @@ ZH = """
 
 @rule("PD707", "placeholder-value", "warning", zh=ZH, confidence="medium", needs="C")
 def placeholder_value(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """A placeholder is still in place.
+    """A placeholder has not been filled in.
 
     ## What it does
 
     Fires on arguments, variables, JSON values and mounts that are still placeholders: `your_ip_here`, `xxxx`,
     `192.168.x.x`, `/path/to/…`, `<model>` and similar. No other rule reports such a value. Fires as well on values of a
-    profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is a character.
+    profile that look as if they referred to another variable (`${HOME}/x`, `$USER`): there, `$` is an ordinary
+    character.
 
     ## Why it matters
 

@@ -56,7 +56,7 @@ def container_devices(deployment: Deployment) -> Iterator[Hit]:
 
     Fires on `docker run` and compose: fewer davinci devices than ranks inside, no `/dev/davinci_manager`,
     `/dev/devmm_svm` or `/dev/hisi_hdc`, or no mount of the driver's `lib64`. Not with `--privileged`,
-    `--runtime=ascend`, `ASCEND_VISIBLE_DEVICES` or a device plugin, which bring them.
+    `--runtime=ascend`, `ASCEND_VISIBLE_DEVICES` or a device plugin, which provide them.
 
     ## Why it matters
 

@@ -41,14 +41,14 @@ def resource_count(deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires where the NPUs (or GPUs) in a pod's `resources` are not as many as the ranks in the container. One more than
-    an odd number is left alone, since cards of two dies are handed out whole, and so are engines that Ray, `--nnodes`
-    or a group of pods (LeaderWorkerSet) may spread over several pods. Of engines that never run at once, such as those
-    in two branches of a script, each is compared alone, and only where all need the same number.
+    Fires where the NPUs (or GPUs) in a pod's `resources` are not as many as the container has ranks. One more than an
+    odd number is left alone, since cards of two dies are handed out whole, and so are engines that Ray, `--nnodes` or a
+    group of pods (LeaderWorkerSet) may spread over several pods. Of engines that never run at once, such as those in
+    two branches of a script, each is compared separately, and only where all need the same number.
 
     ## Why it matters
 
-    With too few the engine does not find its devices at start, and with too many the rest is held without use.
+    With too few the engine does not find its devices at start, and with too many the rest is reserved but never used.
 
     ## Example
 

@@ -58,7 +58,7 @@ def container_network(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     ## Why it matters
 
-    Other nodes do not reach ports inside the container, so KV transfer and the data-parallel handshake fail.
+    Other nodes cannot reach ports inside the container, so KV transfer and the data-parallel handshake fail.
 
     ## Example
 

@@ -48,7 +48,7 @@ def container_config_file(deployment: Deployment) -> Iterator[Hit]:
     Fires on an Ascend container with a connector of the Mooncake family that does not mount `/etc/hccn.conf`, and on a
     backend's configuration file (`MOONCAKE_CONFIG_PATH`, `MMC_LOCAL_CONFIG_PATH`, `LMCACHE_CONFIG_FILE`,
     `UCM_CONFIG_FILE`) that is not mounted. A file that the same script writes is left alone, and a container with the
-    Ascend container runtime is not asked for `/etc/hccn.conf`.
+    Ascend container runtime does not need `/etc/hccn.conf`.
 
     ## Why it matters
 

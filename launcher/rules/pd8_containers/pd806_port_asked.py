@@ -42,12 +42,12 @@ Kubernetes 与 Docker 的文档；引擎的端口见 PD405。
 
 @rule("PD806", "port-asked", "error", zh=ZH, needs="C")
 def port_asked(deployment: Deployment) -> Iterator[Hit]:
-    r"""A container is asked at a port on which no engine listens.
+    r"""A probe, published port or Service uses a port on which no engine listens.
 
     ## What it does
 
     Fires on the port of a pod's probes (startup, liveness, readiness) where every engine in the container listens on
-    others, and nothing else in the pod speaks of that port. With `docker run` and compose, on a published port of the
+    others, and nothing else in the pod mentions that port. With `docker run` and compose, on a published port of the
     container that no engine listens on, while the engine's HTTP port is not published: a warning. So is a Service that
     selects a pod and sends requests only to ports (`targetPort`) at which nothing in it listens.
 
@@ -122,7 +122,7 @@ def _probes(container: Container, nodes: Sequence[NodeLaunch], served: set[int])
             yield Hit(
                 port.origin,
                 Msg(
-                    f"the probe asks port {number}, but the engine listens on {_https(nodes).en}",
+                    f"the probe uses port {number}, but the engine listens on {_https(nodes).en}",
                     f"探针访问端口 {number}，但引擎监听的是 {_https(nodes).zh}",
                 ),
                 Msg("write the engine's --port", "写引擎的 --port"),

@@ -45,13 +45,13 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Says which release's facts are used where the target is newer than the newest row, older than the oldest one, or
-    between two rows. Of a path, whose own files are read, it says where the other facts come from. For a target older
+    between two rows. For a path, whose own files are read, it says where the other facts come from. For a target older
     than all rows, a finding that depends on the release is at most a warning: there it may well be right.
 
     A profile's target that is not for its hardware is a warning: it is ignored.
 
-    With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release nothing decides is an
-    error.
+    With `--require-target`, or `require-target = true` in pd-launch.toml, an engine whose release is not given anywhere
+    is an error.
 
     ## Why it matters
 
@@ -99,8 +99,8 @@ def release_unknown(deployment: Deployment) -> Iterator[Hit]:
     yield Hit(
         origin,
         Msg(
-            f"{asked} is not in the tables: checked with the facts of {target}, the {side} release that is",
-            f"版本表里没有 {asked}：按{side_zh}版本 {target} 的事实检查",
+            f"{asked} is not in the tables: checked as {target}, the {side} release that is",
+            f"版本表里没有 {asked}：按表中{side_zh}的版本 {target} 检查",
         ),
         Msg("use --target to choose another release from the tables", "用 --target 指定版本表里的其他版本"),
     )
@@ -121,7 +121,7 @@ def _of_build(target: Target, build: ReadBuild, origin: Origin) -> Iterator[Hit]
     yield Hit(
         origin,
         Msg(
-            f"{target} is not in the tables: what its files do not say is taken from {row}, {why}",
+            f"{target} is not in the tables: what its files do not say comes from {row}, {why}",
             f"版本表里没有 {target}：文件里没有写的事实取自 {row}（{why_zh}）",
         ),
         Msg("no change needed", "无需修改"),

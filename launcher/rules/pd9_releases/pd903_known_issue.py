@@ -39,12 +39,12 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Fires where model family, connector, features and target release together are those of a recorded fault, with its
-    link and date. A condition that is unknown does not count as met.
+    Fires where model family, connector, features and target release together match a recorded fault, with its link and
+    date. A condition that is unknown does not count as met.
 
     ## Why it matters
 
-    Nothing is written wrongly, but this release crashes or answers wrongly with it.
+    The configuration itself is correct, but this release crashes or answers wrongly with it.
 
     ## Example
 

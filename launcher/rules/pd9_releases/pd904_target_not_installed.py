@@ -36,7 +36,7 @@ _SAID = ("--target", "path", "profile", "comment", "plan", "config", "image", "r
 
 @rule("PD904", "target-not-installed", "warning", zh=ZH, needs="H R")
 def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
-    """The release that is checked for is not the one that this host has installed.
+    """The target release is not the one installed on this host.
 
     ## What it does
 
@@ -46,8 +46,7 @@ def target_not_installed(node: NodeLaunch, deployment: Deployment) -> Iterator[H
 
     ## Why it matters
 
-    Everything is checked and rendered for the release that is named, but a different one runs: flags and defaults may
-    differ.
+    Everything is checked and rendered for the target release, but a different one runs: flags and defaults may differ.
 
     ## Example
 

@@ -39,7 +39,7 @@ def _one(entry: Node, own: str) -> Iterator[Hit]:
     yield Hit(
         entry.origin,
         Msg(
-            f"{architecture} is the class of {kind}, but {own} is none by its name",
+            f"{architecture} is the class of {kind}, which {own} is not, judging by its name",
             f"{architecture} 是{kind_zh}的架构，而从名称看，{own} 不是{kind_zh}",
         ),
         Msg("name the architecture of this model, or leave it out", "请写这个模型自己的架构，或者不写"),

@@ -70,7 +70,7 @@ def levels(node: NodeLaunch, _: Deployment) -> Iterator[Hit]:
     for name in TEXTS:
         value = node.value(name)
         if value is not None and value.value == "":
-            yield wrong(value, f"--{name}", Msg("a text", "字符串"))
+            yield wrong(value, f"--{name}", Msg("a string", "字符串"))
     backend = node.value("distributed-executor-backend")
     word = backend.string() if backend is not None else None
     if backend is not None and word and "." not in word and word not in EXECUTORS:
