@@ -36,7 +36,7 @@ TITLES = {
 }
 """The sections of a rule's page, under their English names."""
 SECTIONS = tuple(TITLES)
-_STATED = lazy_pattern(r"<(?:since|until|last|before|all) ")
+_STATED = lazy_pattern(r"<(?:since|until|last|before|all)\s")
 EXAMPLES = ("Example", "Use instead")
 FAMILIES = {
     "PD0": Msg("Reading the input", "读取输入"),

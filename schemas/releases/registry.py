@@ -32,7 +32,7 @@ def all_facts() -> dict[str, Fact]:
     return found
 
 
-_STATED = lazy_pattern(r"<(since|until|last|before|all) ([\w.-]+)>")
+_STATED = lazy_pattern(r"<(since|until|last|before|all)\s+([\w.-]+)>")
 
 
 def stated(text: str, lang: str = "en") -> str:

@@ -32,7 +32,7 @@ def test_the_page_is_complete(rule: Rule) -> None:
         assert page["title"]
         for section in SECTIONS:
             assert page[section], f"{rule.code}: {section} is empty"
-            assert not re.search(r"<(since|until|last|before|all) ", page[section]), (rule.code, section)
+            assert not re.search(r"<(since|until|last|before|all)\s", page[section]), (rule.code, section)
     assert re.search(r"[一-鿿]", rule.page_zh["title"] + rule.page_zh["What it does"])
     assert len(rule.why.en) > 20
     assert len(rule.why.zh) > 5
