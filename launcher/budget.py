@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 
 if sys.platform != "emscripten":
     import resource

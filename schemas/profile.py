@@ -36,6 +36,15 @@ MAX_DEVICES, MAX_ENGINES = 65536, 512
 EnvValue = str | int | float | bool
 
 
+def _none() -> list[Any]:
+    """Return an empty list: of ``list`` itself, pydantic asks for the signature, which Python parses from a text."""
+    return []
+
+
+def _nothing() -> dict[Any, Any]:
+    return {}
+
+
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueFault(
@@ -288,9 +297,9 @@ class NodeSection(_Section):
 
     address: Line
     """Address by which the other nodes reach it, or auto."""
-    env: Environment = Field(default_factory=dict)
+    env: Environment = Field(default_factory=_nothing)
     """Environment variables for this node; null leaves one unset."""
-    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=dict)
+    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=_nothing)
     """What differs on this node from its side's transfer section, such as engine_id."""
 
 
@@ -334,23 +343,23 @@ class ContainerSection(_Section):
     """Size of /dev/shm, such as 64GiB."""
     memory: Bytes | None = None
     """Memory limit."""
-    mounts: list[Line] = Field(default_factory=list)
+    mounts: list[Line] = Field(default_factory=_none)
     """Further mounts, as HOST:CONTAINER."""
     name: ContainerName | None = None
     """Name of the container."""
     runtime: Line | None = None
     """Container runtime, such as ascend."""
-    volumes: list[VolumeSection] = Field(default_factory=list)
+    volumes: list[VolumeSection] = Field(default_factory=_none)
     """Volumes: folders of the node, claims, Secrets, empty folders."""
-    devices: list[Line] = Field(default_factory=list)
+    devices: list[Line] = Field(default_factory=_none)
     """Further devices for docker and compose, such as /dev/infiniband."""
-    resources: dict[Line, int | Line] = Field(default_factory=dict)
+    resources: dict[Line, int | Line] = Field(default_factory=_nothing)
     """Further resources of a pod, such as rdma/hca: 1, or another name for the devices: huawei.com/ascend-1980: 16."""
-    node_selector: dict[Line, Line] = Field(default_factory=dict)
+    node_selector: dict[Line, Line] = Field(default_factory=_nothing)
     """Labels that the node of a pod must have."""
-    tolerations: list[dict[str, Any]] = Field(default_factory=list)
+    tolerations: list[dict[str, Any]] = Field(default_factory=_none)
     """Taints of nodes that a pod tolerates, as Kubernetes writes them."""
-    annotations: dict[Line, str] = Field(default_factory=dict)
+    annotations: dict[Line, str] = Field(default_factory=_nothing)
     """Annotations of a pod, such as the one that gives it a further network."""
 
 
@@ -388,9 +397,9 @@ _Patches = Annotated[Annotated[_Patch, Tag("one")] | Annotated[list[_Patch], Tag
 class NodesSection(_Section):
     """The nodes of each side, in the order of their ranks."""
 
-    prefill: list[NodeSection] = Field(default_factory=list)
+    prefill: list[NodeSection] = Field(default_factory=_none)
     """Nodes of the prefill side."""
-    decode: list[NodeSection] = Field(default_factory=list)
+    decode: list[NodeSection] = Field(default_factory=_none)
     """Nodes of the decode side."""
 
 
@@ -407,11 +416,11 @@ class SideSection(_Section):
     """Port at which the nodes of an engine meet that spans several."""
     replicas: Count = 1
     """Instances of the whole side, each on nodes of its own, in a cluster."""
-    engine: dict[str, FlagValue] = Field(default_factory=dict)
+    engine: dict[str, FlagValue] = Field(default_factory=_nothing)
     """Flags of vllm serve by their long names, for this side."""
-    env: Environment = Field(default_factory=dict)
+    env: Environment = Field(default_factory=_nothing)
     """Environment variables for this side; null leaves one unset that would be set otherwise."""
-    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=dict)
+    transfer: Annotated[dict[str, Any], AfterValidator(_one_connector)] = Field(default_factory=_nothing)
     """What differs on this side from the shared transfer section, such as kv_port or engine_id."""
     kv_transfer_config: dict[str, Any] | None = None
     """--kv-transfer-config written out whole, in place of what transfer and offload would give."""
@@ -480,9 +489,9 @@ class Profile(_Section):
     """Kind of the nodes."""
     model: Line
     """Path or hub name of the model."""
-    engine: dict[str, FlagValue] = Field(default_factory=dict)
+    engine: dict[str, FlagValue] = Field(default_factory=_nothing)
     """Flags of vllm serve by their long names, for both sides."""
-    env: Environment = Field(default_factory=dict)
+    env: Environment = Field(default_factory=_nothing)
     """Environment variables for both sides."""
     transfer: TransferSection | None = None
     """The P/D connector."""
@@ -496,7 +505,7 @@ class Profile(_Section):
     """Container that the engines run in."""
     nodes: NodesSection = Field(default_factory=NodesSection)
     """Nodes of each side; one node each where left out."""
-    patch: dict[PatchForm, _Patches] = Field(default_factory=dict)
+    patch: dict[PatchForm, _Patches] = Field(default_factory=_nothing)
     """What is merged into a rendered object, by form: an object of its kind, and name where it has one."""
 
     @field_validator("target", mode="after")

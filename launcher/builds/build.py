@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pd_launch.schemas.core.build import BuiltPart, ReadBuild
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Decider, Target, release
 
 _MOST_ARCHIVE = 8 * 1024**3

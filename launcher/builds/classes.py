@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from pd_launch.schemas.core.record import dataclass
 
 if TYPE_CHECKING:
     from pd_launch.launcher.builds.source import Module

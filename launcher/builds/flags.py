@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.builds.classes import OPAQUE, Hint
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass

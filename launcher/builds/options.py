@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.builds.source import Module, Package
+from pd_launch.schemas.core.record import dataclass
 
 FOLDERS = (
     "vllm.distributed.kv_transfer", "vllm.v1.kv_offload", "vllm.v1.simple_kv_offload",

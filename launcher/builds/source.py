@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from pd_launch.launcher.builds.classes import OPAQUE, Class, Hint
 from pd_launch.launcher.builds.files import Files, Limit
+from pd_launch.schemas.core.record import dataclass
 
 BUILTINS = frozenset({"int", "float", "str", "bool", "dict", "list", "set", "tuple", "object", "bytes", "type"})
 _MOST_FACTOR = 1 << 64

@@ -6,7 +6,6 @@ import ast
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pd_launch.launcher.builds import additional
@@ -17,6 +16,7 @@ from pd_launch.launcher.builds.options import read_options
 from pd_launch.launcher.builds.parser import ARGS_MODULE, read_flags
 from pd_launch.launcher.builds.registered import read_registered
 from pd_launch.launcher.builds.source import Module, NotFoundError, Package
+from pd_launch.schemas.core.record import dataclass
 
 FACTORY = "vllm.distributed.kv_transfer.kv_connector.factory"
 _ROOTS = (

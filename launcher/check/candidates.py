@@ -6,7 +6,7 @@ What the newest releases report is confirmed under all others. A rule that does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 from pd_launch.launcher import budget
@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.release.targets import choices
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.target import Choice, Target, ranges
 from pd_launch.schemas.core.values import Origin

@@ -6,12 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.opening import open_input
 from pd_launch.schemas.core.names import nearest
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import RANK, Severity
 
 FILE = "pd-launch.toml"

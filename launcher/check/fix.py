@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from pd_launch.launcher import budget
@@ -20,6 +20,7 @@ from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.schemas.core.findings import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import SourceFile
 
 MAX_ROUNDS = 20

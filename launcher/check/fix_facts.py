@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from pd_launch.schemas.core.launch import Arg, Container, Deployment, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, Origin, SourceFile, Text, Unknown
 
 

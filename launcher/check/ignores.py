@@ -7,7 +7,7 @@ of them, since no comment can be inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from pd_launch.launcher.rules.registry import all_rules
@@ -16,6 +16,7 @@ from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.core.words import series
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from pd_launch.launcher import budget
@@ -19,6 +19,7 @@ from pd_launch.launcher.sources.read import Inputs, read
 from pd_launch.launcher.sources.release.targets import file_choices
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import SourceFile
 

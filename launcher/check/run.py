@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatch
 from functools import cache, partial
 
@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED, not_followed
 from pd_launch.schemas.core.findings import Edit, Finding, Fix, Related
 from pd_launch.schemas.core.launch import Deployment
 from pd_launch.schemas.core.msg import Msg, shortened
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import RANK, Severity
 from pd_launch.schemas.core.values import Origin
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.rules.registry import Rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Unknown, readable
 
 _OF_ALL = ("PD0", "PD9", "PD707")

@@ -8,7 +8,7 @@ what is said of it depends on no other file of the call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import click
@@ -24,6 +24,7 @@ from pd_launch.launcher.inputs import MAX_FILE, STDIN, TooLarge, as_text, read_s
 from pd_launch.launcher.rules.registry import unknown_codes
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile

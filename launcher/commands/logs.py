@@ -6,7 +6,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,7 @@ from pd_launch.launcher.logs.story import TITLES
 from pd_launch.launcher.opening import open_input
 from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.logs import LogsReport
 
 PROGRESS_FROM = 64 * 1024 * 1024

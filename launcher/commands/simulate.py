@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -35,6 +35,7 @@ from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target, TargetError, newest, parse_target
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.engine.budget import host_blocks

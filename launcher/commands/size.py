@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pd_launch.launcher.wording.language import locale_language
 from pd_launch.launcher.wording.nouns import seat
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import SizeError, parse_size
 from pd_launch.schemas.memory.cache_model import UnknownModel
 from pd_launch.schemas.memory.kv_layers import KVLayoutError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.hardware import HARDWARE
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.machines import by_machine, offload_bytes

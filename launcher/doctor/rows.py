@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.core.words import series
 from pd_launch.schemas.memory.host_memory import DOCKER_DEFAULT_SHM

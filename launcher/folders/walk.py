@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pd_launch.launcher.folders.names import (
@@ -21,6 +21,7 @@ from pd_launch.launcher.folders.names import (
     may_be_read,
 )
 from pd_launch.launcher.folders.patterns import LIMITS, Patterns
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import SourceFile
 
 IGNORE_FILE = ".gitignore"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pd_launch.launcher.formats.ending import ADD, UNTIL_ONE_ENDS, grace_of, stop_seconds, together
@@ -14,6 +14,7 @@ from pd_launch.launcher.secrets.masking import Held
 from pd_launch.launcher.sources.profiles.arguments import argument_words
 from pd_launch.schemas.core.joins import Join
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB
 from pd_launch.schemas.engine.connector_ports import NIXL_HOST

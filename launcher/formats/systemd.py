@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pd_launch.launcher.formats.words import shell_word
 from pd_launch.launcher.launch.plan import Part
 from pd_launch.launcher.launch.program import REFUSED
 from pd_launch.launcher.wording.width import shows_all
+from pd_launch.schemas.core.record import dataclass
 
 WATCHDOG_SECONDS = 120
 """More than three looks at the engines' health take."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from pd_launch.schemas.core.hardware import HARDWARE
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import format_size, parse_size
 
 SIDES = ("both", "decode")

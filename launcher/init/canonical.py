@@ -7,11 +7,12 @@ the sizes of both sides that are next to a MultiConnector's children say what th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES, PREFIX_CACHING

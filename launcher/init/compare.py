@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.formats.words import LEADER
@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.schemas.core.launch import NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, as_integer, readable
 from pd_launch.schemas.engine.port_range import first_rank

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.init.compare import Left, compare
@@ -22,6 +22,7 @@ from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import HOLE, Node, Unknown
 from pd_launch.schemas.engine.port_range import first_rank

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.init.here import ADDRESSES, is_here
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.parallel import device_range
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, Unknown, as_integer
 from pd_launch.schemas.engine.port_range import first_rank
 from pd_launch.schemas.engine.sides import is_loopback

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pd_launch.launcher.secrets.masking import MASK, Held, is_held, is_secret_flag, mask, tells
@@ -14,6 +13,7 @@ from pd_launch.schemas.core.findings import Finding, Summary
 from pd_launch.schemas.core.launch import Arg, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.parallel import device_range
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.values import Node, Origin, Unknown
 from pd_launch.schemas.core.whole import whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pd_launch.launcher import host as host_module
@@ -25,6 +25,7 @@ from pd_launch.launcher.sources.text.interpolate import GIVEN, expand
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, EnvVar, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, SourceFile, Text, Unknown
 from pd_launch.schemas.engine.connector_ports import NIXL_HOST

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.logs.notices import Notice
 from pd_launch.launcher.logs.reader import MAX_LINE, Hit, Noticed, Scanner
 from pd_launch.launcher.logs.story import MAX_EVENTS, MAX_REQUESTS, Book
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES
 

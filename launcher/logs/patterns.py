@@ -7,9 +7,9 @@ expression that is applied where the literal was found. Which releases write it:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.releases.log_lines import writers
 
 _SKIPPED = (

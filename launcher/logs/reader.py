@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, NamedTuple
 
@@ -14,6 +13,7 @@ from pd_launch.launcher.logs.patterns import EXCEPTION, PATTERNS, Pattern
 from pd_launch.launcher.logs.wrappers import unwrapped
 from pd_launch.launcher.wording.width import clean
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 
 CHUNK = 1 << 20
 MAX_UNPACKED = 1 << 30

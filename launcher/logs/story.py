@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pd_launch.launcher.logs.reader import Hit
+from pd_launch.schemas.core.record import dataclass
 
 Outcome = Literal["parked", "restored", "fallback"]
 MAX_REQUESTS = 20_000

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.logs.collect import EngineFacts
 from pd_launch.launcher.verdicts.counts import IDLE, Tally, budget_advice, fallback_troubles, of_counts
 from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.words import agreeing
 from pd_launch.schemas.logs import Verdict

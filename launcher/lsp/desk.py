@@ -9,13 +9,13 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from pd_launch.launcher.lsp.board import Board
 from pd_launch.launcher.lsp.client import Worker, WorkerFailed
 from pd_launch.launcher.lsp.hold import compared, held, is_torn
 from pd_launch.launcher.lsp.model import Answer, Change, Job, Kind, Shown
 from pd_launch.launcher.lsp.worker import fault
+from pd_launch.schemas.core.record import dataclass
 
 PAUSE = 0.1
 """Seconds without a key until a check begins."""

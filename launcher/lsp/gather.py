@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pd_launch.launcher import unsaved
@@ -18,6 +18,7 @@ from pd_launch.launcher.inputs import MAX_FILE
 from pd_launch.launcher.lsp.model import Job, Settings
 from pd_launch.launcher.sources.read import Inputs
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import SourceFile
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 from pd_launch.launcher.lsp.model import Answer, Shown, Span, Spot
+from pd_launch.schemas.core.record import dataclass
 
 _GOES_ON = ("\\", "<", ">", "|", "&&", "(")
 """What a line ends with that is not finished."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import Severity
 from pd_launch.schemas.core.target import Target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from lsprotocol import types
@@ -20,6 +20,7 @@ from pd_launch.launcher.lsp.desk import PAUSE, Desk
 from pd_launch.launcher.lsp.model import Settings, Shown, Span, Spot
 from pd_launch.launcher.lsp.protocol import Protocol
 from pd_launch.launcher.lsp.worker import fault
+from pd_launch.schemas.core.record import dataclass
 
 _WATCHED = ("**/pd-launch.toml", "**/pyproject.toml", "**/.gitignore", "**/*.sh", "**/*.{yaml,yml,json}")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.rules.registry import TITLES, Rule
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import CONFIDENCES, SEVERITIES
 
 _BLOCK = lazy_pattern(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)

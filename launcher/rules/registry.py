@@ -13,7 +13,6 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal, cast
 
@@ -23,6 +22,7 @@ from pd_launch.schemas.core.chinese import typeset
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import Confidence, Severity
 from pd_launch.schemas.core.values import Origin, Splice
 

@@ -11,7 +11,7 @@ import re
 import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
 from pd_launch.launcher.secrets.written import Span, written_spans
 from pd_launch.schemas.core.findings import Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 __all__ = ["MASK", "Secrets", "all_secrets", "hide", "is_secret", "is_secret_flag", "mask", "mask_line", "mask_lines"]

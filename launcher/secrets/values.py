@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 
 Span = tuple[int, int]
 _MOST_ITEMS = 10_000

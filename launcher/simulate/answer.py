@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pd_launch.launcher.simulate.workload import Workload
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.sim.arrivals import Arrivals, Closed, Timed
 from pd_launch.schemas.sim.cluster import Cluster, Policy, merged
 from pd_launch.schemas.sim.play import Play, Played, StepTime

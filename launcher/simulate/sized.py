@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.releases.stepping import (
     DEFERS_FREES,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.launcher.simulate.loglines import LogSize
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.engine.speculation import method, speculative_tokens
 from pd_launch.schemas.sim.drafts import Drafts, chance_of
 

@@ -7,10 +7,10 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.work import Job
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.profiles.render import render
 from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import format_size
 from pd_launch.schemas.core.values import SourceFile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pd_launch.launcher.sources.engine.found import Found, into_containers
@@ -16,6 +16,7 @@ from pd_launch.launcher.sources.shell.state import Effort
 from pd_launch.launcher.sources.text.kinds import is_large
 from pd_launch.launcher.sources.text.limits import MAX_SIZE
 from pd_launch.schemas.core.launch import Deployment
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import SourceFile
 

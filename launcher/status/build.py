@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.status.change import change
 from pd_launch.launcher.status.compare import Expected, differences
@@ -24,6 +24,7 @@ from pd_launch.launcher.status.look import Seen
 from pd_launch.launcher.status.page import Reading
 from pd_launch.launcher.verdicts.table import VERDICTS, Severity, Status, Trouble, over_all, problem_of
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.status import EngineStatus, Rank, StatusReport
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.launcher.status.page import Histogram, Numbers, Reading
+from pd_launch.schemas.core.record import dataclass
 
 _SAME = 1.5
 """Seconds by which two pages of one process may differ about its start."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from packaging.version import InvalidVersion, Version
@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.profiles.load import load_profile
 from pd_launch.launcher.sources.profiles.shipped import find_profile
 from pd_launch.launcher.status.fetch import Address
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.kv_transfer import Connector
 from pd_launch.schemas.engine.offload import offloads

@@ -9,10 +9,10 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 
 MAX_PAGE = 8 << 20
 """Bytes of /metrics that are read. An engine's page takes about 80 KB for each data-parallel rank."""

@@ -7,11 +7,11 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pd_launch.launcher.status.fetch import MAX_PAGE, MAX_SMALL, Address, Page, fetch, late
 from pd_launch.launcher.status.page import NotMetrics, Reading, read_page
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 
 MAX_ENGINES = 256
 _AT_ONCE = 16

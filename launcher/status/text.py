@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pd_launch.launcher.verdicts.table import COLON, COLOURS, COMMA, VERDICTS, Severity
 from pd_launch.launcher.wording.width import clean, width
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import SEVERITIES
 from pd_launch.schemas.core.units import counted, human_size
 from pd_launch.schemas.core.words import joined, series

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.supervise.family import die_with_parent
+from pd_launch.schemas.core.record import dataclass
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IGNORED = (signal.SIGUSR1, signal.SIGUSR2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pd_launch.schemas.core.record import dataclass
 
 HEALTH_SECONDS = 10.0
 LOG_BYTES = 64 * 1024 * 1024

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pd_launch.launcher.upgrade.gone import gone
 from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.words import joined, series
 from pd_launch.schemas.releases.facts import Fact

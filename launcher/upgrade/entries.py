@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pd_launch.launcher.rules.edits import Edits
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Origin
 
 Kind = Literal["removed", "renamed", "moved", "refused", "default", "behaviour", "needed"]

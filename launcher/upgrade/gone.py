@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from pd_launch.schemas import releases
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target, release
 
 Fate = Literal["renamed", "replaced", "idle", "dropped", "kept", "deprecated"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.launcher.rules.edits import set_value
 from pd_launch.launcher.upgrade.entries import Entry, Group, How, Kind
 from pd_launch.launcher.upgrade.gone import Gone
 from pd_launch.schemas.core.launch import Arg
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target, release
 from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.releases.facts import Code, Documented, Fact

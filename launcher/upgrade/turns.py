@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from pd_launch.launcher.rules.edits import Edits, insert_entries
@@ -11,6 +10,7 @@ from pd_launch.launcher.upgrade.entries import Entry, How
 from pd_launch.launcher.upgrade.step import Step, source_of
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Origin
 from pd_launch.schemas.engine.kv_transfer import connectors
 from pd_launch.schemas.engine.offload import budget_options, offloads

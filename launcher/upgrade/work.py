@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import SequenceMatcher
 
 from pd_launch.launcher import budget
@@ -29,6 +29,7 @@ from pd_launch.launcher.upgrade.step import Step
 from pd_launch.launcher.upgrade.turns import turn_entries
 from pd_launch.schemas.core.findings import Edit, Finding
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Origin, SourceFile
 from pd_launch.schemas.engine.sides import side_of

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.verdicts.fallbacks import FALLBACKS, OTHER
 from pd_launch.launcher.verdicts.table import Trouble
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import GIB, counted, human_size
 from pd_launch.schemas.core.words import agreeing
 from pd_launch.schemas.logs import Verdict

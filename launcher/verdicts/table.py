@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.logs import Problem, Verdict
 
 Severity = Literal["error", "warning", "info"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
+
+from pd_launch.schemas.core.record import dataclass
 
 
 class BuiltPart(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.severity import RANK, Confidence, Severity
 
 

@@ -7,12 +7,13 @@ before the launch is None in derived numbers and :class:`~pd_launch.schemas.core
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple
 
 from pd_launch.schemas.core.hardware import Hardware
 from pd_launch.schemas.core.joins import Join, read_join
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.switches import paired
 from pd_launch.schemas.core.target import Choice, Target
 from pd_launch.schemas.core.units import human_integer

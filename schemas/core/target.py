@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -19,6 +19,7 @@ from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.record import dataclass
 
 Decider = Literal[
     "--target",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, Origin, as_integer
 
 SIZES = "cudagraph_capture_sizes"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, Origin
 
 

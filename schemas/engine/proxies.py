@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch, Proxy
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Node, Origin, as_integer
 from pd_launch.schemas.engine.connector_ports import DEFAULT_BOOTSTRAP
 from pd_launch.schemas.engine.pairs import PROXY_LISTS

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.memory.kv_layers import CacheLayout, Kind, Layer, lay_out, stage_sizes
 from pd_launch.schemas.memory.states import State, integer_of, state_of
 from pd_launch.schemas.models.facts import ModelFacts

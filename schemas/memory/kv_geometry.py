@@ -14,11 +14,12 @@ some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a dif
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import NOTHING, Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.core.words import joined

@@ -5,10 +5,9 @@ Source of the file tier: vllm/v1/kv_offload/cpu/shared_offload_region.py at 0.27
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import GIB, human_size
 from pd_launch.schemas.engine.kv_transfer import connectors

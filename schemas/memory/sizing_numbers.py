@@ -5,10 +5,9 @@ Parked requests are counted for one engine (one DP rank), which keeps each of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.schemas.core.errors import ValueFault
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import GIB, MIB, human_size
 from pd_launch.schemas.memory.host_memory import engine_memory
 from pd_launch.schemas.memory.kv_geometry import Geometry

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
+
+from pd_launch.schemas.core.record import dataclass
 
 Attention = Literal["mla", "gqa", "mha"]
 

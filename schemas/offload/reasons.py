@@ -9,8 +9,9 @@ restored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from pd_launch.schemas.core.record import dataclass
 
 Kind = Literal["unsaved", "part", "lost", "unneeded"]
 

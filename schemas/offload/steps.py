@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.offload.groups import Group
 
 Hashes = Sequence[Sequence[object]]

@@ -6,8 +6,7 @@ and hold whatever the model is: what is refused for some models alone is not her
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.releases.facts import Code, Fact, vllm
 
 _CONFIG = "vllm/config/vllm.py"

@@ -7,12 +7,12 @@ release. ``scripts/reread_evidence.py`` reads all of it again; nothing here is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from packaging.version import Version
 
 from pd_launch.schemas.core.pairing import ASCEND_PAIRS, VLLM_RELEASES
+from pd_launch.schemas.core.record import dataclass
 
 if TYPE_CHECKING:
     from pd_launch.schemas.core.target import Target

@@ -7,10 +7,10 @@ names of the bundled connector's own series are its contract, and LMCache's stan
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.releases.facts import Code, Documented, Fact, Project
 
 Sort = Literal["counter", "gauge", "histogram", "info"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +16,7 @@ from typing import Any, cast
 from packaging.version import Version
 
 from pd_launch.schemas.core.build import BuiltPart, ReadBuild, UnreadError
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 
 Ranges = list[tuple[str, "str | None", Any]]

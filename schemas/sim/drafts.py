@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pd_launch.schemas.core.record import dataclass
 
 _MASK = (1 << 64) - 1
 _STEPS = 60

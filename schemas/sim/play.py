@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.arrivals import Arrivals
 from pd_launch.schemas.sim.scheduler import Scheduler

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.sim.drafts import Drafts
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.sim.calm import Calm
 from pd_launch.schemas.sim.counted import CountedBlocks
 from pd_launch.schemas.sim.hashed import HashedBlocks

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
+
+from pd_launch.schemas.core.record import dataclass
 
 LATER = 1 << 40
 Content = tuple[object, int]

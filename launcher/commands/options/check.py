@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import click
@@ -19,6 +18,7 @@ from pd_launch.launcher.commands.options import (
     output_option,
     target_option,
 )
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from pd_launch.launcher.commands.options import argument, command, lang_option, option, target_option
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from pd_launch.launcher.commands.options import (
@@ -15,6 +13,7 @@ from pd_launch.launcher.commands.options import (
     option,
     output_option,
 )
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass(frozen=True)

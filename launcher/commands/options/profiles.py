@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from pd_launch.launcher.commands.options import argument, command, profile_names
+from pd_launch.schemas.core.record import dataclass
 
 _HELP = """List, print or copy the profiles that come with pd-launch.
 

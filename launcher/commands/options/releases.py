@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pd_launch.launcher.commands.options import argument, command, form_option, lang_option
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass(frozen=True)

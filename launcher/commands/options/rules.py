@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from pd_launch.launcher.commands.options import argument, command, form_option, lang_option
+from pd_launch.schemas.core.record import dataclass
 
 
 def rule_codes(_context: Any, _parameter: Any, start: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from pd_launch.launcher.commands.options import (
@@ -17,6 +15,7 @@ from pd_launch.launcher.commands.options import (
     settings_option,
     target_option,
 )
+from pd_launch.schemas.core.record import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from pd_launch.schemas.core.launch import EnvVar
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Text
 
 Place = tuple[str, int]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.docker_options import global_takes_value, short_takes_value, takes_value
 from pd_launch.schemas.core.launch import Container
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text, Unknown
 
 _PROGRAMS = ("bash", "sh", "vllm", "python", "python3", "env", "nohup")

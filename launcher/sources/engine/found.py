@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from pd_launch.launcher.sources.engine.around import NOTHING, Around, Offered, P
 from pd_launch.launcher.sources.shell.scope import Journal
 from pd_launch.launcher.sources.shell.state import Scope
 from pd_launch.schemas.core.launch import Container, EnvVar, Fault, NodeLaunch, Proxy, Request
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 
 Finish = Callable[[NodeLaunch], None]

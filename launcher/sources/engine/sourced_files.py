@@ -6,11 +6,12 @@ A script that is sourced by another one of the call counts there, with what it i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.sources.engine.named import named_file
 from pd_launch.schemas.core.launch import NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 _OWN_FOLDER = lazy_pattern(r"\bdirname\b|BASH_SOURCE|\$\{0%|\$PWD\b|\bpwd\b")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.engine.around import Around
@@ -20,6 +20,7 @@ from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 

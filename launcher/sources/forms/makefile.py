@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from pd_launch.launcher.sources.text.weave import Stretch, Weaver, concat
 from pd_launch.schemas.core.launch import EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 from pd_launch.schemas.engine.machines import ASSUMED
 from pd_launch.schemas.engine.sides import spoken_side

@@ -7,7 +7,7 @@ arguments are given here may have any others. (Patches in the shape of the objec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from pd_launch.launcher.sources.engine.around import Around
@@ -21,6 +21,7 @@ from pd_launch.launcher.sources.text.interpolate import KUBERNETES, expand, expa
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 

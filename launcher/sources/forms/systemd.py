@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.sources.engine.around import Around
 from pd_launch.launcher.sources.engine.engines import nest_scripts, read_command, with_variables
@@ -27,6 +27,7 @@ from pd_launch.launcher.sources.text.weave import concat
 from pd_launch.schemas.core.launch import EnvVar, Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Origin, SourceFile, Text
 
 _COMMAND = lazy_pattern(r"Exec(?:Start(?:Pre|Post)?|Condition|Reload|Stop(?:Post)?)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.profiles.variables import as_written
@@ -12,6 +12,7 @@ from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Node, Unknown
 
 MULTI_PORT = "data-parallel-multi-port-external-lb"

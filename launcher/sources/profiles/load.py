@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from pydantic import ValidationError
@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import TargetError
 from pd_launch.schemas.core.values import HOLE, Node, Origin, SourceFile, Text
 from pd_launch.schemas.profile import Profile

@@ -6,7 +6,7 @@ others as related places; a default that of the nearest enclosing key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.sources.profiles.arguments import DERIVED, MULTI_PORT, Arguments
 from pd_launch.launcher.sources.profiles.kv_transfer import KvTransfer
@@ -16,6 +16,7 @@ from pd_launch.schemas.core.build import UnreadError
 from pd_launch.schemas.core.launch import Fault, NodeLaunch, ProfileSide
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.values import Node, Unknown

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pd_launch.launcher.sources.profiles.load import LoadedProfile
 from pd_launch.schemas.core.launch import Fault, ProfileSide
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.core.values import Node, Origin
 from pd_launch.schemas.profile import Profile, SideSection

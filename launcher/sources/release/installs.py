@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.text.per_file import is_comment, line_start, per_file
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import SourceFile
 
 MAX_INSTALLS = 500

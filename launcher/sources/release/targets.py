@@ -6,13 +6,13 @@ The words of the input itself are read by ``sources/release_words.py`` and ``sou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pd_launch.launcher.sources.release.family_signs import signs
 from pd_launch.launcher.sources.release.image_names import image_name
 from pd_launch.launcher.sources.release.release_words import Mention, comment_above, mentions
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.target import Choice, Decider, Target, TargetError, ascend_target, newest_final, vllm_target
 from pd_launch.schemas.core.values import SourceFile
 

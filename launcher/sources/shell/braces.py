@@ -8,9 +8,9 @@ that sequences make.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 
 Stretched = tuple[int, int, str | None]
 """From where to where in the word, with the text that a sequence makes of that, or None for what is there."""

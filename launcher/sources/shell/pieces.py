@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from pd_launch.launcher.sources.text.weave import concat
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import SourceFile, Text
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.shell.scope import Environments, Journal
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import Origin, SourceFile, Text
 from pd_launch.schemas.core.whole import whole
 

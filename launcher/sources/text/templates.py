@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import NamedTuple
 
 from pd_launch.launcher.sources.text.chart import Bodies, left_out
 from pd_launch.launcher.sources.text.weave import Weaver, with_holes
 from pd_launch.schemas.core.lazy import lazy_pattern
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 
 MAX_VARIANTS = 12

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pd_launch.launcher.sources.text.limits import not_followed
@@ -17,6 +17,7 @@ from pd_launch.launcher.sources.text.weave import Stretch, Weaver
 from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import human_integer
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Splice, Text, Unknown, readable
 from pd_launch.schemas.core.whole import is_boundless

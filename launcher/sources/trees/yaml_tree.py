@@ -5,7 +5,7 @@ Hostile input costs bounded time and memory: aliases are counted as if written o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import yaml
@@ -21,6 +21,7 @@ from pd_launch.schemas.core.launch import Fault
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.quoting import NOWHERE, PLAIN_YAML
+from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
