@@ -110,7 +110,7 @@ class JoinSection(BaseModel):
     prepend: Annotated[str, AfterValidator(_path_list)] = ""
     """Text before it, such as a folder before LD_LIBRARY_PATH."""
     append: Annotated[str, AfterValidator(_path_list)] = ""
-    """Text behind it."""
+    """Text after it."""
 
     @model_validator(mode="after")
     def _one_at_least(self) -> JoinSection:
@@ -406,7 +406,7 @@ class SideSection(_Section):
     master_port: Port = 29501
     """Port at which the nodes of an engine meet that spans several."""
     replicas: Count = 1
-    """Instances of the whole side, each on nodes of its own, in a cluster."""
+    """Instances of the whole side, each on its own nodes, in a cluster."""
     engine: dict[str, FlagValue] = Field(default_factory=dict)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=dict)
