@@ -56,7 +56,7 @@ CONTAINER_NAME = r"[a-zA-Z0-9][a-zA-Z0-9_.-]+"
 
 
 def is_line(text: str) -> bool:
-    """Whether a text stands on one line and shows all that it holds: no control and no format characters."""
+    """Whether a text is on one line and shows all that it holds: no control and no format characters."""
     return text.isprintable() or not any(unicodedata.category(character) in _UNSEEN for character in text)
 
 

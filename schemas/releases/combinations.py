@@ -26,7 +26,7 @@ _ENCODERS = f"{_ENCODER} {_ENCODER[:-4]}*/*.py {_ENCODER[:-4]}*/*/*.py"
 class Given:
     """A part of a launch, and which of its values are meant: any at all, where no values are named.
 
-    ``name`` is a flag without its dashes, or a variable behind ``$``, or (with ``connectors``) empty; ``key`` leads
+    ``name`` is a flag without its dashes, or a variable after ``$``, or (with ``connectors``) empty; ``key`` leads
     into the flag's object, or into the connector's options. ``words`` are the values that are meant, ``but`` are those
     that are not.
     """

@@ -35,4 +35,4 @@ PROXY_FACTS = {
     )
     for name, retries in RETRIES.items()
 }  # fmt: skip
-"""Program → where it stands; wheels and source packages of vLLM do not have the examples."""
+"""Program → where it is; wheels and source packages of vLLM do not have the examples."""

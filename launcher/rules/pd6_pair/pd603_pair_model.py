@@ -123,7 +123,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
 
 
 def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
-    """Yield two texts for one model: NixlConnector hashes the text, whatever lies behind it.
+    """Yield two texts for one model: NixlConnector hashes the text, whatever it leads to.
 
     What is resolved before that (a model's name to a folder of a cache or of ModelScope) may become equal again.
     """

@@ -99,7 +99,7 @@ def _pool(node: NodeLaunch, deployment: Deployment) -> Connector | None:
 
 
 def _tiers(connector: Connector) -> set[str | None]:
-    """Return the kinds of the tiers behind an OffloadingConnector; ``p2p`` ends at start without a seed."""
+    """Return the kinds of the tiers below an OffloadingConnector; ``p2p`` ends at start without a seed."""
     tiers = connector.option("secondary_tiers") if connector.name == "OffloadingConnector" else None
     kinds = [tier.get("type") for tier in tiers.elements()] if tiers is not None else []
     return {kind.string() for kind in kinds if kind is not None}
