@@ -17,8 +17,8 @@ class Rules:
     """In what the schedulers of releases differ.
 
     Attributes:
-        holding_first: waiting requests that hold KV blocks have a separate queue, drained first (else every request that
-            was passed over once has).
+        holding_first: waiting requests that hold KV blocks have a separate queue, drained first (else every request
+            that was passed over once has).
         victims_wait: a victim whose last step is still under way is not preempted; the request waits a step.
         lone_unlimited: the long-prefill threshold does not apply to a request that runs alone.
         self_preempted_goes_on: under priority, a request that had to preempt itself does not end the step for those

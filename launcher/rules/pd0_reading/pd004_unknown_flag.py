@@ -164,7 +164,7 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(arg.origin, message, Msg(f"write a space after {arg.written}", f"请在 {arg.written} 后面加空格"))
         elif "." in arg.name and found.spec.kind not in DOTTED_KINDS:
             message = Msg(f"--{found.name} accepts no keys after a dot", f"--{found.name} 不支持用点号写子键")
-            yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
+            yield Hit(arg.origin, message, Msg(f"write only --{found.name}", f"只写 --{found.name}"))
         return
     if arg.written != arg.written.strip():
         yield _blank(arg)
