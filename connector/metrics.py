@@ -135,7 +135,7 @@ class OffloadPromMetrics(KVConnectorPromMetrics):  # type: ignore[misc]
             self._age(values, data["gauges"][AGE])
 
     def _age(self, values: list[object], age: float) -> None:
-        """Let the age of the oldest copy go on from here while the engine stands still and tells nothing.
+        """Let the age of the oldest copy grow from here while the engine is paused and tells nothing.
 
         Several API servers share their values in files, and Ray has gauges of its own; neither takes a function, so
         there only :data:`SINCE` moves on, against the clock of who reads it.

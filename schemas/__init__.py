@@ -1,7 +1,7 @@
 """What a deployment is: types and pure arithmetic. No I/O, no vLLM; imports none of our other packages.
 
 Its contracts are public: ``Profile``, ``Report``, ``Finding``, ``LaunchPlan``, ``LogsReport`` and ``StatusReport``,
-the models behind ``pd-launch schema``. They are loaded when asked for, since pydantic takes longer than a check.
+the models of ``pd-launch schema``. They are loaded when asked for, since pydantic takes longer than a check.
 """
 
 from __future__ import annotations

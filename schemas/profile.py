@@ -65,7 +65,7 @@ CONTAINER_NAME = r"[a-zA-Z0-9][a-zA-Z0-9_.-]+"
 
 
 def is_line(text: str) -> bool:
-    """Whether a text stands on one line and shows all that it holds: no control and no format characters."""
+    """Whether a text is on one line and shows all that it holds: no control and no format characters."""
     return text.isprintable() or not any(unicodedata.category(character) in _UNSEEN for character in text)
 
 
@@ -119,7 +119,7 @@ class JoinSection(BaseModel):
     prepend: Annotated[str, AfterValidator(_path_list)] = ""
     """Text before it, such as a folder before LD_LIBRARY_PATH."""
     append: Annotated[str, AfterValidator(_path_list)] = ""
-    """Text behind it."""
+    """Text after it."""
 
     @model_validator(mode="after")
     def _one_at_least(self) -> JoinSection:
@@ -415,7 +415,7 @@ class SideSection(_Section):
     master_port: Port = 29501
     """Port at which the nodes of an engine meet that spans several."""
     replicas: Count = 1
-    """Instances of the whole side, each on nodes of its own, in a cluster."""
+    """Instances of the whole side, each on its own nodes, in a cluster."""
     engine: dict[str, FlagValue] = Field(default_factory=_nothing)
     """Flags of vllm serve by their long names, for this side."""
     env: Environment = Field(default_factory=_nothing)

@@ -80,7 +80,7 @@ class Spread(_Model):
 
 
 class Rank(_Model):
-    """One data-parallel engine behind the address."""
+    """One data-parallel engine at the address."""
 
     rank: str
     totals: Counts

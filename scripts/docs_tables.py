@@ -24,7 +24,7 @@ RELEASES_HEAD = """# Releases
 Generated from the tables by `scripts/build_docs.py`. Releases are [data](decisions/0006-releases-are-data.md).
 A release between two rows counts as the older one, and PD902 says so; a build of your own is read from
 [its own files](guide/checking.md#your-own-build). Where a fact comes from (read from a release's files, run, or
-documented) stands with [each of them](facts.md), and under Sources on each
+documented) is given with [each of them](facts.md), and under Sources on each
 [rule's page](rules/README.md).
 
 ## vllm-ascend

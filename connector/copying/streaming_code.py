@@ -1,4 +1,4 @@
-"""The machine code behind :mod:`streaming`: compiled in a process of its own, mapped into this one.
+"""The machine code of :mod:`streaming`: compiled in a separate process, mapped into this one.
 
 LLVM stays out of the engine's process. Its library would keep 80 MiB there; and once llvmlite is imported, vLLM 0.32.0
 starts no further CPU engine in the same process (its kernel overrides look into every module's variables, and stumble

@@ -222,5 +222,5 @@ def _patterns(path: Path, key: str, value: Any) -> tuple[str, ...]:
 
 def _deployments(path: Path, value: Any) -> tuple[tuple[str, ...], ...]:
     if not isinstance(value, list) or not all(isinstance(table, dict) and set(table) == {"files"} for table in value):
-        raise ConfigError(f'{path}: deployment must be tables with files alone: [[deployment]] files = ["prod/*.sh"]')
+        raise ConfigError(f'{path}: each deployment must have only files: [[deployment]] files = ["prod/*.sh"]')
     return tuple(_patterns(path, "deployment.files", table["files"]) for table in value)

@@ -129,7 +129,7 @@ def keep_existing(output: str) -> None:
 
 
 def _regular(path: str) -> os.stat_result | None:
-    """Return the state of a regular file, also of one behind links or standard input; None for anything else."""
+    """Return the state of a regular file, also through links or as standard input; None for anything else."""
     try:
         found = os.fstat(0) if path in ("-", STDIN) else Path(path).stat()
     except (OSError, ValueError):

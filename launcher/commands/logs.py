@@ -181,7 +181,7 @@ def _follow(logs: list[_Log], lang: str) -> None:
         _show(log, log.collector.close(), False)
         return
     if any(log.path == "-" for log in logs):
-        raise click.UsageError("--follow needs files, or - alone")
+        raise click.UsageError("--follow needs files, or only -")
     for log in logs:
         _open(log.path).close()
     try:

@@ -41,7 +41,7 @@ _DEFINES = lazy_pattern(rb"^kind:[ \t]{0,20}['\"]?CustomResourceDefinition\b", r
 _HEAD = 8_192
 """Bytes in which a definition says what it is."""
 _PROSE = lazy_pattern(r"json-schema\.org/|\"(?:pd_launch_baseline|format_version|check_name)\"")
-"""Stands at the beginning of JSON whose texts speak of engines: schemas, baselines and reports."""
+"""Marks the beginning of JSON whose texts speak of engines: schemas, baselines and reports."""
 _STARTS = lazy_pattern(r"^[ \t]*(?:exec[ \t]+|nohup[ \t]+)?(?:vllm serve|python3? -m vllm\.)", re.MULTILINE)
 
 

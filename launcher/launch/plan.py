@@ -1,4 +1,4 @@
-"""The launch plan of one node: what would be executed, with the numbers and places behind it."""
+"""The launch plan of one node: what would be executed, with its numbers and where they come from."""
 
 from __future__ import annotations
 

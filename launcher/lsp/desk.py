@@ -33,7 +33,7 @@ class _Open:
     as_it_is: bool = True
     """Whether the text was opened or saved like this: nobody is in the middle of a word."""
     whole: tuple[str, Answer] | None = None
-    """The last text that could be read as it stood, and what was found in it."""
+    """The last text that could be read as it was, and what was found in it."""
     torn: bool = False
     reads: frozenset[str] = frozenset()
 

@@ -23,7 +23,7 @@ from pd_launch.schemas.core.values import SourceFile, Text
 from pd_launch.schemas.finding import Finding, Fix
 
 GRAMMAR = ("PD001", "PD003", "PD010", "PD011")
-"""The rules that say that a text cannot be read as it stands."""
+"""The rules that say that a text cannot be read as it is."""
 _START = Span(Spot(0, 0), Spot(0, 0))
 
 
@@ -74,7 +74,7 @@ def _look(job: Job, batch: Batch, answer: Answer) -> None:
 
 
 def _is_open(source: SourceFile) -> bool:
-    """Whether a script cannot be read as it stands: what follows a place may belong to what was not closed there."""
+    """Whether a script cannot be read as it is: what follows a place may belong to what was not closed there."""
     if not is_script(source) and "." in source.path.rpartition("/")[2]:
         return False
     whole = Text.verbatim(source, 0, len(source.text))

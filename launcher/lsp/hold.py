@@ -1,7 +1,7 @@
 """What is shown while a text is being typed.
 
 A quote that was just opened, or a bracket, changes what all text after it means, as far as the next one: what is found
-there is not about what is there. So as long as an edit leaves a text that cannot be read as it stands, and could be
+there is not about what is there. So as long as an edit leaves a text that cannot be read as it is, and could be
 before, only what is found on the edited lines is new; of all other lines the findings of the last whole text stay, at
 the places where those lines are now. When the text is whole again, or saved, it is taken as it is.
 """
@@ -67,7 +67,7 @@ def _dangles(before: list[str], after: list[str], changed: Collection[int], now:
 
 
 def is_torn(before: Answer, answer: Answer, path: str, lines: Lines) -> bool:
-    """Whether an edit of a file left a text that cannot be read as it stands, and could be before."""
+    """Whether an edit of a file left a text that cannot be read as it is, and could be before."""
     if lines.dangling or (path in answer.open and path not in before.open):
         return True
     known, found = _grammar(before), _grammar(answer, path, lines.changed)

@@ -99,7 +99,7 @@ class Answer:
     reads: set[str] = field(default_factory=set)
     """All files that were read."""
     open: set[str] = field(default_factory=set)
-    """Scripts that cannot be read as they stand: a quote or here-document is open, or the shell's grammar is broken."""
+    """Scripts that cannot be read as they are: a quote or here-document is open, or the shell's grammar is broken."""
     lang: str = "en"
     refused: str = ""
     """Why nothing was checked, for the user."""

@@ -92,7 +92,7 @@ def read_often(origin: Origin) -> Fault:
 
 
 def too_deep(origin: Origin) -> Fault:
-    """Say that a script is not read, as it stands inside too many others."""
+    """Say that a script is not read, as it is inside too many others."""
     return not_followed(
         origin,
         Msg(f"a script inside more than {MAX_NESTED} others", f"脚本嵌套超过 {MAX_NESTED} 层"),

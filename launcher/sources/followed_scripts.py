@@ -31,7 +31,7 @@ from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.values import Node, SourceFile, Text
 
 _VALUE = -3
-"""Stands among the branches of engines in values of which a script runs one."""
+"""Marks branches among those of engines in values of which a script runs one."""
 _STARTS_VLLM = lazy_pattern(r"vllm", re.IGNORECASE)
 
 

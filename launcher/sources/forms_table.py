@@ -159,7 +159,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     FormRow(
         "options",
-        Msg("the file of `vllm serve --config`, alone", "单独的 `vllm serve --config` 文件"),
+        Msg("the file of `vllm serve --config`, on its own", "单独的 `vllm serve --config` 文件"),
         Msg(
             "`model`, and every other key an option of `vllm serve` or nearly one",
             "有 `model`，其他每个键都是或近似 `vllm serve` 的参数",

@@ -65,7 +65,7 @@ def none_in(source: SourceFile) -> Fault:
 
 
 def _none_started(command: CommandLine) -> Fault:
-    """Return the fault of a command behind ``--``; one of vLLM is named, as others of it than ``serve`` are meant."""
+    """Return the fault of a command after ``--``; one of vLLM is named, as others of it than ``serve`` are meant."""
     names = [word.rpartition("/")[2] for word in command.words]
     start = names.index("vllm") if "vllm" in names else len(names)
     name = " ".join(takewhile(lambda word: not word.startswith("-"), names[start : start + 3]))

@@ -22,7 +22,7 @@ Maker = Callable[[], list[Edits | None]]
 
 @dataclass
 class Entry:
-    """A change, with the edits that write it: each is tried as it stands, and the first that holds is taken."""
+    """A change, with the edits that write it: each is tried as it is, and the first that holds is taken."""
 
     kind: Kind
     subject: str

@@ -264,7 +264,7 @@ class _Lines:
         self._found: dict[str, dict[int, int]] = {}
 
     def line(self, file: str, line: int) -> int:
-        """Return the line of the text before that a line of the text now was, or stands in the place of."""
+        """Return the line of the text before that a line of the text now was, or whose place it takes."""
         if file not in self._found:
             self._found[file] = self._map(file)
         return self._found[file].get(line, line)

@@ -28,7 +28,7 @@ def typeset(text: str) -> str:
     if not re.search(_HAN, text):
         return text
     parts = _CODE.split(text)
-    # A mark next to code is next to whatever stands there: code is hidden behind a sign while marks are set.
+    # A mark next to code is next to whatever is there: a sign takes the place of code while marks are set.
     hidden = parts[1::2]
     joined = "\0".join(parts[::2])
     shown = _marks(joined)

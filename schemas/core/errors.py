@@ -20,7 +20,7 @@ class ValueFault(ValueError):
 
 
 def written(value: object) -> str:
-    """Return a scalar as it stands in YAML and JSON: ``true``, ``null``, ``8``, ``'8'``."""
+    """Return a scalar as it is written in YAML and JSON: ``true``, ``null``, ``8``, ``'8'``."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value)

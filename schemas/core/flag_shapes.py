@@ -1,7 +1,7 @@
 """How the flags of ``vllm serve`` are split from their values, for all releases together.
 
 Written by scripts/read_release.py from the tables in schemas/releases/data; do not edit. A flag that takes no value in
-one release and one in another stands in the last set.
+one release and one in another is in the last set.
 """
 
 from __future__ import annotations

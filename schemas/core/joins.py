@@ -1,4 +1,4 @@
-"""Lists of paths that are put before or behind what a variable already holds, with ``:`` between."""
+"""Lists of paths that are put before or after what a variable already holds, with ``:`` between."""
 
 from __future__ import annotations
 

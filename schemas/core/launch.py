@@ -51,7 +51,7 @@ PARALLEL_ARGS = frozenset({
 
 @dataclass(frozen=True)
 class Arg:
-    """One argument of the command line. ``name`` is the long name without dashes, ``written`` the word as it stands.
+    """One argument of the command line. ``name`` is the long name without dashes, ``written`` the word as it is.
 
     ``value`` is None for a bare flag. For a JSON argument it is the object's tree, with the written text beside it.
     """
@@ -206,11 +206,11 @@ class NodeLaunch:
     The place -1 counts how often the script stopped what it had started before.
     """
     foreground: bool = False
-    """Whether its script waits for its end, so that what stands behind it never runs beside it."""
+    """Whether its script waits for its end, so that what comes after it never runs beside it."""
     _index: _Index | None = field(default=None, init=False, repr=False, compare=False)
 
     def add(self, *args: Arg) -> None:
-        """Add arguments behind those that are there."""
+        """Add arguments after those that are there."""
         self.args = (*self.args, *args)
 
     def replace(self, names: Collection[str], args: Iterable[Arg]) -> None:
@@ -400,7 +400,7 @@ class Deployment:
     renderer: Callable[[Target], Deployment] | None = None
     """How a profile is rendered for another release; None: what is there is the same under each."""
     guessed: list[Origin] = field(default_factory=list)
-    """Where texts stand of which it is a guess that they are run: nothing about their grammar is an error."""
+    """Where texts are of which it is a guess that they are run: nothing about their grammar is an error."""
     _views: dict[Target, Deployment] = field(default_factory=dict, init=False, repr=False, compare=False)
     requests: list[Request] = field(default_factory=list)
     """What scripts ask the engines for."""
@@ -408,7 +408,7 @@ class Deployment:
     """Whether an engine whose release nothing decides is an error."""
 
     def part_of(self, node: NodeLaunch) -> int | None:
-        """Return which of the guessed texts a launch stands in, by its number; None: in none."""
+        """Return which of the guessed texts a launch is in, by its number; None: in none."""
         return next((number for number, text in enumerate(self.guessed) if text.holds(node.origin)), None)
 
     def under(self, target: Target) -> Deployment:

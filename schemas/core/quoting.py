@@ -36,7 +36,7 @@ _PLAIN_WORD = lazy_pattern(r"[\w@%+=:,./-]*", re.ASCII)
 _NO_PLAIN_YAML = lazy_pattern(r"[\n\r\t]|:(?=\s|\Z)|(?:\A|\s)#|\A[-?:](?=\s|\Z)|\{\{")
 _NO_FLOW_YAML = lazy_pattern(r"[,\[\]{}]|\A\?")
 _FILLED_IN = lazy_pattern(r"\{\{|\{%|\{#|<%|@[A-Z]\w{1,60}@|%[A-Z]\w{1,60}%")
-"""What a template would fill in, wherever it stands."""
+"""What a template would fill in, wherever it is."""
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 

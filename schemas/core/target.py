@@ -86,7 +86,7 @@ class Target:
         return self.vllm_ascend is not None and release(self.vllm_ascend) >= release(text)
 
     def vllm_at_least(self, text: str) -> bool:
-        """Whether the vLLM (behind the) target is ``text`` or newer."""
+        """Whether the target's vLLM is ``text`` or newer."""
         return release(self.vllm) >= release(text)
 
     @property

@@ -18,7 +18,7 @@ from pd_launch.schemas.core.quoting import NOWHERE, Quoting, spell
 
 _INTEGER = lazy_pattern(r"[+-]?[0-9]{1,39}")
 HOLE = "\ue000"
-"""Stands in a decoded text for a part that is unknown, such as an unset shell variable (a private-use character)."""
+"""In a decoded text, in place of a part that is unknown, such as an unset shell variable (a private-use character)."""
 
 
 def readable(text: str) -> str:
@@ -125,7 +125,7 @@ class Text:
     """Decoded characters, each with where in ``source`` it was written, and how it is quoted there.
 
     ``spots`` has the offset at which each character's spelling begins, and one more for the end. ``ends`` has the
-    offset behind each spelling, which for an escape such as ``\\"`` is more than one further; None where all are one
+    offset after each spelling, which for an escape such as ``\\"`` is more than one further; None where all are one
     character wide. ``runs`` says how new text must be quoted in which part. Unknown parts are :data:`HOLE`.
     """
 
@@ -135,15 +135,15 @@ class Text:
     ends: Sequence[int] | None = field(default=None, compare=False)
     runs: Runs = field(default=_NOT_WRITTEN, compare=False)
     data: Node | None = field(default=None, compare=False, repr=False)
-    """The value whose JSON this is, where a program writes it out itself and the value stands in its code."""
+    """The value whose JSON this is, where a program writes it out itself and the value is in its code."""
 
     @classmethod
     def verbatim(cls, source: SourceFile, start: int, end: int) -> Text:
-        """Return the text of ``[start, end)`` as it stands in the file."""
+        """Return the text of ``[start, end)`` as it is in the file."""
         return cls(source.text[start:end], source, range(start, end + 1), None, _AS_IT_STANDS)
 
     def end_of(self, index: int) -> int:
-        """Return the offset behind the spelling of a character."""
+        """Return the offset after the spelling of a character."""
         return self.spots[index] + 1 if self.ends is None or index >= len(self.value) else self.ends[index]
 
     def origin(self, start: int = 0, end: int | None = None, via: str = "") -> Origin:
@@ -186,7 +186,7 @@ class Text:
         return tuple(splices)
 
     def to_line_feeds(self) -> tuple[Splice, ...]:
-        """Return the change that ends all lines of a text that stands verbatim in a file with a line feed alone.
+        """Return the change that ends all lines of a text that is verbatim in a file with a line feed alone.
 
         It is the one change of line ends themselves, so it is not written with the file's own ones.
         """
@@ -194,7 +194,7 @@ class Text:
         return (Splice(self.origin(first, last + 1), self.value[first : last + 2].replace("\r\n", "\n")[:-1]),)
 
     def _insertion(self, at: int, new: str) -> tuple[Splice, ...] | None:
-        """Return what writes ``new`` behind the character before ``at``, or before the one at ``at``."""
+        """Return what writes ``new`` after the character before ``at``, or before the one at ``at``."""
         behind = at > 0 and self.quoting(at - 1) != NOWHERE
         written = spell(self.quoting(at - 1 if behind else at), new)
         if written is None:
@@ -203,7 +203,7 @@ class Text:
         return (Splice(self.source.origin(place, place), self.source.own_line_ends(written)),)
 
     def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Iterate over the parts of ``[start, end)`` that stand in one piece: in the same quotes and on one line."""
+        """Iterate over the parts of ``[start, end)`` that are in one piece: in the same quotes and on one line."""
         first = start
         for index in range(start + 1, end):
             gap = self.source.text[self.end_of(index - 1) : self.spots[index]]
@@ -245,14 +245,14 @@ class Site:
     language: Literal["json", "yaml", "python"]
     entry: int | None = None
     flow: bool = True
-    """Whether it stands between brackets, where commas part the entries; else each has lines of its own."""
+    """Whether it is between brackets, where commas part the entries; else each has lines of its own."""
 
 
 @dataclass
 class Node:
     """A value with its origin. ``value`` is a scalar, Unknown, a list of nodes, or a dict from str to nodes.
 
-    A mapping's entry also knows where its key stands (``key``) and, if the key stood there before, the earlier entries
+    A mapping's entry also knows where its key is (``key``) and, if the key was there before, the earlier entries
     (``shadowed``): the last one wins, as everywhere.
     """
 

@@ -35,7 +35,7 @@ ELSEWHERE = {
 """Connectors whose options a package of its own reads, which no release brings."""
 
 EVERY = "*"
-"""In the tables: every connector, and behind a connector's name keys that it reads whatever they are called."""
+"""In the tables: every connector, and after a connector's name keys that it reads whatever they are called."""
 
 
 class Options(NamedTuple):

@@ -27,7 +27,7 @@ class Graphs:
     most: int | None = None
     most_at: Origin | None = None
     twice: list[tuple[str, Origin, Origin]] = field(default_factory=list)
-    """Settings that stand in the configuration and in a flag of their own."""
+    """Settings that can be given in the configuration and by a separate flag."""
 
 
 def graphs_of(node: NodeLaunch) -> Graphs | None:

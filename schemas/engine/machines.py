@@ -17,7 +17,7 @@ def by_machine(deployment: Deployment) -> list[list[NodeLaunch]]:
     """Return the launches in groups that surely run on one machine at the same time.
 
     Launches of a named host do. Those of one script do where they are ranks of one side or have devices of their own;
-    otherwise they may be branches of which only one runs, and each stands alone.
+    otherwise they may be branches of which only one runs, and each is on its own.
     """
     groups: dict[object, list[NodeLaunch]] = {}
     for number, node in enumerate(deployment.nodes):

@@ -16,7 +16,7 @@ def plugin_of(node: NodeLaunch, deployment: Deployment) -> Plugin:
     """Return whether the engine loads the plugin, as far as host facts and its own environment say.
 
     ``off``: VLLM_PLUGINS lists others. An engine in a container of its own does not use what the host has; where
-    VLLM_PLUGINS lists it, it is taken to be there. vLLM takes the names as they stand between commas, blanks included.
+    VLLM_PLUGINS lists it, it is taken to be there. vLLM takes the names as they are between commas, blanks included.
     """
     listed = node.variable(VARIABLE)
     if listed is not None and PLUGIN not in listed.split(","):

@@ -62,7 +62,7 @@ def side_lists(proxy: Proxy) -> dict[PairSide, SideList]:
 
 
 def _of_urls(proxy: Proxy, side: PairSide) -> SideList | None:
-    """Return what stands behind ``--prefill`` and ``--decode``: URLs, of Mooncake's proxy with a port behind each."""
+    """Return what follows ``--prefill`` and ``--decode``: URLs, of Mooncake's proxy with a port after each."""
     words = _values(proxy, (side,))
     urls = [word for word in words or () if word.value != "none" and as_integer(word.value) is None]
     matches = [_URL.fullmatch(word.value) if isinstance(word.value, str) else None for word in urls]
@@ -73,7 +73,7 @@ def _of_urls(proxy: Proxy, side: PairSide) -> SideList | None:
 
 
 def encoder_lists(proxy: Proxy) -> dict[EncoderSide, SideList]:
-    """Return what ``proxy`` lists of engines that encode images, and of those behind them that do all the rest.
+    """Return what ``proxy`` lists of engines that encode images, and of those after them that do all the rest.
 
     vLLM's own program takes addresses, those of the rest as the decode side's where it has no prefill side.
     """
@@ -155,7 +155,7 @@ def _by_port(deployment: Deployment, side: PairSide) -> dict[int, NodeLaunch]:
 
 
 def _values(proxy: Proxy, names: tuple[str, ...]) -> list[Node] | None:
-    """Return the words behind an option; None where it is not given."""
+    """Return the words after an option; None where it is not given."""
     found: list[Node] | None = None
     taking = False
     for word in proxy.words:

@@ -1,6 +1,6 @@
 """Which scheduler a launch on vllm-ascend really ends up with.
 
-Options stand in ``--additional-config``: flat up to 0.24, from 0.25 in its ``scheduler_config`` with the flat place as
+Options are in ``--additional-config``: flat up to 0.24, from 0.25 in its ``scheduler_config`` with the flat place as
 fallback. Several of them write the scheduler's class one after the other, without looking at each other: the last wins.
 Source: vllm_ascend/ascend_config.py and vllm_ascend/platform.py in the wheels of 0.18.0 to 0.26.0rc1, the first
 main branch with typed options for 0.27.1rc1, and the source packages of 0.28.0rc1 to 0.30.0rc2.

@@ -24,7 +24,7 @@ OTHER: dict[PairSide, PairSide] = {"prefill": "decode", "decode": "prefill"}
 ROLE_SIDES: dict[str, PairSide] = {"kv_producer": "prefill", "kv_consumer": "decode"}
 _SPOKEN: dict[PairSide, tuple[str, ...]] = {"prefill": ("prefill", "producer"), "decode": ("decode", "consumer")}
 STAGE = -1
-"""Stands among the branches of a launch for how often the script stopped what it had started."""
+"""Counts, among the branches of a launch, how often the script stopped what it had started."""
 _LOOPBACK = lazy_pattern(r"127(\.\d{1,3}){3}|localhost|::1|\[::1\]")
 _NOWHERE = lazy_pattern(r"0\.0\.0\.0|::|\[::\]")
 _TEST_NODE = lazy_pattern(r"node (\d+)")
@@ -127,7 +127,7 @@ def local_ranks(node: NodeLaunch) -> range | None:
 def exclusive(one: NodeLaunch, other: NodeLaunch) -> bool:
     """Whether two launches of one script never both run on one machine.
 
-    They stand in different branches of one condition, or the first was stopped before the second starts.
+    They are in different branches of one condition, or the first was stopped before the second starts.
     """
     if not _of_one_script(one, other):
         return False
@@ -164,12 +164,12 @@ def in_turn(earlier: NodeLaunch, later: NodeLaunch) -> bool:
 
 
 def _of_one_script(one: NodeLaunch, other: NodeLaunch) -> bool:
-    """Whether one script starts both, also where one of them stands in a file that it reads with ``source``."""
+    """Whether one script starts both, also where one of them is in a file that it reads with ``source``."""
     return any(script in _scripts(other) for script in _scripts(one))
 
 
 def _scripts(node: NodeLaunch) -> list[tuple[str, str]]:
-    """Return the scripts that a launch is of: the file that it stands in, and the one that reads that file."""
+    """Return the scripts that a launch is of: the file that it is in, and the one that reads that file."""
     return [("file", node.origin.file), *([("label", node.label)] if node.form == "shell" else [])]
 
 
@@ -191,7 +191,7 @@ def has_company(node: NodeLaunch, deployment: Deployment) -> bool:
 
 
 def _parts(deployment: Deployment) -> dict[int, int | None]:
-    """Return which part of a text each launch stands in, by its identity."""
+    """Return which part of a text each launch is in, by its identity."""
     return {id(node): deployment.part_of(node) for node in deployment.nodes}
 
 

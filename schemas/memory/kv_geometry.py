@@ -4,8 +4,8 @@ What a rank keeps for one token and layer:
 
 * MLA: one latent of ``kv_lora_rank + rope_dim`` elements, on every TP rank the same;
 * GQA and MHA: a key and a value for each KV head that the rank holds, ``max(1, kv_heads // TP)`` of them;
-* hybrid models and sliding windows: several groups of layers share the blocks (:mod:`.kv_layers`). What each layer is
-  stands in the model's config.json; by its name alone only full-attention layers are counted, a lower bound.
+* hybrid models and sliding windows: several groups of layers share the blocks (:mod:`.kv_layers`). The kind of each
+  layer is in the model's config.json; with only its name, full-attention layers are counted, a lower bound.
 
 Sparse attention (an indexer) and draft models that are no MTP layers are estimates too. On CPUs the processor decides
 some of it (:mod:`..releases.cpu_blocks`): where it is not known and makes a difference, no figure is exact.

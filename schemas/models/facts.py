@@ -20,7 +20,7 @@ class ModelFacts:
     attention: Attention | None = None
     moe: bool | None = None
     hybrid: bool | None = False
-    """Whether Mamba or linear-attention layers stand among the attention layers."""
+    """Whether Mamba or linear-attention layers are among the attention layers."""
     sliding_window: bool | None = False
     """Whether some layers see a window only."""
     sparse: bool | None = False

@@ -21,7 +21,7 @@ class HostBlocks:
         self._taken: set[int] = set()
         self._beyond: set[int] = set()  # those of the taken ones that are not used again, after a limit
         self._length: dict[int, int] = {}  # first block of a free run → its length
-        self._first: dict[int, int] = {}  # the block behind a free run → its first block
+        self._first: dict[int, int] = {}  # the block after a free run → its first block
         self._starts: dict[int, list[int]] = {}  # length → heap of first blocks, with some that are so no more
         self._alive: dict[int, int] = {}  # length → how many runs of it there are
         self._lengths: list[int] = []  # those that there are, sorted

@@ -2,7 +2,7 @@
 
 Every preemption is parked or has one reason of the kind ``unsaved``, so parked + unsaved = preemptions. Every copy is
 restored, still parked, or has one reason of the kinds ``lost`` and ``unneeded``, so
-parked = restored + parked now + lost + unneeded. The kind ``part`` stands beside: such a request is parked as well, or
+parked = restored + parked now + lost + unneeded. The kind ``part`` comes on top: such a request is parked as well, or
 restored.
 """
 

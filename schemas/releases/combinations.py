@@ -25,7 +25,7 @@ _ENCODERS = f"{_ENCODER} {_ENCODER[:-4]}*/*.py {_ENCODER[:-4]}*/*/*.py"
 class Given:
     """A part of a launch, and which of its values are meant: any at all, where no values are named.
 
-    ``name`` is a flag without its dashes, or a variable behind ``$``, or (with ``connectors``) empty; ``key`` leads
+    ``name`` is a flag without its dashes, or a variable after ``$``, or (with ``connectors``) empty; ``key`` leads
     into the flag's object, or into the connector's options. ``words`` are the values that are meant, ``but`` are those
     that are not.
     """
@@ -109,7 +109,7 @@ _ROUTED_CONTEXT = _fact(
     _CONFIG, r"--enable-return-routed-experts is incompatible with context",
 )  # fmt: skip
 _MOONEP_MODELS = _fact(
-    "moonep-unquantised", "0.31.0", "--all2all-backend moonep takes unquantised bfloat16 models alone",
+    "moonep-unquantised", "0.31.0", "--all2all-backend moonep takes only unquantised bfloat16 models",
     _CONFIG, r"The moonep all2all backend currently",
 )  # fmt: skip
 _DRAFTS_ONCE = _fact(
@@ -185,7 +185,7 @@ COMBINATIONS = (
         _HISPARSE, _above(_DCP),
     ),
     Combination(
-        _fact("hisparse-no-full", "0.32.0", "HiSparseConnector is refused with full graphs alone",
+        _fact("hisparse-no-full", "0.32.0", "HiSparseConnector is refused with full graphs only",
               _CONFIG, r"HiSparse does not support cudagraph_mode=FULL"),
         _HISPARSE, _key("compilation-config", "cudagraph_mode", words=("FULL",)),
         also=(_lacks("enforce-eager"),),
@@ -213,7 +213,7 @@ COMBINATIONS = (
         _is("all2all-backend", "moonep"), _on("enable-eplb"),
     ),
     Combination(
-        _fact("moonep-linear", "0.31.0", "--all2all-backend moonep places experts in order alone",
+        _fact("moonep-linear", "0.31.0", "--all2all-backend moonep only places experts in order",
               _CONFIG, r"The moonep all2all backend requires linear"),
         _is("all2all-backend", "moonep"), Given("expert-placement-strategy", but=("linear",)),
     ),
@@ -278,7 +278,7 @@ COMBINATIONS = (
         _on("enable-fault-tolerance"), _above("api-server-count"),
     ),
     Combination(
-        _fact("additional-properties-guidance", None, "disable_additional_properties is for guidance alone",
+        _fact("additional-properties-guidance", None, "disable_additional_properties is for guidance only",
               "vllm/config/structured_outputs.py",
               r"disable_additional_properties is only supported for the guidance"),
         _key("structured-outputs-config", "disable_additional_properties", words=(True,)),
@@ -307,7 +307,7 @@ COMBINATIONS = (
         _ADAPTIVE, _above(_PIPELINE),
     ),
     Combination(
-        _fact("vocabulary-draft-model", "0.25.0", "use_heterogeneous_vocab is for a draft model alone",
+        _fact("vocabulary-draft-model", "0.25.0", "use_heterogeneous_vocab is for draft models only",
               _DRAFTS, r"use_heterogeneous_vocab only works with method='draft_model'"),
         _key(_SPEC, "use_heterogeneous_vocab", words=(True,)), _key(_SPEC, "method", but=("draft_model",)),
     ),

@@ -35,7 +35,7 @@ CHOICES = {
 """Flag → its words."""
 
 BOOLEAN_WORDS = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
-"""Words that people write behind a flag that takes no value."""
+"""Words that people write after a flag that takes no value."""
 
 CUDAGRAPH_MODES = frozenset({"NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"})
 FAILURE_POLICIES = frozenset({"recompute", "fail"})
@@ -89,5 +89,5 @@ POOL_BACKENDS: dict[str, Fact] = {
 
 
 def added_words(flag: str, target: Target) -> tuple[str, ...]:
-    """Return the words that ``target``'s vllm-ascend takes behind a flag beside vLLM's own."""
+    """Return the words that ``target``'s vllm-ascend takes after a flag beside vLLM's own."""
     return tuple(word for word, fact in ASCEND_WORDS.get(flag, ()) if fact.holds(target))

@@ -83,7 +83,7 @@ ASCEND: dict[str, Variable] = {
     "TASK_QUEUE_ENABLE": Variable(choices=("0", "1", "2"), refused=False),
     "ASCEND_GLOBAL_RESOURCE_CONFIG": Variable("json", refused=False),
 }
-"""Variables of vllm-ascend and what it stands on that the generated table lacks, or says too little of."""
+"""Variables of vllm-ascend and what it builds on that the generated table lacks, or says too little of."""
 
 _EVERYWHERE = "vllm_ascend/*.py vllm_ascend/*/*.py vllm_ascend/*/*/*.py vllm_ascend/*/*/*/*.py"
 _ELSEWHERE = {

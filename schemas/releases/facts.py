@@ -1,7 +1,7 @@
 """What holds in which releases, each fact with what shows it.
 
-A fact says from which release on something is so, and until which (the first that is otherwise). What shows it stands
-beside it: a pattern in the release's own files, an entry of the generated tables, a document, or a test that ran the
+A fact says from which release on something is so, and until which (the first that is otherwise). What shows it is given
+with it: a pattern in the release's own files, an entry of the generated tables, a document, or a test that ran the
 release. ``scripts/reread_evidence.py`` reads all of it again; nothing here is taken on trust twice.
 """
 

@@ -127,7 +127,7 @@ OLORA = ascend(
 RENAMED = ascend(
     "offload-renamed", "0.28.0rc1", None,
     "the built-in offload connector is PreemptOffloadConnector, works with decode context parallelism and refuses a "
-    "budget of nothing",
+    "budget of 0",
     Generated("connectors", "PreemptOffloadConnector"),
     Code("vllm_ascend/distributed/kv_transfer/kv_pool/kv_offload/preempt_offload/preempt_offload_connector.py",
          r"effective per-rank CPU offload memory must be positive"),
@@ -141,7 +141,7 @@ MIX_PLACEMENT = ascend(
     options(r"Mix placement is not supported with"),
 )  # fmt: skip
 DUMP_TWICE = ascend(
-    "dump-config-twice", "0.20.2rc1", None, "dump_config and dump_config_path exclude each other",
+    "dump-config-twice", "0.20.2rc1", None, "dump_config and dump_config_path cannot be combined",
     options(r"Only one of additional_config\.dump_config_path"),
 )  # fmt: skip
 STATIC_KERNEL = ascend(
@@ -163,7 +163,7 @@ FLASHCOMM_VARIABLE = ascend(
 )  # fmt: skip
 SHORT_FIRST_PROFILING = ascend(
     "short-first-excludes-profiling", "0.25.1rc1", "0.28.0rc1",
-    "short_request_first and profiling_chunk exclude each other",
+    "short_request_first and profiling_chunk cannot be combined",
     platform(r"ShortRequestFirst scheduling cannot be enabled with profiling_chunk_config"),
 )  # fmt: skip
 SHORT_FIRST_PROFILING_ASYNC = ascend(

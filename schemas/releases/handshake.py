@@ -33,7 +33,7 @@ RANKS_DIVIDE = vllm(
     Code("vllm/distributed/kv_transfer/kv_connector/utils.py", r"remote_tp_size % self\.tp_size == 0"),
 )  # fmt: skip
 MOONCAKE_RANKS_DIVIDE = vllm(
-    "mooncake-ranks-divide", "0.19.0", None, "MooncakeConnector wants the same of tensor parallel sizes",
+    "mooncake-ranks-divide", "0.19.0", None, "MooncakeConnector needs the same of tensor parallel sizes",
     Code(f"{_V1}/mooncake/mooncake_connector.py", r"remote_tp_size % local_tp_size == 0"),
 )  # fmt: skip
 HOST_BUFFER_ONE_SIZE = vllm(

@@ -1,7 +1,7 @@
 """Lines of engines' logs that ``pd-launch logs`` looks for: which releases write each of them, and where.
 
 Keyed by the literal that is searched. The evidence is that text in the release's own files; where the program puts it
-together, the part that stands there.
+together, the part that is there.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ ELSEWHERE: dict[str, Documented] = {
     "No module named 'pd_launch": Documented(f"{_PYTHON}library/exceptions.html#ModuleNotFoundError"),
     "Error: ": Documented(f"{_PYTHON}tutorial/errors.html"),
 }
-"""Lines that neither vLLM nor vllm-ascend writes, but what they stand on."""
+"""Lines that neither vLLM nor vllm-ascend writes, but what they build on."""
 
 
 def _facts(project: Project, rows: tuple[_Row, ...]) -> list[tuple[str, Fact]]:

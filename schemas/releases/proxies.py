@@ -1,4 +1,4 @@
-"""P/D proxies, and whether they go on with a request that the recompute scheduler hands back.
+"""P/D proxies, and whether they continue a request that the recompute scheduler hands back.
 
 Such a request is finished with the stop_reason ``recomputed``; a proxy that knows the word sends it through prefill
 again. Source: the example programs of vllm-ascend (examples/disaggregated_prefill_v1, examples/external_online_dp)
@@ -30,9 +30,9 @@ _PLACE = {
 PROXY_FACTS = {
     name: ascend(
         f"proxy-{name.removesuffix('.py')}", None, None,
-        f"{name} {'goes on with' if retries else 'does not go on with'} a request that is handed back",
+        f"{name} {'continues' if retries else 'does not continue'} a request that is handed back",
         Documented(f"https://github.com/vllm-project/{_PLACE.get(name, 'vllm/tree/main/examples')}"),
     )
     for name, retries in RETRIES.items()
 }  # fmt: skip
-"""Program → where it stands; wheels and source packages of vLLM do not have the examples."""
+"""Program → where it is; wheels and source packages of vLLM do not have the examples."""

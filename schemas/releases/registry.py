@@ -19,7 +19,7 @@ from pd_launch.schemas.releases.facts import Fact
 
 @cache
 def all_facts() -> dict[str, Fact]:
-    """Return every fact that stands in a module of the tables, or that its ``facts()`` returns.
+    """Return every fact that is in a module of the tables, or that its ``facts()`` returns.
 
     Raises:
         ValueError: two facts have one name.
@@ -74,7 +74,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def facts_of(module: ModuleType) -> Iterator[Fact]:
-    """Give the facts that stand in a module, or that its ``facts()`` returns; one may come twice."""
+    """Give the facts that are in a module, or that its ``facts()`` returns; one may come twice."""
     for name, value in vars(module).items():
         if not name.startswith("__"):
             yield from inside(value)

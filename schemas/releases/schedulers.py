@@ -27,7 +27,7 @@ NESTED = ascend(
 )  # fmt: skip
 TYPED = ascend(
     "typed-options", "0.27.1rc1", None,
-    "options of additional_config have types: texts are converted, and unknown keys refused",
+    "options of additional_config have types: strings are converted, and unknown keys refused",
     options(r"extra=.forbid"),
 )  # fmt: skip
 PRODUCER_IGNORED = ascend(
@@ -37,7 +37,7 @@ PRODUCER_IGNORED = ascend(
 )  # fmt: skip
 SHORT_FIRST_PREFILL = ascend(
     "short-first-on-prefill-only", "0.25.1rc1", None,
-    "short_request_first is a scheduler of its own: refused on decode nodes and with a policy other than fcfs",
+    "short_request_first is a separate scheduler: refused on decode nodes and with a policy other than fcfs",
     platform(r"ShortRequestFirst scheduling is supported only on prefill"),
     platform(r"ShortRequestFirst scheduling requires scheduler_config\.policy"),
 )  # fmt: skip

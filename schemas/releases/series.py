@@ -1,7 +1,7 @@
 """Series of engines' /metrics that ``pd-launch status`` reads: what each says, and in which releases it is there.
 
-Named as the release's own code names them; a counter has ``_total`` behind its name on the page, unless it ends so. The
-names of the bundled connector's own series are its contract, and LMCache's stand in its documentation.
+Named as the release's own code names them; a counter has ``_total`` after its name on the page, unless it ends so. The
+names of the bundled connector's own series are its contract, and LMCache's are in its documentation.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ _SCHEDULER = "vllm/v1/core/sched/scheduler.py"
 
 HOLDING_FIRST = vllm(
     "holders-wait-first", "0.31.0", None,
-    "waiting requests that hold KV blocks are a queue of their own, drained first",
+    "waiting requests that hold KV blocks have a separate queue, which is drained first",
     Code(_SCHEDULER, r"self\.kv_holding_waiting = "),
 )  # fmt: skip
 VICTIMS_WAIT = vllm(
@@ -17,12 +17,12 @@ VICTIMS_WAIT = vllm(
     Code(_SCHEDULER, r"if not self\._request_blocks_can_be_freed\(preempted_req\)"),
 )  # fmt: skip
 LONE_UNLIMITED = vllm(
-    "lone-prefill-unlimited", "0.31.0", None, "the long-prefill threshold does not bind a request that is alone",
+    "lone-prefill-unlimited", "0.31.0", None, "the long-prefill threshold does not apply to a request that runs alone",
     Code(_SCHEDULER, r"if num_eligible_reqs > 1"),
 )  # fmt: skip
 SELF_PREEMPTED_GOES_ON = vllm(
     "self-preempted-goes-on", "0.33.0", None,
-    "under the priority policy, a request that preempts itself does not end the step for those behind it",
+    "under the priority policy, a request that preempts itself does not end the step for those after it",
     Code(
         _SCHEDULER,
         r"self\.policy == SchedulingPolicy\.PRIORITY\s{1,40}and request\.status == RequestStatus\.PREEMPTED",

@@ -14,7 +14,7 @@ def _code(name: str, since: str | None, meaning: str, files: str, pattern: str, 
 
 
 SUFFIXES = _code(
-    "json-number-suffixes", "0.20.0", "80g and its like are expanded inside the JSON of a config class",
+    "json-number-suffixes", "0.20.0", "80g and similar sizes are expanded inside the JSON of a config class",
     _ARGS, r"def _expand_json_human_readable_numbers",
 )  # fmt: skip
 UNREAD_FIELDS = _code(
@@ -57,7 +57,7 @@ CPU_MLA = _code(
     _CPU, r"CPU MLA backend requires block_size=16",
 )  # fmt: skip
 CPU_MLA_AMX = _code(
-    "cpu-mla-amx", "0.29.0", "with AMX, MLA on CPU has a backend of its own, which takes other blocks than of 16",
+    "cpu-mla-amx", "0.29.0", "with AMX, MLA on CPU has its own backend, which uses block sizes other than 16",
     _CPU, r"amx_mla_enabled = \(",
 )  # fmt: skip
 CPU_BLOCKS_OF_32 = _code(
@@ -121,11 +121,11 @@ SIMPLE_OFFLOAD = _code(
     _CONFIG, r"VLLM_USE_SIMPLE_KV_OFFLOAD",
 )  # fmt: skip
 ASYNC_DRAFTS = vllm(
-    "async-refuses-drafts", None, "0.33.0", "--async-scheduling is refused with drafts by ngram and its like",
+    "async-refuses-drafts", None, "0.33.0", "--async-scheduling is refused with drafts by ngram and similar methods",
     Code(_CONFIG, r"Currently, async scheduling is only supported"),
 )  # fmt: skip
 MULTI_PORT = _code(
-    "multi-port-needs-ranks", "0.22.0", "the supervisor of data-parallel engines wants two local ranks at least",
+    "multi-port-needs-ranks", "0.22.0", "the supervisor of data-parallel engines needs at least two local ranks",
     "vllm/entrypoints/*.py vllm/entrypoints/*/*.py", r"local_size < 2",
 )  # fmt: skip
 PAIRED_SWITCHES = vllm(
@@ -134,7 +134,7 @@ PAIRED_SWITCHES = vllm(
     Code("vllm/utils/argparse_utils.py", r"class EnableDisableAction"),
 )  # fmt: skip
 SIDE_CHANNEL_BY_RANK = _code(
-    "side-channel-by-rank", None, "each data-parallel rank has a side channel of its own, behind the first",
+    "side-channel-by-rank", None, "each data-parallel rank has its own side channel, after the first",
     "vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py "
     "vllm/distributed/kv_transfer/kv_connector/v1/nixl/*.py",
     r"VLLM_NIXL_SIDE_CHANNEL_PORT\s+\+ vllm_config\.parallel_config\.data_parallel_index",

@@ -19,8 +19,8 @@ BLOCKS_DIVIDE = ascend(
 )  # fmt: skip
 CONTEXT_EITHER_WAY = ascend(
     "context-either-way", "0.28.0rc1", None,
-    "MooncakeConnectorV1 pairs decode context parallel sizes of which one divides the other; PCP counts no more, and a "
-    "decode side alone with it needs equal blocks",
+    "MooncakeConnectorV1 pairs decode context parallel sizes of which one divides the other; PCP no longer counts, and "
+    "DCP on the decode side only needs equal blocks",
     Code(_V1, r"P/D CP sizes must be divisible in either direction"),
 )  # fmt: skip
 V1_PCP_ON_PREFILL = ascend(
@@ -32,7 +32,7 @@ ENGINE_ID_SUFFIX = ascend(
     platform(r"engine_id.{0,40}uuid4"),
 )  # fmt: skip
 NO_ASCEND_DIRECT = ascend(
-    "no-reader-of-use-ascend-direct", "0.12.0rc1", None, "nobody reads use_ascend_direct",
+    "no-reader-of-use-ascend-direct", "0.12.0rc1", None, "use_ascend_direct is not read",
     Code("vllm_ascend/distributed/kv_transfer/*/*.py vllm_ascend/distributed/kv_transfer/*/*/*.py vllm_ascend/*.py",
          r"\buse_ascend_direct\b", absent=True),
     Documented("https://github.com/vllm-project/vllm-ascend/pull/7434", "takes it out of the documentation"),
@@ -68,7 +68,7 @@ PORT_LAYERWISE = ascend(
          r"(?s)kv_port\s*\+.{0,60}(dp_rank|data_parallel_(rank|index))\s*\*"),
 )  # fmt: skip
 V4_BLOCKS = ascend(
-    "deepseek-v4-blocks", "0.21.0rc1", None, "DeepSeek-V4 has block sizes of its own",
+    "deepseek-v4-blocks", "0.21.0rc1", None, "DeepSeek-V4 has its own block sizes",
     Code("vllm_ascend/utils.py", r"block_size not in \[32, 64, 128\]"),
 )  # fmt: skip
 FORCED_BLOCK = ascend(

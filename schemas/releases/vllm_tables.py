@@ -45,7 +45,7 @@ class Spec:
 
     @property
     def takes_value(self) -> bool:
-        """Whether a value may stand behind the flag."""
+        """Whether a value may follow the flag."""
         return self.kind not in ("bool", "switch")
 
 

@@ -12,7 +12,7 @@ from pd_launch.schemas.sim.work import Request
 
 
 class Calm:
-    """The undisturbed requests, in their order. They stand before all others that run.
+    """The undisturbed requests, in their order. They come before all others that run.
 
     Args:
         sizes: tokens per block of each group.

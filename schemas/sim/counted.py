@@ -65,7 +65,7 @@ class CountedBlocks:
             spare: blocks that stay free (the watermark).
             reserved: blocks that others will need.
             full: its whole present length must fit.
-            ahead: slots behind the new tokens.
+            ahead: slots after the new tokens.
         """
         local += request.computed
         total = min(local + external, self._max_len)

@@ -78,7 +78,7 @@ class Delivering(Admitting):
                 request.drafts = self._draft_tokens
         got = min(1 + right, request.end - request.tokens)
         if self.engine.rules.settles_drafts and not stale:
-            request.computed -= 1 + right - got  # right, but behind the end
+            request.computed -= 1 + right - got  # right, but after the end
         self.drafted += drafted
         self.accepted += got - 1
         return got

@@ -15,7 +15,7 @@ class Drafts:
     Attributes:
         tokens: ``num_speculative_tokens``, the draft tokens of a request and step.
         chance: that a draft token is right where those before it are.
-        lookahead: slots that the drafter needs behind the scheduled tokens, none for n-grams, ``tokens`` for EAGLE.
+        lookahead: slots that the drafter needs after the scheduled tokens, none for n-grams, ``tokens`` for EAGLE.
         seed: of the draws.
     """
 
@@ -25,7 +25,7 @@ class Drafts:
     seed: int = 0
 
     def accepted(self, number: int, position: int, drafted: int) -> int:
-        """Return how many of the first ``drafted`` tokens behind a request's ``position`` are right."""
+        """Return how many of the first ``drafted`` tokens after a request's ``position`` are right."""
         count, state = 0, _mixed(self.seed * 0x9E3779B97F4A7C15 + number * 0xD1B54A32D192ED03 + position)
         while count < drafted and state / _MASK < self.chance:
             count += 1

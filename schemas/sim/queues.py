@@ -46,7 +46,7 @@ class Line:
         return heapq.heappop(self._heap)[2] if self._priority else self._line.popleft()
 
     def remove(self, request: Request) -> None:
-        """Take a request out, wherever it stands."""
+        """Take a request out, wherever it is."""
         if self._priority:
             self._heap = [entry for entry in self._heap if entry[2] is not request]
             heapq.heapify(self._heap)
@@ -97,7 +97,7 @@ class Waiting:
         return not self._passed and not self._passed_holding
 
     def end_step(self) -> None:
-        """Let those that were passed over stand in front again, in their order."""
+        """Put those that were passed over in front again, in their order."""
         for passed, line in ((self._passed_holding, self.first), (self._passed, self.entered)):
             for request in reversed(passed):
                 line.put_back(request)

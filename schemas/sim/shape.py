@@ -18,17 +18,17 @@ class Rules:
     """In what the schedulers of releases differ.
 
     Attributes:
-        holding_first: waiting requests that hold KV blocks are a queue of their own, drained first (else every request
-            that was passed over once is).
+        holding_first: waiting requests that hold KV blocks have a separate queue, drained first (else every request
+            that was passed over once has).
         victims_wait: a victim whose last step is still under way is not preempted; the request waits a step.
-        lone_unlimited: the long-prefill threshold does not bind a request that is alone.
+        lone_unlimited: the long-prefill threshold does not apply to a request that runs alone.
         self_preempted_goes_on: under priority, a request that had to preempt itself does not end the step for those
-            behind it.
+            after it.
         pads_lone: a request that comes in with one token to compute gets drafts beside it where it runs alone too, and
             none where its room ends (else it waits there).
         defers_frees: beside a connector, blocks that a step under way writes are freed after it.
         settles_drafts: what drafts have proved is offered to the prefix cache with the step's results in synchronous
-            scheduling too, and what they prove behind a request's end does not count as computed.
+            scheduling too, and what they prove after a request's end does not count as computed.
         reserves_drafts: a restore beside the steps leaves room for a step with drafts.
     """
 

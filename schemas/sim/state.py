@@ -71,7 +71,7 @@ class State:
         self._some_run = False  # a request that ran before is in this step
         self._begun: list[Request] = []  # those that have their first token since it was asked last
         self._caches = engine.prefix_caching
-        # Whether tokens are offered to the prefix cache when they are there, not only with the step behind.
+        # Whether tokens are offered to the prefix cache when they are there, not only with the step after.
         settles = engine.drafts is not None and engine.rules.settles_drafts
         self._caches_proved = self._caches and (engine.asynchronous or settles)
         self.on_finish: Callable[[Request], None] = _ignore

@@ -42,7 +42,7 @@ class Undisturbed(Preempting):
             count -= counted
             self.blocks.catch_up(victim, victim.computed - self.engine.asynchronous)
             if self.engine.asynchronous and self._under_way is not None:
-                # The step under way brings it a token, before those behind it.
+                # The step under way brings it a token, before those after it.
                 under_way = self._under_way
                 under_way.tokens = {victim: 1, **{r: n for r, n in under_way.tokens.items() if r is not victim}}
                 under_way.sampled = [victim, *(r for r in under_way.sampled if r is not victim)]
@@ -102,7 +102,7 @@ class Undisturbed(Preempting):
         return full or self._stuck or not len(self.waiting)
 
     def _calm_down(self) -> None:
-        """Sum up those who decode undisturbed from now on: as many as stand in front."""
+        """Sum up those who decode undisturbed from now on: as many as are in front."""
         running, calm, blocks = self.running, self._calm, self.blocks
         count = 0
         while count < len(running) and calm.fits(running[count]) and blocks.is_known(running[count]):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("launcher", "schemas")
 
 PLAINER = {
-    r"(?<!there )\b(is|are) no (?!longer\b|more\b)": "is not a …, is not a valid …",
+    r"(?<![Tt]here )\b(is|are) no (?!longer\b|more\b|slower\b)": "is not a …, is not a valid …",
     r"\bstands?\b(?! for)": "is, is set, is configured, appears",
     r"\bbehind\b": "after",
     r"\bof (its|their) own\b": "its own …, a separate …",
@@ -35,8 +35,25 @@ PLAINER = {
     r"\bnot looked at\b": "not checked",
     r"\bis said\b": "is reported",
     r"\bdoes not go with\b": "cannot be combined with",
+    r"\bdo(es)? not go together\b": "cannot be combined",
+    r"\b(and|or) (its|the) like\b|\band its kind\b": "and similar …",
+    r"\b(are|is|for|with|from|of|by|to|has|have) (?!left\b)(?:[^\s.,;:]+ ){1,2}alone\b": "only …; on its own",
+    r"\bwrite \S+ alone\b": "write only …",
+    r"\bis there twice\b": "appears twice",
+    r"\b(is|are) concerned\b": "is affected",
+    r"\bsays so when\b": "fires when, reports",
+    r"\bsomebody else's\b": "another …, a third-party …",
 }
 """A pattern, and what to write instead."""
+ON_PAGES = set(PLAINER) - {
+    r"\b(one|that|it|this|these) counts?\b",
+    r"\bthere (is|are) none\b",
+    r"\bas it is written\b",
+    r"\btakes? .{1,30} for (a|an) \b",
+}
+"""Patterns that fit long texts too: the others find what is right there."""
+ELSEWHERE = ("changes.md", "facts.md")
+"""Pages made of what the tables say."""
 H = "[一-鿿]"
 HAN = {
     "没有人读": "不会被读取",
@@ -66,7 +83,10 @@ HAN = {
 }
 """One Chinese word for each thing, the upstream guide's where it has one: a pattern, and what to write instead."""
 ACCEPTED = {
-    "behind": ("left behind", "behind a proxy"),
+    "behind": ("left behind", "leaves it behind", "behind a proxy", "ahead nor behind", "what stands behind"),
+    "stands": ("what stands behind",),
+    "stand": ("stand-in",),
+    "of their own": ("of their own options",),
 }
 
 
@@ -106,6 +126,15 @@ def _pages() -> Iterator[tuple[str, str]]:
             yield f"{rule.code} {section}", _prose(text)
 
 
+def _english_pages() -> Iterator[tuple[str, str]]:
+    """Yield the paragraphs of the English pages and of each rule's page, without the code in them."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+        place = path.relative_to(ROOT)
+        if place.parts[:2] != ("docs", "zh") and place.name not in (*ELSEWHERE, "README.zh.md", "CHANGELOG.md"):
+            for paragraph in _prose(path.read_text(encoding="utf-8")).split("\n\n"):
+                yield str(place), paragraph
+
+
 def _prose(text: str) -> str:
     return re.sub(r"^```.*?^```|`[^`\n]*`|https?://\S+", "", text, flags=re.MULTILINE | re.DOTALL)
 
@@ -128,6 +157,11 @@ def test_messages() -> None:
 def test_help() -> None:
     """No help of a command or option has one of the phrases."""
     assert _odd(_helps(cli, "pd-launch")) == []
+
+
+def test_english_pages() -> None:
+    """No page has one of the phrases that are wrong there as well."""
+    assert _odd(_english_pages(), {pattern: PLAINER[pattern] for pattern in ON_PAGES}) == []
 
 
 def test_chinese_pages() -> None:
@@ -158,6 +192,9 @@ def test_ordinary_chinese(text: str) -> None:
         "this one counts",
         "a and b exclude each other",
         "give each a path of its own",
+        "the option is for guidance alone",
+        "ngram and its like",
+        "write --enforce-eager alone",
     ],
 )
 def test_phrases_are_found(text: str) -> None:
@@ -165,7 +202,10 @@ def test_phrases_are_found(text: str) -> None:
     assert _odd(iter([("here", text)]))
 
 
-@pytest.mark.parametrize("text", ["it is no longer read", "what {x} stands for", "there is no module x"])
+@pytest.mark.parametrize(
+    "text",
+    ["it is no longer read", "what {x} stands for", "there is no module x", "it is left alone", "a request runs alone"],
+)
 def test_ordinary_words(text: str) -> None:
     """What is ordinary English is left alone."""
     assert not _odd(iter([("here", text)]))

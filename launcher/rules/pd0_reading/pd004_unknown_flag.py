@@ -30,8 +30,8 @@ ZH = r"""
 把每个参数名与目标版本 vLLM 的参数比较，规则与引擎的解析器相同：下划线等同于短横线，没有歧义时可以只写前缀，
 开关类参数可以写成 `--no-x`，JSON 参数可以写成 `--x.key`。不属于任何参数的多余内容也会报告；
 在 Python 文件里检查 `LLM` 和 `EngineArgs` 的关键字参数。
-Dynamo 的 worker 从 1.4 起没有 `--is-prefill-worker` 和 `--is-decode-worker`：镜像标签表明版本时是错误，
-看不出版本时是 warning。
+Dynamo 的 worker 从 1.4 起没有 `--is-prefill-worker` 和 `--is-decode-worker`：镜像标签表明版本时报告为错误，
+看不出版本时报告为警告。
 
 ## 为什么重要
 
@@ -164,7 +164,7 @@ def _flag(arg: Arg, table: Table, deployment: Deployment) -> Iterator[Hit]:
             yield Hit(arg.origin, message, Msg(f"write a space after {arg.written}", f"请在 {arg.written} 后面加空格"))
         elif "." in arg.name and found.spec.kind not in DOTTED_KINDS:
             message = Msg(f"--{found.name} accepts no keys after a dot", f"--{found.name} 不支持用点号写子键")
-            yield Hit(arg.origin, message, Msg(f"write --{found.name} alone", f"只写 --{found.name}"))
+            yield Hit(arg.origin, message, Msg(f"write only --{found.name}", f"只写 --{found.name}"))
         return
     if arg.written != arg.written.strip():
         yield _blank(arg)

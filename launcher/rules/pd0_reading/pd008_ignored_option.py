@@ -23,16 +23,17 @@ ZH = r"""
 
 ## 作用
 
-`python -m vllm.entrypoints.openai.api_server` 带有 `--headless`、`--api-server-count` 或没有写 `--model` 的模型时报告；
+给 `python -m vllm.entrypoints.openai.api_server` 写了 `--headless`、`--api-server-count`，
+或者给出模型却没有写 `--model` 时报告；
 vllm-ascend 启动时会重置的、属于其他硬件的参数，以及它接受后又用其他参数覆盖的 `--additional-config` 键也会报告。
 与 `--enforce-eager` 同时写的图模式或捕获大小只作提示。`multistream_overlap_shared_expert` 与融合 MC2 同时打开时会被
-关闭，报告为警告。vLLM 不声不响地用别处的写法取代的也报告：LMCache 的 `use_layerwise` 取代完整图模式，
+关闭，报告为警告。vLLM 中被另一处设置悄悄取代的选项也报告：LMCache 的 `use_layerwise` 取代完整图模式，
 `--dcp-kv-cache-interleave-size` 取代 `--cp-kv-cache-interleave-size`，`--data-parallel-rank` 关闭
 `--data-parallel-hybrid-lb`，`--reasoning-parser` 取代 `--structured-outputs-config` 里的 `reasoning_parser`，
 `--data-parallel-size` 取代 `VLLM_DP_…` 变量（大小为 1 时反过来由 `VLLM_DP_SIZE` 决定），`VLLM_DEBUG_DUMP_PATH` 取代
 `debug_dump_path`；昇腾上草稿模型的 `quantization` 会被重置。
-vLLM 只记一条警告就丢开的也报告：弹性专家并行下多个 API server，Ray 执行器下的 `--device-ids`，
-数据并行下按批大小决定的草稿数，写了 publisher 却关闭的 KV 事件。
+vLLM 只在日志里记一行就忽略的选项也报告：弹性专家并行下的多个 API server，Ray 执行器下的 `--device-ids`，
+数据并行下随批大小变化的草稿 token 数，以及已关闭的 KV 事件的 publisher。
 
 ## 为什么重要
 

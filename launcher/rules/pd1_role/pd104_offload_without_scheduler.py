@@ -17,7 +17,7 @@ ZH = """
 ## 作用
 
 当解码节点在 vllm-ascend 上配置了卸载连接器，
-而目标版本没有从 `--additional-config` 读到打开的 `recompute_scheduler_enable` 时报告。内置的连接器报告为错误，
+而目标版本从 `--additional-config` 里读不到已打开的 `recompute_scheduler_enable` 时报告。内置的连接器报告为错误，
 附带的连接器报告为警告。
 
 ## 为什么重要

@@ -81,7 +81,7 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     context parallelism and with P/D connectors, HiSparseConnector with several stages, DCP or full graphs, EPLB without
     expert parallelism and its asynchronous form, elastic expert parallelism, `--nnodes` with Ray, `--use-replayssm`
     with KV connectors, the encoder cache connectors ECCPUConnector and ECMooncakeConnector, what OffloadingConnector,
-    MooncakeStoreConnector and NixlConnector refuse of their own options, adaptive verification and other options of
+    MooncakeStoreConnector and NixlConnector refuse among their own options, adaptive verification and other options of
     drafts, and flags that repeat what a JSON object says (`--spec-tokens`, `--attention-backend`). What is refused only
     for some models is not reported, and the table is not used for vllm-ascend.
 

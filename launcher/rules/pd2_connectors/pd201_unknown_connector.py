@@ -64,7 +64,7 @@ def unknown_connector(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]
 
     Looks up each connector's name that comes without a `kv_connector_module_path` in the target's registry: names that
     were renamed or removed, that came later, that do not support NPUs, and misspelt ones are reported with the right
-    name. An entirely unknown name is a warning where the engine runs in somebody else's image, which may provide the
+    name. An entirely unknown name is a warning where the engine runs in a third-party image, which may provide the
     connector. vLLM itself does not know pd-launch's connector: the plugin that comes with an installed pd-launch
     registers its names. `--host` checks that it is installed; `VLLM_PLUGINS` may leave it out.
 
@@ -164,7 +164,7 @@ def _bundled(name: str, place: Node, node: NodeLaunch, deployment: Deployment) -
         what,
         Msg(
             f'add "kv_connector_module_path": "{BUNDLED_MODULE}" to use the connector that comes with pd-launch; the '
-            "name alone is enough where pd-launch is installed beside vLLM (--host checks this)",
+            "name by itself is enough where pd-launch is installed beside vLLM (--host checks this)",
             f'加上 "kv_connector_module_path": "{BUNDLED_MODULE}"，使用 pd-launch 附带的连接器；如果 pd-launch '
             "与 vLLM 装在同一环境里，只写名称即可（--host 会检查是否已安装）",
         ),

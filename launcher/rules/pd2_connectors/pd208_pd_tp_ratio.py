@@ -48,7 +48,7 @@ vllm serve /models/deepseek-v3.1-w8a8 --tensor-parallel-size 8 --kv-transfer-con
 ## 适用版本
 
 vllm-ascend 的所有版本；MooncakeConnectorV1 对 Mamba 层的要求从 <since mamba-tp-divides> 起。
-vLLM 的 NixlConnector 不受限制。
+vLLM 的 NixlConnector 没有这一限制。
 
 ## 来源
 

@@ -25,7 +25,7 @@ ZH = """
 ## 作用
 
 当 DCP 或 PCP 大于 1，而目标版本的卸载连接器或 P/D 连接器不支持时报告：卸载连接器（内置的在 0.27 及以前两者都不支持，
-从 0.28.0rc1 起只是不支持 PCP；附带的两者都不支持）、MooncakeHybridConnector、
+从 0.28.0rc1 起仅不支持 PCP；附带的两者都不支持）、MooncakeHybridConnector、
 解码节点（包括 `kv_both`）上带 PCP 的 MooncakeLayerwiseConnector，
 从 <since v1-pcp-on-prefill> 起解码节点上带 PCP 的 MooncakeConnectorV1，以及 vLLM 的以下连接器：
 <until offloading-lacks-context-parallelism> 之前带 DCP 的 OffloadingConnector（包括 `--kv-offloading-size` 带来的），
@@ -36,7 +36,8 @@ ZH = """
 
 ## 为什么重要
 
-这些组合会让引擎在启动时因断言失败而退出，卸载连接器的断言甚至没有任何说明。
+这些组合会让引擎因断言失败而退出，卸载连接器的断言甚至没有任何说明：多数在启动时退出，
+OffloadingConnector 则在处理第一个请求时退出。
 
 ## 适用版本
 

@@ -23,7 +23,7 @@ ZH = """
 
 ## 作用
 
-当节点用了别的 CPU 卸载（OffloadingConnector、SimpleCPUOffloadConnector、`--kv-offloading-size`、`--cpu-offload-gb`）
+当节点使用其他 CPU 卸载（OffloadingConnector、SimpleCPUOffloadConnector、`--kv-offloading-size`、`--cpu-offload-gb`）
 而没有抢占卸载连接器时提示。预填充节点除外。
 
 ## 为什么重要

@@ -31,7 +31,7 @@ ZH = """
 
 ## 作用
 
-在 vllm-ascend 上，当 `--kv-transfer-config` 或其子项写了目标版本接受、但没有代码读取或会被重置的字段时提示：`kv_rank`、
+在 vllm-ascend 上，当 `--kv-transfer-config` 或其子项里有目标版本接受、但会忽略或重置的字段时提示：`kv_rank`、
 `kv_parallel_size`、`kv_ip`、`kv_buffer_device`（NIXL 的连接器会读取它，除外）、
 `kv_buffer_size`、`enable_permute_local_kv`。
 在原版 vLLM 上，使用 vLLM 内置的连接器时，只提示前三个。

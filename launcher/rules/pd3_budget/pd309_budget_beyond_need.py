@@ -23,7 +23,7 @@ ZH = """
 ## 作用
 
 当每张卡的卸载预算超过该卡 KV 缓存的 1.1 倍时提示。KV 缓存的大小取自 `--kv-cache-memory-bytes`、
-`--num-gpu-blocks-override` 与模型的 KV 尺寸，或者以设备内存乘以 `--gpu-memory-utilization` 为上限。
+`--num-gpu-blocks-override` 与模型的 KV 大小，或者以设备内存乘以 `--gpu-memory-utilization` 为上限。
 
 ## 为什么重要
 

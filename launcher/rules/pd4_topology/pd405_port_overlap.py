@@ -24,7 +24,7 @@ ZH = """
 对同一台机器上的每两个引擎，比较它们真正绑定的端口：HTTP、DP rpc、`--master-port`、NIXL 的 side channel、KV 缓存事件
 及其重放、vLLM 的 MooncakeConnector 的 bootstrap 服务、MoRIIO 的握手与通知端口、
 数据并行的 supervisor、从其他节点取 KV 的缓存层，以及 kv_port 的范围；默认值也算在内。kv_port 只看真正监听的一侧：
-MooncakeConnectorV1 与 MooncakeHybridConnector 是生产者，MooncakeLayerwiseConnector 是消费者。
+MooncakeConnectorV1 与 MooncakeHybridConnector 由生产者监听，MooncakeLayerwiseConnector 由消费者监听。
 一个引擎自己的端口互相重叠也会报告。输入里的代理或路由用同一个地址访问的引擎，视为在同一台机器上。
 
 两个引擎看起来在同一台机器上，又都用连接器的默认端口时，报告为警告：预填充与解码引擎的设备不同、`--port` 不同，

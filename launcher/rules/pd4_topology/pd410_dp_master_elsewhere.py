@@ -15,7 +15,7 @@ from pd_launch.schemas.engine.sides import DEFAULT_RPC_PORT, exclusive, master, 
 PORT = "data-parallel-rpc-port"
 
 ZH = """
-DP master 地址写成了别的节点
+DP master 的地址或端口与 rank 0 所在节点的不符
 
 ## 作用
 
@@ -25,7 +25,7 @@ DP master 地址写成了别的节点
 
 ## 为什么重要
 
-master 由 rank 0 所在的节点担任：写成别的节点时，会等待一个不存在的 master，或者加入错误的组，直到超时。
+master 由 rank 0 所在的节点担任：写成别的地址时，各节点会等待一个不存在的 master，或者加入错误的组，直到超时。
 
 ## 适用版本
 

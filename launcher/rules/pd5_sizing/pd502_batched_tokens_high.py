@@ -16,7 +16,7 @@ ZH = """
 
 ## 作用
 
-当解码节点的 --max-num-batched-tokens 不小于 2048，且不小于 max_num_seqs ×（1 + 推测 token 数）的 16 倍时说明。
+当解码节点的 --max-num-batched-tokens 不小于 2048，且不小于 max_num_seqs ×（1 + 推测 token 数）的 16 倍时提示。
 
 ## 为什么重要
 

@@ -23,8 +23,8 @@ ZH = """
 ## 作用
 
 比较两侧的 num_speculative_tokens。混合 Mamba / 线性注意力模型（Qwen3-Next、Qwen3.5 等）两侧必须相等（错误）；
-其他模型不相等时，预填充应为 1、解码不小于 1（警告）。在 KV 缓存里没有自己的层的方法（ngram、suffix 等）不比较。
-两侧使用 NixlConnector 时，比较的是推测方法（MTP、EAGLE 等）：只有一侧有，或者两侧不同，都是错误；token 数可以不同。
+其他模型不相等时，预填充应为 1、解码不小于 1（警告）。不在 KV 缓存里增加层的方法（ngram、suffix 等）不比较。
+两侧使用 NixlConnector 时，比较的是推测方法（MTP、EAGLE 等）：只有一侧启用，或者两侧不同，都是错误；token 数可以不同。
 任一侧未知时不报告。
 
 ## 为什么重要

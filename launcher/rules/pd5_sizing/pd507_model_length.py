@@ -18,7 +18,8 @@ max_model_len 与其他上限不匹配
 
 ## 作用
 
-检查：max_model_len 大于模型 config.json 的上限（没有 RoPE 扩展设置时）；关闭分块预填充时 max_num_batched_tokens 小于
+检查：max_model_len 大于模型 config.json 的上限（能读到的文件，或者 hub 上该名称的模型所附的文件；
+写了 RoPE 扩展设置时不检查）；关闭分块预填充时 max_num_batched_tokens 小于
 max_model_len；max_num_batched_tokens 大于 max_num_seqs × max_model_len；
 long_prefill_token_threshold 大于 max_model_len；推测解码的草稿用光了每步的 token（vLLM 0.27 及以前）。
 
@@ -45,10 +46,10 @@ def model_length(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ## What it does
 
-    Finds a max_model_len above the limit in the model's config.json, as it can be read or as the hub has it for that
-    very name (without RoPE settings that extend it);
-    max_num_batched_tokens below max_model_len with chunked prefill off, or above max_num_seqs × max_model_len; a
-    long_prefill_token_threshold above max_model_len; and drafts that take every token of a step (up to vLLM 0.27).
+    Finds a max_model_len above the limit in the model's config.json (a file that can be read, or the one that the hub
+    has under exactly this name; not with RoPE settings that extend it); max_num_batched_tokens below max_model_len with
+    chunked prefill off, or above max_num_seqs × max_model_len; a long_prefill_token_threshold above max_model_len; and
+    drafts that take every token of a step (up to vLLM 0.27).
 
     ## Why it matters
 

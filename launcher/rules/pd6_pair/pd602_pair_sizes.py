@@ -20,7 +20,8 @@ ZH = """
 
 ## 作用
 
-预填充侧的连接器里写有 `decode` 的 dp_size、tp_size、pp_size，解码侧的写有 `prefill` 的：与对侧引擎自己的并行选项比较。
+预填充侧的连接器里写有 `decode` 的 dp_size、tp_size、pp_size，解码侧的连接器里写有 `prefill` 的这些值：
+把它们与对侧引擎自己的并行参数比较。
 对侧有几个大小不同的实例时，只要与其中一个相符就不报告。解码节点没有写 `prefill` 的 pp_size 时，按 1 比较。
 
 ## 为什么重要

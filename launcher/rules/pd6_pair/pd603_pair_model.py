@@ -26,7 +26,7 @@ ZH = """
 
 ## 为什么重要
 
-KV 缓存按模型和数据类型逐字节传输：两侧不同时，轻则报错，重则不声不响地给出错误的回答。
+KV 缓存按模型和数据类型逐字节传输：两侧不同时，轻则报错，重则给出错误的回答而没有任何提示。
 
 ## 适用版本
 
@@ -123,7 +123,7 @@ def _model(prefill: NodeLaunch, decode: NodeLaunch, hashed: bool) -> Iterator[Hi
 
 
 def _written(prefill: NodeLaunch, decode: NodeLaunch) -> Iterator[Hit]:
-    """Yield two texts for one model: NixlConnector hashes the text, whatever lies behind it.
+    """Yield two texts for one model: NixlConnector hashes the text, whatever it leads to.
 
     What is resolved before that (a model's name to a folder of a cache or of ModelScope) may become equal again.
     """

@@ -16,15 +16,15 @@ ZH = """
 
 ## 作用
 
-比较两侧在 --kv-transfer-config 顶层写的 engine_id。相同时说明；vllm-ascend 0.12 之前是错误。
+比较两侧在 --kv-transfer-config 顶层写的 engine_id。相同时提示；vllm-ascend 0.12 之前报告为错误。
 
 ## 为什么重要
 
-对侧按 engine_id 识别引擎：两侧相同曾使接收线程断言失败；从 vllm-ascend 0.12 起会自动加上随机后缀，写不写都一样。
+对侧按 engine_id 识别引擎：两侧相同曾使接收线程断言失败；从 vllm-ascend 0.12 起会自动加上随机后缀，相同与否不再有影响。
 
 ## 适用版本
 
-所有版本；vllm-ascend <since engine-id-suffix> 之前为 error。
+所有版本；vllm-ascend <since engine-id-suffix> 之前为错误。
 
 ## 来源
 

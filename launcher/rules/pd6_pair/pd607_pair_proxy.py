@@ -35,11 +35,11 @@ ZH = """
 
 ## 作用
 
-检查输入里启动的代理：先走预填充的代理（load_balance_proxy_server_example.py）
-配 MooncakeConnectorV1 / MooncakeHybridConnector，先走
-解码的（load_balance_proxy_layerwise_server_example.py）配 MooncakeLayerwiseConnector；
-每一侧的主机列表与端口列表一样长；每个提供
-HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；脚本里的代理向本机请求的端口，
+检查输入里启动的代理：先访问预填充的代理（load_balance_proxy_server_example.py）
+配 MooncakeConnectorV1 / MooncakeHybridConnector，先访问解码的（load_balance_proxy_layerwise_server_example.py）
+配 MooncakeLayerwiseConnector；
+每一侧的主机列表与端口列表一样长；每个提供 HTTP 的引擎（外部 DP 的每个 rank）都在列表里，vllm-router 的 URL 也算；
+脚本里的代理向本机请求的端口，
 必须有脚本里的引擎监听；在自己的容器（有自己的网络）里的代理，不能用 localhost 访问另一个容器或服务里的引擎；
 脚本请求补全（`curl localhost:8001/v1/completions`，主机写成 `<node_ip>` 一类占位符的也算）的端口，
 在没有别的服务可能监听时，必须是引擎或代理的端口；

@@ -21,7 +21,7 @@ ZH = """
 而引擎没有 --kv-transfer-config 时报告。引擎还有未知的参数时不报告。
 
 Dynamo 的预填充 worker（`--disaggregation-mode prefill`）没有 --kv-transfer-config 时也报告：
-镜像标签表明是 Dynamo 1.0 或更新的版本时是错误，看不出版本时是警告。预填充 worker有而解码 worker没有时同样报告。
+镜像标签表明是 Dynamo 1.0 或更新的版本时是错误，看不出版本时是警告。预填充 worker 有而解码 worker 没有时同样报告。
 带 `prefill` 的 KServe LLMInferenceService，如果没有给引擎写连接器，则是警告：
 KServe 的模板会启动 P/D 路由，引擎却没有连接器。
 

@@ -24,7 +24,7 @@ KV 池需要固定的 PYTHONHASHSEED
 ## 作用
 
 使用 KV 池（AscendStoreConnector 等，以及 OffloadingConnector 的 p2p 缓存层）的节点没有设置 `PYTHONHASHSEED`、设成了
-`random`，或者各节点的值不同时报告。LMCache 用在多个 rank 之间，以及几个引擎或几个数据并行 rank
+`random`，或者各节点的值不同时报告。有多个 rank 的引擎使用 LMCache，或者几个引擎、几个数据并行 rank
 通过 LMCache 或 MooncakeStoreConnector 共用一个存储时，同样需要它，报告为警告；
 LMCacheMPConnector 由服务器自己计算哈希，不需要。如果脚本还会引入别的环境变量文件，则不报告。
 
@@ -99,7 +99,7 @@ def _pool(node: NodeLaunch, deployment: Deployment) -> Connector | None:
 
 
 def _tiers(connector: Connector) -> set[str | None]:
-    """Return the kinds of the tiers behind an OffloadingConnector; ``p2p`` ends at start without a seed."""
+    """Return the kinds of the tiers below an OffloadingConnector; ``p2p`` ends at start without a seed."""
     tiers = connector.option("secondary_tiers") if connector.name == "OffloadingConnector" else None
     kinds = [tier.get("type") for tier in tiers.elements()] if tiers is not None else []
     return {kind.string() for kind in kinds if kind is not None}

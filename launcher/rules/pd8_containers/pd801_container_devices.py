@@ -30,8 +30,7 @@ ZH = """
 ## 作用
 
 对 `docker run` 与 compose 报告：传入的 davinci 设备少于容器内的 rank 数；缺少 `/dev/davinci_manager`、
-`/dev/devmm_svm`、
-`/dev/hisi_hdc`；没有挂载驱动的 `lib64`。使用 `--privileged`、`--runtime=ascend`、
+`/dev/devmm_svm` 或 `/dev/hisi_hdc`；没有挂载驱动的 `lib64`。使用 `--privileged`、`--runtime=ascend`、
 `ASCEND_VISIBLE_DEVICES` 或设备插件时不报告，它们会自行带入设备。
 
 ## 为什么重要

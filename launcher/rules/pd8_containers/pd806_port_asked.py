@@ -21,9 +21,8 @@ ZH = """
 
 ## 作用
 
-报告 Pod 的探针（startup、liveness、readiness）访问的端口：容器里的引擎都监听别的端口，
-Pod 里其他地方也没有提到这个端口。
-对 `docker run` 与 compose，报告所发布的容器端口：引擎没有监听它，而引擎的 HTTP 端口又没有发布。
+Pod 的探针（startup、liveness、readiness）访问的端口，容器里没有引擎监听，Pod 里其他地方也没有提到时报告。
+对 `docker run` 与 compose，报告所发布的容器端口：没有引擎监听它，而引擎的 HTTP 端口又没有发布（警告）。
 选中 Pod 的 Service，如果请求都发到 Pod 里没有监听的端口（`targetPort`），也会报告（警告）。
 
 ## 为什么重要

@@ -87,7 +87,7 @@ def _words(arg: Arg, spec: Spec, negated: bool, newer: bool) -> Iterator[Hit]:
     if not spec.takes_value or negated:
         if values:
             message = Msg(f"{shown} takes no value", f"{shown} 不带值")
-            yield Hit(arg.origin, message, Msg(f"write {shown} alone", f"只写 {shown}"))
+            yield Hit(arg.origin, message, Msg(f"write only {shown}", f"只写 {shown}"))
         return
     if not values and spec.values != "?":
         yield Hit(arg.origin, Msg(f"{shown} has no value", f"{shown} 没有值"), Msg("write its value", "请写出它的值"))

@@ -71,7 +71,7 @@ def _switch_values(node: NodeLaunch) -> Iterator[Hit]:
                 f"--{arg.name} takes no value: {word.written} is left over",
                 f"--{arg.name} 不带值：{word.written} 是多余的",
             ),
-            Msg(f"write {right} alone", f"只写 {right}"),
+            Msg(f"write only {right}", f"只写 {right}"),
         )
 
 

@@ -62,7 +62,7 @@ class Around:
         return Run(script, dict(enumerate(rest)) if HOLE * 2 not in [word.value for word in rest] else {})
 
     def _file(self, written: str) -> Text | None:
-        """Return the file of a path; behind a ``cd`` that is not followed, the only one that it can mean."""
+        """Return the file of a path; after a ``cd`` that is not followed, the only one that it can mean."""
         found = self.files.get(posixpath.normpath(posixpath.join(self.folder, written)))
         if found is not None or written.startswith("/") or "/" not in written:
             return found

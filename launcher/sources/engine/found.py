@@ -17,7 +17,7 @@ from pd_launch.schemas.core.values import HOLE, Node, Origin, Text
 Finish = Callable[[NodeLaunch], None]
 """Completes a node that a form found: its container, side and host."""
 _GUESSED = -6
-"""Stands among the branches of engines in texts for people, which show one way or another."""
+"""Marks branches among those of engines in texts for people, which show one way or another."""
 
 
 def keep(_: NodeLaunch) -> None:
@@ -92,9 +92,9 @@ class Found:
     forms: set[str] = field(default_factory=set)
     """Forms that were recognised, with or without an engine."""
     guessed: list[Origin] = field(default_factory=list)
-    """Where texts stand of which it is a guess that they are scripts: nothing about their grammar is an error."""
+    """Where texts are of which it is a guess that they are scripts: nothing about their grammar is an error."""
     apart: list[Origin] = field(default_factory=list)
-    """Where texts stand, in a file that holds many, of which each starts its own engines only."""
+    """Where texts are, in a file that holds many, of which each starts its own engines only."""
     said: set[Fault] = field(default_factory=set)
     requests: list[Request] = field(default_factory=list)
     services: list[Node] = field(default_factory=list)

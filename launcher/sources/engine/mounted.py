@@ -13,7 +13,7 @@ from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.schemas.core.values import Node, Text
 
 _SECRET = "secret/"
-"""Stands before the names of Secrets among those of ConfigMaps, which have none with a slash."""
+"""Put before the names of Secrets among those of ConfigMaps, which have none with a slash."""
 
 
 def config_maps(tree: Node) -> Iterator[tuple[str, Node]]:

@@ -38,7 +38,7 @@ _MARKUP = lazy_pattern(
     r"(?:[\s/][^<>]{0,400})?>|(?P<sign>&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6}|#[xX][0-9a-fA-F]{1,5});)",
     re.IGNORECASE,
 )
-"""What a browser does not show as it stands. Other words in angle brackets are placeholders: ``<model>``."""
+"""What a browser does not show as it is. Other words in angle brackets are placeholders: ``<model>``."""
 _PROMPT = lazy_pattern(r"[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?[$#>] (?=\S)")
 _DOLLAR = lazy_pattern(r"^[ \t]{0,40}(?:\([\w.-]{1,40}\) )?(?:[\w.@:~/-]{0,80})?\$ \S", re.MULTILINE)
 _BULLET = lazy_pattern(r"[ \t]{0,40}(?:[-*+] |\d{1,3}[.)] )?(?:\*\*)?")

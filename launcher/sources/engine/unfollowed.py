@@ -75,7 +75,7 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
 def _is_vllm_of_something(words: Sequence[Text]) -> bool:
     """Whether vllm is run with a subcommand that is not known, which may be serve: ``vllm $SUB m --port 1``.
 
-    ``vllm "$@"`` alone runs what whoever starts the script gives it, so nothing of it stands in the script.
+    ``vllm "$@"`` alone runs what whoever starts the script gives it, so nothing of it is in the script.
     """
     if len(words) < 2 or words[0].value.rpartition("/")[2] != "vllm":
         return False

@@ -29,7 +29,7 @@ MAX_LINES = 2000
 def recognise(source: SourceFile) -> bool:
     """Whether a file has nothing but variables, one of them with arguments of an engine.
 
-    Most files that are asked about have a line that is none: what reads arguments is imported behind that.
+    Most files that are asked about have a line that is none: what reads arguments is imported after that.
     """
     return any(_holds(name, value) for name, value in _variables(source))
 

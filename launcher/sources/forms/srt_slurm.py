@@ -37,7 +37,7 @@ _GAP = lazy_pattern(r"\{\w{1,80}\}")
 """A parameter of a sweep."""
 _VARIANT, _ZIPPED = "override_", "zip_override_"
 _BRANCH = -4
-"""Stands among the branches of engines of one variant of a recipe: each variant is a job of its own."""
+"""Marks branches among those of engines of one variant of a recipe: each variant is a job of its own."""
 MAX_VARIANTS = 32
 
 

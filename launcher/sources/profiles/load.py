@@ -162,7 +162,7 @@ def _no_text(tree: Node) -> list[Fault]:
 
 
 _COPIED = (("patch",), ("container", "tolerations"))
-"""What stands in the rendered objects as it is in the profile."""
+"""What the rendered objects hold as it is in the profile."""
 
 
 def _left_open(tree: Node) -> list[Fault]:

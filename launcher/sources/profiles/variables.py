@@ -44,5 +44,5 @@ def _text_node(node: Node) -> Node:
 
 
 def as_written(node: Node) -> str:
-    """Return a scalar's characters as they stand in the file."""
+    """Return a scalar's characters as they are in the file."""
     return node.text.value if node.text is not None else str(node.value)

@@ -59,7 +59,7 @@ _IN_CONTAINER = ("containers.run", "containers.create")
 _KEEP_WORDS = (("filter", "None"), ("map", "str"), ("map", "os.fspath"))
 _QUOTES = lazy_pattern(r"['\"\\]")
 _EITHER = -1_000_000
-"""Stands among the branches of engines of which a condition starts one."""
+"""Marks branches among those of engines of which a condition starts one."""
 
 
 def handed(call: ast.Call, target: ast.Name | ast.Attribute) -> ast.Call | None:

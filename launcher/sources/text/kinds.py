@@ -32,7 +32,7 @@ PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".asciidoc", ".html", ".ht
 _SECTION = lazy_pattern(
     r"\ufeff?(?:[ \t\r]*(?:[#;](?!!)[^\n]*)?\n)*[ \t]*\[(?:Unit|Service|Install)\][ \t\r]*$", re.MULTILINE
 )
-"""The first section of a unit, behind comments."""
+"""The first section of a unit, after comments."""
 _IMPORT = lazy_pattern(r"^\ufeff?(?:import|from)[ \t]+[A-Za-z_][\w.]*", re.MULTILINE)
 
 

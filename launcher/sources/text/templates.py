@@ -21,7 +21,7 @@ from pd_launch.schemas.core.values import HOLE, SourceFile, Text
 MAX_VARIANTS = 12
 """Ways to choose branches that are read."""
 BRANCH = -5
-"""Stands among the branches of an engine where a template has several."""
+"""Marks branches among those of an engine where a template has several."""
 _OPENING = lazy_pattern(
     r"\{\{|\{%|\{#(?=[\s-])|<%(?=[\w\s=#-])|(?<![\w@.-])@(?=[A-Z])|(?<![\w%{])%(?=[A-Z])|\$\{(?=[A-Za-z_])"
 )
@@ -46,7 +46,7 @@ _LONGEST = 2_000
 
 
 class Part(NamedTuple):
-    """What is filled in: its place, whether it stands alone on its line, and what it does."""
+    """What is filled in: its place, whether it is alone on its line, and what it does."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Part(NamedTuple):
 def parts_of(text: str) -> list[Part]:
     """Return the parts that are filled in, in order.
 
-    What holds a quoted key, as JSON with doubled braces does, is none unless it stands alone.
+    What holds a quoted key, as JSON with doubled braces does, is none unless it is alone.
     """
     return list(_parts(text)) if _OPENING.search(text) else []
 
@@ -221,7 +221,7 @@ def _calculations(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(text: str, variant: Variant) -> list[tuple[int, int, bool]]:
-    """Return what is not read as it stands: where it is, and whether something unknown takes its place."""
+    """Return what is not read as it is: where it is, and whether something unknown takes its place."""
     cuts = [(start, end, False) for start, end in variant.left_out]
     for part in variant.parts:
         if not part.alone or "\n" not in text:

@@ -54,7 +54,7 @@ class _Builder:
     anchors: dict[str, tuple[Node, int, int]] = field(default_factory=dict)
     """Each anchor's node with its size and height, as if written out."""
     whole: Text = field(init=False)
-    """The file as it stands."""
+    """The file as it is."""
     mark: int = 0
     """Length of the byte order mark, which the readers do not count alike."""
     total: int = 0
