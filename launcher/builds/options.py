@@ -1,7 +1,7 @@
 """The options that each connector reads from ``kv_connector_extra_config``, out of the sources of a build.
 
 Read are the connector's own module and what it imports of the folders that connectors are made of, other connectors
-left out; and, as ``*``, what the engine reads of every connector's options.
+left out; and what the engine itself reads: for the connector that it asks for by name, else, as ``*``, for every one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import field
 
+from pd_launch.launcher.builds.named import OPTIONS, one_of, outer_nodes, picked, spoken_of
 from pd_launch.launcher.builds.source import Module, Package
 from pd_launch.schemas.core.record import dataclass
 
@@ -21,8 +22,8 @@ FOLDERS = (
 
 _ENGINE = ("vllm/config", "vllm/v1/core", "vllm_ascend")
 _NOT_ENGINE = ("/kv_transfer/", "/ec_transfer/", "/model_loader/", "/kv_offload/", "/simple_kv_offload/")
-_NOT_READ = "/config/kv_transfer.py"
-"""Where the options are kept: it hands out each, whatever it is called."""
+_HANDS_OUT = "get_from_extra_config"
+"""The function that gives every option to whoever asks, whatever it is called."""
 _SPECS = "vllm.v1.kv_offload.factory"
 _OFFLOADING = "vllm.distributed.kv_transfer.kv_connector.v1.offloading"
 _MOST_MODULES = 400
@@ -47,18 +48,20 @@ def read_options(package: Package, connectors: dict[str, list[str]]) -> dict[str
         for read in _closure(package, start, own - {start}, seen):
             reads.add(seen[read.name])
         found |= {f"{name}.{key}": kind for key, kind in reads.kinds()}
-    reads = _Reads()
+    reads = _Reads(names=frozenset(connectors))
     for path in (path for folder in _ENGINE for path in package.files.below(folder)):
-        if not path.endswith(_NOT_READ) and not any(part in path for part in _NOT_ENGINE) and _asks(package, path):
+        if not any(part in path for part in _NOT_ENGINE) and _asks(package, path):
             module = package.module(path.removesuffix(".py").replace("/", "."))
             if module is not None:
                 reads.look(module)
+    for name, of_it in reads.of_one.items():
+        found |= {f"{name}.{key}": kind for key, kind in of_it.kinds() if f"{name}.{key}" not in found}
     return found | {f"{EVERY}.{key}": kind for key, kind in reads.kinds()}
 
 
 def _asks(package: Package, path: str) -> bool:
     text = package.files.text(path) or ""
-    return "kv_connector_extra_config" in text or "get_from_extra_config" in text
+    return OPTIONS in text or _HANDS_OUT in text
 
 
 def _closure(package: Package, start: str, others: set[str], known: dict[str, _Reads]) -> Iterator[Module]:
@@ -102,6 +105,10 @@ class _Reads:
 
     found: dict[str, set[str]] = field(default_factory=dict)
     imports: list[str] = field(default_factory=list)
+    names: frozenset[str] = frozenset()
+    """Connectors of which the engine's own code may speak by name."""
+    of_one: dict[str, _Reads] = field(default_factory=dict)
+    """What it reads for one of these alone."""
 
     def add(self, other: _Reads) -> None:
         """Take over what another module was seen to read."""
@@ -117,18 +124,48 @@ class _Reads:
         """Note what a module reads."""
         if "extra_config" not in module.text:
             return
-        names = _names(module.tree)
-        outer = {id(child): node for node in ast.walk(module.tree) for child in ast.iter_child_nodes(node)}
-        for node in ast.walk(module.tree):
+        names, lists = _names(module.tree), picked(module.tree, self.names)
+        outer = outer_nodes(module.tree)
+        for node in _outside(module.tree, _HANDS_OUT):
             key, default = _read(node, names)
+            owner = one_of(_asked(node), lists)
+            if owner:
+                key, default = _key_of(node)
             if key is None:
                 if isinstance(node, ast.Call) and _whole(node, names):
-                    self.found.setdefault(EVERY, set()).add("")
+                    self._note(EVERY, "", "")
                 continue
             if not isinstance(node, ast.expr):
                 continue
+            owner = owner or spoken_of(node, outer, self.names)
             for word in _words(key, module):
-                self.found.setdefault(word, set()).add(_kind(outer.get(id(node)), default))
+                self._note(word, _kind(outer.get(id(node)), default), owner)
+
+    def _note(self, key: str, kind: str, owner: str) -> None:
+        reads = self.of_one.setdefault(owner, _Reads()) if owner else self
+        reads.found.setdefault(key, set()).add(kind)
+
+
+def _outside(node: ast.AST, function: str) -> Iterator[ast.AST]:
+    """Iterate over a tree's nodes, without what lies in functions of that name."""
+    if isinstance(node, ast.FunctionDef) and node.name == function:
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _outside(child, function)
+
+
+def _asked(node: ast.AST) -> ast.AST:
+    """Return what a call or a subscript takes something out of, else the node itself."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKED:
+        return node.func.value
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else node
+
+
+def _key_of(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
+    if isinstance(node, ast.Call):
+        return (node.args[0] if node.args else None), (node.args[1] if len(node.args) > 1 else None)
+    return (node.slice, None) if isinstance(node, ast.Subscript) else (None, None)
 
 
 def _names(tree: ast.Module) -> frozenset[str]:
@@ -154,8 +191,7 @@ def _is_whole(node: ast.expr, names: frozenset[str]) -> bool:
         return _is_whole(node.body, names) or _is_whole(node.orelse, names)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "dict"):
         return any(_is_whole(argument, names) for argument in node.args) or any(
-            isinstance(argument, ast.Constant) and argument.value == "kv_connector_extra_config"
-            for argument in node.args
+            isinstance(argument, ast.Constant) and argument.value == OPTIONS for argument in node.args
         )
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return False
@@ -169,7 +205,7 @@ def _read(node: ast.AST, names: frozenset[str]) -> tuple[ast.expr | None, ast.ex
     """Return the key that a piece of code asks the options for, and the default."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         words = [*node.args, *(keyword.value for keyword in node.keywords)]
-        own = node.func.attr == "get_from_extra_config"
+        own = node.func.attr == _HANDS_OUT
         if words and (own or (node.func.attr in _ASKED and _is_whole(node.func.value, names))):
             return words[0], words[1] if len(words) > 1 else None
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_whole(node.value, names):

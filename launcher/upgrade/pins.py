@@ -65,12 +65,20 @@ def _of_image(node: NodeLaunch, origin: Origin, written: str, step: Step) -> Ite
     after = written.replace(old, new, 1)
     at = written.rfind(old)
     edits = None
-    if not pinned and text is not None and text.value == written and at >= 0:
+    if said.official and not pinned and text is not None and text.value == written and at >= 0:
         edits = lambda: [text.edit(at, at + len(old), new)]  # noqa: E731
     elif not pinned and node.container is None:
         return
+    if not said.official:  # its makers name it after two versions: nobody knows which of them belong together
+        after = ""
     yield Entry("needed", "image", origin, written, after, _WHY, "", "certain" if edits else "by-hand", "differs",
-                edits, frozenset({"image"}), Msg(f"use the image of {new}", f"改用 {new} 的镜像"))  # fmt: skip
+                edits, frozenset({"image"}), _image_of(new, said.official))  # fmt: skip
+
+
+def _image_of(new: str, official: bool) -> Msg:
+    if official:
+        return Msg(f"use the image of {new}", f"改用 {new} 的镜像")
+    return Msg(f"use an image that is built on {new}", f"改用基于 {new} 构建的镜像")
 
 
 def _same(version: str, target: Target) -> bool:

@@ -125,6 +125,11 @@ _RATES = _fact(
     _DRAFTS, r"synthetic_acceptance_length.{0,60}(only|require)",
 )  # fmt: skip
 
+_ONE_RATE = _fact(
+    "synthetic-one-rate", "0.20.0", "rejection_sample_method synthetic takes rates or a length, not both or none",
+    _DRAFTS, r"rejection_sample_method='synthetic' requires exactly one of",
+)  # fmt: skip
+
 _POOL_ALLOCATOR = _fact(
     "pool-not-asleep", "0.31.0", "custom_mem_pool of MooncakeStoreConnector is refused with vLLM's own allocator",
     f"{_V1}/mooncake/store/*.py", r"custom_mem_pool is incompatible with enable_sleep_mode",
@@ -296,6 +301,14 @@ COMBINATIONS = (
     ),
     Combination(_RATES, _key(_SPEC, "synthetic_acceptance_rates"), _SYNTHETIC),
     Combination(_RATES, _key(_SPEC, "synthetic_acceptance_length"), _SYNTHETIC),
+    Combination(
+        _ONE_RATE, _key(_SPEC, "rejection_sample_method", words=("synthetic",)),
+        _lacks(_SPEC, "synthetic_acceptance_rates"), also=(_lacks(_SPEC, "synthetic_acceptance_length"),),
+    ),
+    Combination(
+        _ONE_RATE, _key(_SPEC, "synthetic_acceptance_rates"), _key(_SPEC, "synthetic_acceptance_length"),
+        also=(_key(_SPEC, "rejection_sample_method", words=("synthetic",)),),
+    ),
     Combination(
         _fact("adaptive-no-lora", "0.29.0", "adaptive verification is refused with LoRA",
               _CONFIG, r"Adaptive verification is not currently compatible with LoRA"),

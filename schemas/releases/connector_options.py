@@ -26,6 +26,15 @@ class Required(NamedTuple):
     when: tuple[str, str] | None = None
 
 
+class Above(NamedTuple):
+    """An option that is converted to a number, which must be above another one."""
+
+    connector: str
+    key: str
+    number: int
+    fact: Fact
+
+
 class Words(NamedTuple):
     """The words that an option takes; ``lower`` where the connector does not look at case."""
 
@@ -36,6 +45,9 @@ class Words(NamedTuple):
     lower: bool = False
     unless: tuple[str, ...] = ()
     """Other options that bring words of their own."""
+
+
+_HISPARSE, _KV_CONFIG = "HiSparseConnector", "vllm/config/kv_transfer.py"
 
 
 def _moriio(key: str, until: str | None) -> Fact:
@@ -60,8 +72,34 @@ REQUIRED = (
         ),
         ("a folder on the disk", "磁盘上的目录"), ("kv_offload_backend", "disk"),
     ),
+    Required(
+        _HISPARSE, "host_pool_gib",
+        vllm(
+            "hisparse-needs-host-pool", "0.30.0", None, "HiSparseConnector stops without host_pool_gib",
+            Code(_KV_CONFIG, r"HiSparseConnector requires host_pool_gib"),
+        ),
+        ("the host memory for KV in GiB, of the whole engine", "整个引擎用于 KV 的主机内存，单位 GiB"),
+    ),
 )  # fmt: skip
 """OffloadingConnector's budget and P2pNcclConnector's proxy have checks of their own."""
+
+ABOVE = (
+    Above(
+        _HISPARSE, "host_pool_gib", 0,
+        vllm(
+            "hisparse-host-pool-positive", "0.30.0", None, "HiSparseConnector's host_pool_gib is above 0",
+            Code(_KV_CONFIG, r"host_pool_gib must be positive"),
+        ),
+    ),
+)  # fmt: skip
+
+ONCE = {
+    _HISPARSE: vllm(
+        "hisparse-once", "0.30.0", None, "a MultiConnector with two HiSparseConnectors is refused",
+        Code(_KV_CONFIG, r"Only one HiSparseConnector may be configured"),
+    ),
+}  # fmt: skip
+"""Connectors of which a MultiConnector takes one child at most."""
 
 WORDS = (
     Words(

@@ -139,3 +139,15 @@ SIDE_CHANNEL_BY_RANK = _code(
     "vllm/distributed/kv_transfer/kv_connector/v1/nixl/*.py",
     r"VLLM_NIXL_SIDE_CHANNEL_PORT\s+\+ vllm_config\.parallel_config\.data_parallel_index",
 )  # fmt: skip
+ACTIVE_BOUND = _code(
+    "active-requests-bounded", "0.31.0", "--max-num-active-seqs is --max-num-seqs at most",
+    "vllm/config/scheduler.py", r"self\.max_num_active_seqs > self\.max_num_seqs",
+)  # fmt: skip
+CONTEXT_SPANS = _code(
+    "context-spans", "0.26.0", "with prefill context parallelism, decode context parallelism has its size or all ranks",
+    "vllm/config/parallel.py", r"When PCP is enabled, DCP must be disabled",
+)  # fmt: skip
+DEVICES_ONCE = _code(
+    "device-ids-once", "0.24.0", "--device-ids names no device twice",
+    _ARGS, r"--device-ids must not contain duplicates",
+)  # fmt: skip

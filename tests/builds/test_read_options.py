@@ -57,3 +57,29 @@ def test_all_keys() -> None:
 
 def test_a_key_that_is_not_known() -> None:
     assert _read(a="extra_config.get(make())\n", b="") == {"A.*": ""}
+
+
+def test_what_the_engine_reads_of_one_connector() -> None:
+    text = """
+def pool(config):
+    if config.kv_connector == "B":
+        all = config.kv_connector_extra_config.get("children", [])
+    entries = [c.get("kv_connector_extra_config", {}) for c in all if c.get("kv_connector") == "A"]
+    return float(entries[0].get("pool"))
+
+
+class Config:
+    def get_from_extra_config(self, key, default):
+        return self.kv_connector_extra_config.get(key, default)
+
+    def has(self):
+        return self.kv_connector == "A" and self.kv_connector_extra_config.get("own")
+
+    def every(self):
+        return self.kv_connector_extra_config.get("every")
+"""
+    files = {"vllm/config/kv_transfer.py": text.encode()}
+    names = {"A": [f"{_V1}.a", "A"], "B": [f"{_V1}.b", "B"]}
+    assert read_options(Package(Held(files)), names) == {
+        "A.pool": "float", "A.own": "", "B.children": "", "*.every": ""
+    }  # fmt: skip

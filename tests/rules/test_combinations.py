@@ -181,6 +181,16 @@ EXAMPLES = (
     ),
     ("rates-need-synthetic", spec(**RATES), spec(**RATES, rejection_sample_method="synthetic")),
     ("rates-need-synthetic", spec(**LENGTH), spec(**LENGTH, rejection_sample_method="synthetic")),
+    (
+        "synthetic-one-rate",
+        spec(rejection_sample_method="synthetic"),
+        spec(**LENGTH, rejection_sample_method="synthetic"),
+    ),
+    (
+        "synthetic-one-rate",
+        spec(**RATES, **LENGTH, rejection_sample_method="synthetic"),
+        spec(**RATES, rejection_sample_method="synthetic"),
+    ),
     ("adaptive-no-lora", f"{ADAPTIVE} --enable-lora", f"{ADAPTIVE} --no-enable-lora"),
     ("adaptive-one-stage", f"{ADAPTIVE} --pipeline-parallel-size 2", f"{ADAPTIVE} --tensor-parallel-size 2"),
     (

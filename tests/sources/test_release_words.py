@@ -58,6 +58,11 @@ def target_of(text: str, name: str = "a.sh") -> str:
         ("registry/npu/vllm:v0.23.0", True, None),
         ("my.registry/team/vllm-serving:1.4.2", None, None),
         ("aibrix/runtime:v0.4.1", None, None),
+        ("aibrix/vllm-openai:v0.10.2-aibrix0.5.0-nixl0.7.1-20251123", False, "0.10.2"),
+        ("registry:5000/aibrix/vllm-openai:v0.32.0-aibrix0.7.0@sha256:0123", False, "0.32.0"),
+        ("aibrix/vllm-openai:v0.7.0", False, None),
+        ("aibrix/vllm-openai:aibrix-v0.7.0", False, None),
+        ("other/vllm-openai:v0.10.2-aibrix0.5.0", False, None),
         ("ghcr.io/volcano-sh/kthena-engine:vllm-ascend_v0.10.1rc1_mooncake_v0.3.6", True, None),
         ("team/engine:1.2-cu128", False, None),
         ("\ue000:v0.32.0", None, None),
@@ -68,6 +73,11 @@ def test_image_names(image: str, ascend: bool | None, version: str | None) -> No
     """A tag is a release only in the engine's own repositories; a name may still say the family."""
     found = image_name(image)
     assert (found.ascend, found.version) == (ascend, version)
+
+
+def test_an_image_that_is_built_on_an_official_one_is_none_itself() -> None:
+    """It may bring connectors of its own, as others' images may."""
+    assert not image_name("aibrix/vllm-openai:v0.32.0-aibrix0.7.0").official
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,14 @@ spec:
     )
 
 
+def test_the_next_image_that_is_built_on_another_is_for_the_reader_to_choose() -> None:
+    written = "aibrix/vllm-openai:v0.23.0-aibrix0.7.0"
+    found = made({"pod.yaml": POD.replace("vllm/vllm-openai:v0.23.0", written)}, "vllm==0.23.0", "vllm==0.33.0")
+    image = entry(found, "image")
+    assert (image.before, image.after, image.how) == (written, "", "by-hand")
+    assert image.help is not None and image.help.en == "use an image that is built on 0.33.0"
+
+
 def test_python_code_and_its_lists() -> None:
     text = (
         "import subprocess\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.combined import combined
 from pd_launch.launcher.rules.pd1_role.option_pairs import conflicts
+from pd_launch.launcher.rules.pd1_role.vllm_bounds import bounds
 from pd_launch.launcher.rules.pd1_role.vllm_needs import needs
 from pd_launch.launcher.rules.pd1_role.vllm_pairs import vllm_conflicts
 from pd_launch.launcher.rules.registry import Hit, rule
@@ -27,7 +28,9 @@ ZH = r"""
 `--enable-return-routed-experts` 与附带的卸载连接器。还检查必须搭配另一个选项、单独写会被拒绝的选项：
 自动工具选择没有解析器，输出日志没有请求日志，ngram 草稿没有 token 数，冗余专家没有 EPLB，torch profiler 没有目录，
 编码器缓存连接器没有角色，多端口负载均衡没有 rank；
-以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP、`--nnodes` 与 rank 总数、LoRA 数量、TP 与已知模型的注意力头数。
+以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP 或 PCP、`--nnodes` 与 rank 总数、LoRA 数量、
+`--max-num-active-seqs`、TP 与已知模型的注意力头数；
+还有 `--device-ids` 里重复的设备。
 
 另有一张表列出 vLLM 拒绝的其他组合及其版本：`--enable-return-routed-experts` 与流水线并行、上下文并行或 P/D 连接器，
 HiSparseConnector 与多个流水线阶段、DCP 或完整图，没有专家并行的 EPLB 及其异步形式，弹性专家并行，`--nnodes` 与 Ray，
@@ -74,8 +77,9 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     Also options that are refused without another one: automatic tool choice without its parser, logged outputs without
     logged requests, ngram drafts without their number, redundant experts without EPLB, the torch profiler without its
     folder, an encoder cache connector without its role, the multi-port load balancer without ranks; and numbers that
-    must divide or bound each other: DCP and TP, `--nnodes` and all ranks, LoRAs on the device and in host memory; TP
-    and the attention heads of a model that is known.
+    must divide or bound each other: DCP and TP or PCP, `--nnodes` and all ranks, LoRAs on the device and in host
+    memory, `--max-num-active-seqs` and `--max-num-seqs`, TP and the attention heads of a model that is known; and a
+    device that `--device-ids` names twice.
 
     A table holds further refusals of vLLM, each with its releases: `--enable-return-routed-experts` with pipeline or
     context parallelism and with P/D connectors, HiSparseConnector with several stages, DCP or full graphs, EPLB without
@@ -125,6 +129,7 @@ def feature_conflict(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
         *of_platform,
         *vllm_conflicts(node, target),
         *needs(node, target),
+        *bounds(node, target),
         *combined(node, target, idle=False),
     ):
         yield Hit(

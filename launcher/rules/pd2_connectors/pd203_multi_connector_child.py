@@ -9,7 +9,8 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Node
-from pd_launch.schemas.engine.kv_transfer import MULTI, connectors
+from pd_launch.schemas.engine.kv_transfer import MULTI, Connector, connectors
+from pd_launch.schemas.releases.connector_options import ONCE
 
 ZH = """
 MultiConnector 的子连接器写错了
@@ -17,12 +18,12 @@ MultiConnector 的子连接器写错了
 ## 作用
 
 检查 MultiConnector 的 `kv_connector_extra_config.connectors`：没有这个列表、列表为空、子项缺少 `kv_connector` 或
-`kv_role`，或者子项里写了 `engine_id`。
+`kv_role`、子项里写了 `engine_id`，或者写了两个 HiSparseConnector。
 
 ## 为什么重要
 
 这些错误会让引擎在启动时因断言或难懂的异常退出，空列表则会让混合 KV 缓存管理器失效。
-子项里写的 `engine_id` 会与从顶层继承的冲突。
+子项里写的 `engine_id` 会与从顶层继承的冲突。vLLM 只接受一个 HiSparseConnector。
 
 ## 适用版本
 
@@ -30,7 +31,8 @@ MultiConnector 的子连接器写错了
 
 ## 来源
 
-vLLM 的 kv_connector/v1/multi_connector.py；在 0.23.0、0.27.1 和 0.32.0 上运行验证过。
+vLLM 的 kv_connector/v1/multi_connector.py；在 0.23.0、0.27.1 和 0.32.0 上运行验证过；
+0.30.0 到 0.33.0 的 vllm/config/kv_transfer.py。
 """
 
 
@@ -41,12 +43,13 @@ def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[
     ## What it does
 
     Looks at a MultiConnector's `kv_connector_extra_config.connectors`: the list is missing or empty, a child lacks
-    `kv_connector` or `kv_role`, or a child sets `engine_id`.
+    `kv_connector` or `kv_role`, a child sets `engine_id`, or two children are HiSparseConnectors.
 
     ## Why it matters
 
     Each of these stops the engine at start with an assertion or an exception that does not name the cause, and an empty
-    list disables the hybrid KV cache manager. A child's `engine_id` clashes with the one that it inherits.
+    list disables the hybrid KV cache manager. A child's `engine_id` clashes with the one that it inherits. vLLM takes
+    one HiSparseConnector only.
 
     ## Example
 
@@ -69,7 +72,8 @@ def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[
 
     ## Sources
 
-    vLLM's kv_connector/v1/multi_connector.py; run on 0.23.0, 0.27.1 and 0.32.0.
+    vLLM's kv_connector/v1/multi_connector.py; run on 0.23.0, 0.27.1 and 0.32.0. vllm/config/kv_transfer.py at 0.30.0 to
+    0.33.0.
     """
     for connector in connectors(node.kv_transfer):
         name, extra = connector.tree.get("kv_connector"), connector.extra
@@ -85,6 +89,23 @@ def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[
         else:
             for child in listed.elements():
                 yield from _child(child, connector.text("kv_role"), deployment)
+            yield from _repeated(connector, deployment)
+
+
+def _repeated(multi: Connector, deployment: Deployment) -> Iterator[Hit]:
+    """Find the second of a kind that vLLM takes once; it looks at the top level's own children alone."""
+    if multi.parent is not None:
+        return
+    for name, fact in ONCE.items():
+        places = [child.tree.get("kv_connector") for child in multi.children if child.name == name]
+        found = [place for place in places if place is not None]
+        for place in found[1:] if fact.holds(deployment.target) else []:
+            yield Hit(
+                place.origin,
+                Msg(f"a second {name}: vLLM takes only one", f"这是第二个 {name}：vLLM 只接受一个"),
+                Msg("remove it, and give the first one all of the pool", "删掉它，把全部内存池给第一个"),
+                related=((found[0].origin, Msg("the first one", "第一个在这里")),),
+            )
 
 
 def _child(child: Node, role: str | None, deployment: Deployment) -> Iterator[Hit]:

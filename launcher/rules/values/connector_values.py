@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from pd_launch.launcher.rules.edits import renamed, set_value
@@ -15,7 +16,15 @@ from pd_launch.schemas.core.values import Node
 from pd_launch.schemas.core.words import series
 from pd_launch.schemas.engine.connector_keys import options_of
 from pd_launch.schemas.engine.kv_transfer import Connector, connectors
-from pd_launch.schemas.releases.connector_options import BUFFER_DEVICES, BUFFER_REFUSED, NIXL, REQUIRED, WORDS, Required
+from pd_launch.schemas.releases.connector_options import (
+    ABOVE,
+    BUFFER_DEVICES,
+    BUFFER_REFUSED,
+    NIXL,
+    REQUIRED,
+    WORDS,
+    Required,
+)
 
 _OFF = frozenset({"false", "0", "no", "off", "none", "null"})
 _WANTED = {"int": Msg("a whole number", "整数"), "float": Msg("a number", "数字")}
@@ -29,6 +38,7 @@ def connector_values(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
             continue
         yield from _required(connector, node, target)
         yield from _words(connector, target)
+        yield from _above(connector, target)
         yield from _kinds(connector, target)
         yield from _buffer(connector, target)
 
@@ -70,6 +80,25 @@ def _words(connector: Connector, target: Target) -> Iterator[Hit]:
         word = plain.lower() if row.lower and isinstance(plain, str) else plain
         if value.known and word not in row.words:
             yield _no_word(row.key, value, row.words)
+
+
+def _above(connector: Connector, target: Target) -> Iterator[Hit]:
+    """Check numbers with a lower end. vLLM converts them, so a number in quotes is one, and infinity is not."""
+    for row in ABOVE:
+        value = connector.option(row.key)
+        if connector.name != row.connector or value is None or not value.known or not row.fact.holds(target):
+            continue
+        plain = value.plain()
+        number = float(plain) if _converts(plain, "float") else math.nan
+        if not (math.isfinite(number) and number > row.number):
+            yield Hit(
+                value.origin,
+                Msg(
+                    f"{row.key} needs a number above {row.number}, not {plain!r}",
+                    f"{row.key} 需要大于 {row.number} 的数，不能是 {plain!r}",
+                ),
+                Msg(f"write a number above {row.number}", f"请写大于 {row.number} 的数"),
+            )
 
 
 def _no_word(key: str, value: Node, words: tuple[str, ...]) -> Hit:

@@ -1,7 +1,7 @@
 """What the name of a container image says: the family of its engine, and its release where the tag is one.
 
-A tag counts only in the repositories whose tags are the engine's own versions, and in mirrors that keep their last two
-parts. What others put after the colon is a version of their own product.
+A tag counts only in the repositories whose tags are the engine's own versions or start with one, and in mirrors that
+keep their last two parts. What others put after the colon is a version of their own product.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from pd_launch.schemas.core.lazy import lazy_pattern
 
 OFFICIAL = {("vllm", "vllm-openai"): False, ("ascend", "vllm-ascend"): True}
 """Last two parts of the repositories whose tags are versions of vLLM, or of vllm-ascend (True)."""
+DERIVED = {("aibrix", "vllm-openai"): (False, "-aibrix")}
+"""Images that are built on an official one and named after its tag, before a mark of their own: family and mark.
+
+AIBrix documents its names so: ``aibrix/vllm-openai:v0.10.2-aibrix0.5.0-nixl0.7.1`` is built on
+``vllm/vllm-openai:v0.10.2``. It brings connectors and packages of its own, so it is not an official one.
+"""
 _SCHEME = lazy_pattern(r"(?:docker|oci|docker-daemon)://")
 _TAG = lazy_pattern(
     r"v?(?P<version>\d{1,6}(?:\.\d{1,6}){2,3}(?:(?:a|b|rc)\d{1,6}|\.post\d{1,6}|\.dev\d{1,6})?)(?:[-+_].*)?"
@@ -40,6 +46,10 @@ def image_name(text: str) -> ImageName:
     if ascend is not None:
         match = _TAG.fullmatch(tag)
         return ImageName(ascend, match["version"] if match else None, True)
+    family, mark = DERIVED.get(parts, (None, "")) if len(parts) == 2 else (None, "")
+    if family is not None:
+        match = _TAG.fullmatch(tag.partition(mark)[0]) if mark in tag else None
+        return ImageName(family, match["version"] if match else None)
     return ImageName(_family(f"{name}:{tag.lower()}", parts))
 
 
