@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pd_launch.launcher.inputs import read_profile, read_source
+from pd_launch.launcher.size.config import refuse_odd_numbers
 from pd_launch.launcher.size.divides import refuse_sizes
 from pd_launch.launcher.sources.profiles.deployment import target_of
 from pd_launch.launcher.sources.profiles.load import LoadedProfile, load_profile
@@ -227,6 +228,7 @@ def _config(asked: Asked) -> dict[str, Any] | None:
         raise SizingError(Msg(f"{path} is not JSON: {error}", f"{path} 不是 JSON：{error}")) from None
     if not isinstance(config, dict):
         raise SizingError(Msg(f"{path} is not a model's config.json", f"{path} 不是模型的 config.json"))
+    refuse_odd_numbers(config)
     return config
 
 

@@ -33,6 +33,8 @@ Read = Callable[[Sequence[Node], SourceFile, Found], bool]
 _SHELL_VARIABLE = lazy_pattern(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _TAKES_OBJECTS = ("kubectl", "oc", "k3s", "microk8s", "minikube")
 _OBJECT = lazy_pattern(r"(?:--?[\w-]{1,40}=)?\s{0,40}[\[{]")
+_USUAL = {"supervisord": "supervisord.conf", "make": "Makefile", "gmake": "Makefile"}
+"""The usual name of the file that a program reads, where it is given one in another way."""
 _BUILDS = ("docker", "podman", "nerdctl", "buildah")
 
 
@@ -70,7 +72,8 @@ def _is_yaml(target: str, body: Text) -> bool:
 def _name_of(words: Sequence[Text], target: str) -> str:
     """Return the name of the file that a command makes of what it is given; of a build, the usual one."""
     builds = program_of(words) in _BUILDS and any(word.value == "build" for word in words[1:4])
-    return "Dockerfile" if builds else target.rpartition("/")[2]
+    usual = "" if target else _USUAL.get(program_of(words), "")
+    return "Dockerfile" if builds else usual or target.rpartition("/")[2]
 
 
 def _form(name: str, body: Text, found: Found) -> bool:

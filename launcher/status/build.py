@@ -11,6 +11,7 @@ from pd_launch.launcher.status.judge import (
     counts,
     counts_of,
     judge,
+    left_out,
     now,
     role_by_series,
     spreads,
@@ -110,7 +111,10 @@ def _engine(
         found.role, found.role_from = role, "series"
     troubles = _between(found, seen.reading, before, clock) if seconds is not None else []
     verdict, reason, more = judge(found.totals, found.now, expected.offload if expected else None)
-    troubles = [*more, *transfer_troubles(found.transfers), *waits_long(found.now), *troubles]
+    if "parked" in seen.reading.odd and found.totals.parked is None:  # the connector is there all the same
+        verdict, more = None, []
+        reason = Msg("what the offload did cannot be read", "读不出卸载做了什么")
+    troubles = [*more, *left_out(seen.reading), *transfer_troubles(found.transfers), *waits_long(found.now), *troubles]
     if seen.health is False:
         reason = Msg("its /health says that it is not healthy", "其 /health 表示引擎不健康")
         verdict = "errors"

@@ -147,12 +147,18 @@ def differences(expected: Expected, running: EngineStatus) -> list[Difference]:
     ranks = max(1, len(running.ranks))
     if expected.ranks is not None and expected.ranks != ranks:
         found.append(Difference(what="data-parallel ranks", profile=str(expected.ranks), running=str(ranks)))
-    shows = running.totals is not None and running.totals.parked is not None
+    shows = shows_offload(running)
     if shows and expected.offload is None:
         found.append(Difference(what="offload connector", profile="none", running="pd_launch.connector"))
     if not shows and expected.offload == "bundled":
         found.append(Difference(what="offload connector", profile="pd_launch.connector", running="none"))
     return found
+
+
+def shows_offload(running: EngineStatus) -> bool:
+    """Whether an engine has series of the bundled connector, also where one of them holds no number."""
+    totals = running.totals
+    return totals is not None and (totals.parked is not None or totals.restored is not None)
 
 
 def _same_version(one: str, other: str) -> bool:

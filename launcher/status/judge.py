@@ -9,6 +9,7 @@ from pd_launch.launcher.verdicts.counts import IDLE, Tally, fallback_troubles, o
 from pd_launch.launcher.verdicts.table import Trouble
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.units import counted
+from pd_launch.schemas.core.words import listed
 from pd_launch.schemas.logs import Verdict
 from pd_launch.schemas.offload.reasons import REASONS, of_kind
 from pd_launch.schemas.releases.series import STORES, TRANSFERS
@@ -253,6 +254,22 @@ def waits_long(standing: Now) -> list[Trouble]:
     help_ = Msg(
         "the engine has more requests than KV cache: lower max-num-seqs, or add decode capacity",
         "请求超出了引擎的 KV 缓存：减小 max-num-seqs，或增加解码能力",
+    )
+    return [Trouble("", "warning", text, help_)]
+
+
+def left_out(reading: Reading) -> list[Trouble]:
+    """Say of which series a value is none that an engine can have: what depends on it is not known."""
+    if not reading.odd:
+        return []
+    names = listed(sorted(reading.odd.values()), "and")
+    text = Msg(
+        f"left out, as its value is negative, too large or no number: {names.en}",
+        f"未计入，因为引擎不会有这样的数值（非数字、负数或过大）：{names.zh}",
+    )
+    help_ = Msg(
+        "read its /metrics: something between here and the engine may change it",
+        "请查看它的 /metrics：可能有中间环节改动了内容",
     )
     return [Trouble("", "warning", text, help_)]
 

@@ -102,6 +102,8 @@ class Reading:
     started: float | None = None
     unread: int = 0
     """Lines that are no sample."""
+    odd: dict[str, str] = field(default_factory=dict)
+    """Series with a value that no engine's can be, which is left out: the key of each, and its name on the page."""
 
     @property
     def whole(self) -> Numbers:
@@ -202,6 +204,7 @@ def _samples(lines: list[str], reading: Reading) -> Iterator[tuple[str, dict[str
 
 def _take(reading: Reading, series: Series, name: str, labels: dict[str, str], value: float) -> None:
     if not math.isfinite(value) or not 0 <= value <= _MOST:
+        reading.odd.setdefault(series.key, name)
         return
     if series.key == "started":
         reading.started = value

@@ -21,6 +21,7 @@ NOTHING = "–"
 _NO_ANSWER = Msg("NO ANSWER", "无响应")
 _NOT_AN_ENGINE = Msg("NOT AN ENGINE", "不是引擎")
 _NO_OFFLOAD = Msg("no offload", "无卸载")
+_NOT_READ = Msg("not read", "未读出")
 _ANSWERS = Msg("ANSWERS", "有响应")
 _ROLES = {"decode": Msg("decode", "解码"), "prefill": Msg("prefill", "预填充"), "unknown": Msg("?", "?")}
 
@@ -61,6 +62,9 @@ class StatusText:
             text = self._say(Msg(f"{head}: {leading.reason}", f"{head}：{leading.reason}")) if leading else head
         elif report.verdict == "not_an_engine":
             text = self._paint(_NOT_AN_ENGINE.text(self.lang), "31")
+        elif (odd := next((e for e in report.engines if _is_odd(e)), None)) is not None:
+            head = self._paint(_ANSWERS.text(self.lang), "33")
+            text = self._say(Msg(f"{head}: {odd.reason}", f"{head}：{odd.reason}"))
         elif not silent:
             head = self._paint(_ANSWERS.text(self.lang), "32")
             text = self._say(
@@ -153,7 +157,7 @@ class StatusText:
         if engine.answer == "no_answer":
             return _NO_ANSWER.text(self.lang)
         if engine.verdict is None:
-            return _NO_OFFLOAD.text(self.lang)
+            return (_NOT_READ if _is_odd(engine) else _NO_OFFLOAD).text(self.lang)
         title = _NOT_AN_ENGINE if engine.verdict == "not_an_engine" else VERDICTS[engine.verdict].title
         return title.text(self.lang)
 
@@ -314,6 +318,12 @@ class StatusText:
 
     def _paint(self, text: str, colour: str) -> str:
         return f"\033[1;{colour}m{text}\033[0m" if self.colour else text
+
+
+def _is_odd(engine: EngineStatus) -> bool:
+    """Whether an engine has the offload's series, but what they say of parked requests is no number."""
+    totals = engine.totals
+    return engine.verdict is None and totals is not None and totals.parked is None and totals.restored is not None
 
 
 def _number(value: int | None) -> str:

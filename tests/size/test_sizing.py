@@ -281,6 +281,29 @@ def test_layers_that_no_model_has_take_no_memory(tmp_path: Path, layers: int) ->
     assert result.exit_code == 1 and "num_hidden_layers of config.json is not between" in result.output, result.output
 
 
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [
+        *(("num_hidden_layers", text) for text in ("-3", "0", '"36"', "36.5", "true", "[1]", "1e400")),
+        *(("head_dim", text) for text in ("NaN", "-128", "0", '"\\u001b[31m"', "1.5", "Infinity", "9" * 400)),
+        *(("num_key_value_heads", text) for text in ("0", "-1", '"8"', "[8, 8]")),
+        ("kv_lora_rank", "NaN"),
+        ("num_nextn_predict_layers", "-1"),
+    ],
+)
+def test_a_size_that_is_no_number_is_refused_and_not_left_out(tmp_path: Path, key: str, written: str) -> None:
+    numbers = '"num_attention_heads": 8, "hidden_size": 64, "torch_dtype": "bfloat16"'
+    layers = "" if key == "num_hidden_layers" else '"num_hidden_layers": 4, '
+    (tmp_path / "config.json").write_text(f'{{"model_type": "qwen3", {layers}{numbers}, "{key}": {written}}}')
+    result = CliRunner().invoke(cli, ["size", "--model", str(tmp_path), "--requests", "1", "--tokens", "5"])
+    assert result.exit_code == 1 and f"{key} of config.json is " in result.output, result.output
+    assert "a whole number from" in result.output and "\x1b" not in result.output
+    (tmp_path / "config.json").write_text(f'{{"model_type": "qwen3", "num_hidden_layers": 4, {numbers}}}')
+    assert (
+        CliRunner().invoke(cli, ["size", "--model", str(tmp_path), "--requests", "1", "--tokens", "5"]).exit_code == 0
+    )
+
+
 def test_the_builtin_connector_loses_a_block() -> None:
     settings = ("decode.offload.connector=builtin",)
     sizing = answer(Asked(profile="a3-dp2tp8", requests=1, tokens=128, settings=settings)).sizing

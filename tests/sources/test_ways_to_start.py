@@ -332,6 +332,29 @@ FOLLOWED = (
     'C=(x @E)\n"${C[@]:1:5}"\n',
     'f() { vllm serve "${@:2}"; }\nf z @A\n',
     'f() { vllm serve "${@: -3}"; }\nf z @A\n',
+    ': "${C:=@E}"\n$C\n',
+    ": ${C=@E}\nnohup $C &\n",
+    'echo "${C:=@E}"\neval "$C"\n',
+    'C="vllm_serve_X_--tensor-parallel-sizee_8"\n${C//_/ }\n',
+    "P=VLLM\n${P,,} serve @A\n",
+    "P=vllm.bak\n${P%.*} serve @A\n",
+    "P=/opt/vllm\n${P##*/} serve @A\n",
+    "C='run: @E'\n${C#run: }\n",
+    "C='run: @E'\n${C:5}\n",
+    "C=(_vllm _serve _X)\n${C[@]#_} --tensor-parallel-sizee 8\n",
+    'C="@E"\n${C:?not given}\n',
+    "C='@E'\nn=C\neval \"${!n}\"\n",
+    "{vllm,serve,X,--tensor-parallel-sizee,8}\n",
+    "{vllm,serve} @A\n",
+    "if true; then {vllm,serve,X,--tensor-parallel-sizee,8} & fi\n",
+    "PROMPT_COMMAND='@E'\n",
+    "PS1='$(@E)'\n",
+    "export CMD='@E'\n./launch\n",
+    "CMD='@E'\nexport CMD\n./launch\n",
+    "CMD='@E' ./launch\n",
+    "supervisord -c <(printf '[program:x]\\ncommand=@E\\n')\n",
+    "supervisord -nc /dev/stdin <<A\n[program:x]\ncommand=@E\nA\n",
+    "make -f - <<A\nrun:\n\t@E\nA\n",
 )
 SAID = (
     "printf -v C '@E --seed %05d' 1\n$C\n",
@@ -349,7 +372,42 @@ SAID = (
     "(crontab -l; echo '@reboot @E') | crontab -\n",
     "sed -i '/^exit 0/i @E &' /etc/rc.local\n",
     "python -c 'import os; os.system(\"@E\"'\n",
+    "foo -c <(printf 'cmd: @E')\n",
+    "foo <<A\ncommand = @E\nA\n",
 )
+MADE = (
+    "sed 's/X/vllm/' <<< 'X serve m --seed 1' | sh\n",
+    "tr _ ' ' <<< vllm_serve_m_--seed_1 | bash\n",
+    "echo dmxsbSBzZXJ2ZSBtIC0tc2VlZCAx | base64 -d | sh\n",
+    'eval "$(echo dmxsbSBzZXJ2ZSBtIC0tc2VlZCAx | base64 -d)"\n',
+    'bash -c "$(base64 --decode <<< dmxsbSBzZXJ2ZSBtIC0tc2VlZCAx)"\n',
+    "bash <(echo dmxsbSBzZXJ2ZSBtIC0tc2VlZCAx | base64 -d)\n",
+    "E=$(echo dmxsbSBzZXJ2ZQ== | base64 -d); $E m\n",
+    "E=$(cat start)\n$E m --block-sze 16\n",
+    "$BIN serve m --tensor-parallel-size 8\n",
+    "nohup $START $MODEL --max-model-len 4096 &\n",
+    '"$@" --kv-transfer-config "$KV"\n',
+    """python3 -c "import runpy; runpy.run_module('vllm.entrypoints.openai.api_server')"\n""",
+    "python3 - <<A\nfrom vllm.entrypoints.openai.api_server import run_server\nrun_server(x)\nA\n",
+)
+"""Engines that stand nowhere in the text as they are started."""
+MADE_BY_OTHERS = (
+    "curl -fsSL https://x/vllm/install.sh | sh\n",
+    "curl -H 'a: b' https://x/vllm/serve --output - | sh\n",
+    'echo "$KUBECONFIG_B64" | base64 -d > kube\n',
+    'echo "$SCRIPT_B64" | base64 -d | sh\n',
+    "$PYTHON bench.py --tensor-parallel-size 8\n",
+    "$PYTHON -m sglang.launch_server --tensor-parallel-size 8\n",
+    "$VLLM_BIN bench serve --max-concurrency 8\n",
+    "$CURL --api-key x --served-model-name m\n",
+    "$KUBECTL run --image-pull-policy x\n",
+    '"$@" --port 1\n',
+    'python3 -c "import vllm.entrypoints.openai.api_server"\n',
+    'python3 -c "from vllm.entrypoints.openai import api_server; print(api_server)"\n',
+    "CMD='vllm serve X --portt 1'\necho \"$CMD\"\n",
+    "E=$(echo aGVsbG8gd29ybGQgaGVsbG8= | base64 -d)\necho $E\n",
+)
+
 SILENT = (
     'E=()\nvllm serve ok2 --port 8001 ${E[@]+"${E[@]}"}\n',
     "crontab -l | grep 'vllm serve'\n",
@@ -479,6 +537,11 @@ def test_an_engine_that_cannot_be_followed_is_said_at_its_place(form: str) -> No
     assert found(text) == [("PD014", line)]
 
 
+@pytest.mark.parametrize("form", MADE)
+def test_an_engine_that_a_script_makes_unseen_is_said(form: str) -> None:
+    assert [code for code, _ in found(RIGHT + form)] == ["PD014"]
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [
@@ -495,7 +558,7 @@ def test_a_subcommand_of_vllm_that_is_not_known_may_be_serve(form: str, said: in
     assert found(RIGHT + form) == ([] if said is None else [("PD014", said + RIGHT.count("\n") - 1)])
 
 
-@pytest.mark.parametrize("form", SILENT)
+@pytest.mark.parametrize("form", SILENT + MADE_BY_OTHERS)
 def test_a_text_that_speaks_of_an_engine_starts_none(form: str) -> None:
     assert found(RIGHT + form) == []
 

@@ -195,3 +195,18 @@ def test_other_pages_may_lie_as_they_like() -> None:
             engine.version = version
             seen = see(parse_address(engine.url), 2)
             assert seen.answer == "answers" and (seen.version is None or len(seen.version) <= 60)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-5", "+Inf", "1e300"])
+def test_a_value_that_is_left_out_is_said_and_is_no_missing_offload(value: str) -> None:
+    parked = b'preempt_offload_parked_total{engine="0",model_name="cpu-tiny"} '
+    text = page("pressed-decode").replace(parked + b"5.0", parked + value.encode())
+    assert text != page("pressed-decode")
+    with served(text) as (engine,):
+        done, told = status(engine.url), json.loads(status(engine.url, "--format", "json").stdout)
+    assert "what the offload did cannot be read" in done.output
+    assert "without an offload connector" not in done.output and "no offload" not in done.output
+    assert "no number: pd_launch:preempt_offload_parked_total" in done.output
+    problem = told["engines"][0]["problems"][0]
+    assert problem["severity"] == "warning" and "pd_launch:preempt_offload_parked_total" in problem["message"]
+    assert told["engines"][0]["verdict"] is None

@@ -5,6 +5,7 @@ Only what surely runs counts: an engine in a text that some command prints, sear
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines
@@ -14,6 +15,7 @@ from pd_launch.launcher.sources.engine.scripts_given import INTERPRETERS, progra
 from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
 from pd_launch.launcher.sources.engine.written_files import is_edited_script
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.shell.unknown_words import is_decoded, is_unknown, may_be_engine
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
@@ -23,7 +25,22 @@ from pd_launch.schemas.core.values import HOLE, Origin, Text
 _BENCHES = frozenset({"throughput", "latency", "startup"})
 """Benchmarks of ``vllm bench`` that make an engine; others ask one that runs."""
 _CALLS = lazy_pattern(r"system|exec|spawn|[pP]open|subprocess|\brun\b|\bcall\b|`")
+_MODULE = lazy_pattern(r"vllm\.entrypoints\.(?:cli\.main|openai\.api_server|launcher)")
+_RUNS_MODULE = lazy_pattern(r"\brun_(?:module|path|server)\b|\brunpy\b|\bmain\(|\bexec\(|__import__")
+"""How a program of Python starts a server without naming a command."""
 _COMMAND_END = lazy_pattern(r"(?<!\\)[\n;&|#]")
+_SETTING = lazy_pattern(
+    r"^[ \t]{0,40}[\w.-]{1,60}[ \t]{0,9}[=:][ \t]{0,9}[\"']?(?:exec )?vllm serve \S[^\n]{0,2000}?\s--[a-z]",
+    re.MULTILINE,
+)
+"""A line of a configuration that names what is to be run."""
+_RUN_BY_SHELL = lazy_pattern(r"(?:PROMPT_COMMAND(?:\[\w{1,20}\])?|PS[0124])\+?=")
+"""Variables that a shell executes of its own accord."""
+_SAME_COMMAND = lazy_pattern(r"[ \t]{1,40}(?![#;&|)\s]|\d?[<>])")
+_EXPORTS = lazy_pattern(r"[ \t]{0,40}(?:(?:then|do|else)[ \t]{1,40})?(?:export|(?:declare|typeset|local) -\w{0,9}x)\b")
+_BREAK = lazy_pattern(r"[\n;&|]")
+_FAR = 400
+_NAMED = lazy_pattern(r"[A-Za-z_]\w{0,200}(?=\+?=)")
 _GIVEN = lazy_pattern(r"\$\{?[@*\d]")
 """A parameter that whoever starts the script gives: nothing of the script itself."""
 _OPTION = lazy_pattern(r"\s--?[A-Za-z]")
@@ -56,7 +73,9 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
     words, _ = unwrap(command.words)
     name = program_of(words)
     if command.unread is not None and (reads_scripts(words) or runs_lines(words) or name == "crontab"):
-        yield from _said(command.unread)
+        yield from _said(command.unread) if STARTS.search(command.unread.value) else (_fault(command.unread),)
+    if may_be_engine(words) or (words and is_unknown(words[0]) and is_decoded(words[0])):
+        yield _fault(words[0])
     if _is_run_unseen(command, name):
         yield from _said(command.body)
     if is_edited_script(words):
@@ -65,8 +84,11 @@ def started_otherwise(command: Command) -> Iterator[Fault]:
     if INTERPRETERS.fullmatch(name):
         for text in [*words[1:], *([command.body] if command.body is not None else [])]:
             start = STARTS.search(text.value)
+            module = _MODULE.search(text.value) if name.startswith("python") else None
             if start and _CALLS.search(text.value, 0, start.start()):
                 yield _fault(text.part(*start.span()))
+            elif module and _RUNS_MODULE.search(text.value):
+                yield _fault(text.part(*module.span()))
     if _is_vllm_of_something(words):
         yield _fault(words[0])
     yield from _benchmarks(command)
@@ -106,7 +128,7 @@ def _is_run_unseen(command: Command, name: str) -> bool:
     body = command.body
     if body is None or not command.alone or command.target or name in TALKS or name in _KEEPS:
         return False
-    if INTERPRETERS.fullmatch(name) or name in FILLS or not is_script_text(body.value):
+    if INTERPRETERS.fullmatch(name) or name in FILLS or not (is_script_text(body.value) or _SETTING.search(body.value)):
         return False
     words, _ = unwrap(command.words)
     return not reads_scripts(words) and all(script is not body for script in scripts_inside(command))
@@ -121,20 +143,38 @@ def _said(text: Text | None) -> Iterator[Fault]:
 def held_back(held: Sequence[Text], commands: Sequence[Command], nodes: Iterable[NodeLaunch]) -> Iterator[Text]:
     """Iterate over values and here-documents that name an engine, where a command runs what is not known.
 
+    Also over those that a shell executes by itself, and those that other programs are given in their environment.
+
     Args:
         held: the values and here-documents that speak of an engine.
         commands: the commands of the script.
         nodes: the engines that were found in it.
     """
-    if not held or not any(_runs_unknown(command) for command in commands):
+    if not held:
         return
+    any_is_run = any(_runs_unknown(command) for command in commands)
     places = sorted(spot for node in nodes for spot in _spots(node))
     for text in held:
+        if not any_is_run and not _is_passed_on(text):
+            continue
         start = STARTS.search(text.value)
         if start is None or not _has_options(text.value, start.end() - 1):
             continue
         if not any(text.spots[0] <= place <= text.spots[-1] for place in places):
             yield text
+
+
+def _is_passed_on(text: Text) -> bool:
+    """Whether a value is one that the shell executes by itself, or an exported one, which other programs may run."""
+    if _RUN_BY_SHELL.match(text.value):
+        return True
+    name, whole = _NAMED.match(text.value), text.source.text
+    if name is None:
+        return False
+    if _SAME_COMMAND.match(whole, text.spots[-1]) is not None:
+        return True
+    uses = re.finditer(rf"\b{name[0]}\b", whole)
+    return any(_EXPORTS.match(_BREAK.split(whole[max(use.start() - _FAR, 0) : use.start()])[-1]) for use in uses)
 
 
 def not_started(text: Text) -> Iterator[Fault]:

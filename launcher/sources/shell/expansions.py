@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pd_launch.launcher.sources.shell.arithmetic import Assign, Lookup, evaluate
 from pd_launch.launcher.sources.shell.arrays import Arrays
 from pd_launch.launcher.sources.shell.braces import Stretched, TooMuch, expanded, has_braces
+from pd_launch.launcher.sources.shell.changed import CUTS, PUTS, as_pattern, in_case, instead, sliced, without
 from pd_launch.launcher.sources.shell.pieces import BLANKS, Piece, join_pieces
 from pd_launch.launcher.sources.shell.state import MAX_ITEMS, Scope
 from pd_launch.launcher.sources.text.weave import MAX_TEXT, Stretch, concat
@@ -180,8 +182,8 @@ class Expansions(Arrays):
             return [Piece(self._result(node, self._arithmetic(node, scope)), True)]
         name, operator, default = self._parameter(node)
         value = scope.lookup(name) if name else None
-        counts = operator == "#"
-        if isinstance(value, list) and operator in ("[]", "!", "#"):
+        counts = operator == "#" and node.children[1].type == "#"
+        if isinstance(value, list) and (counts or operator in ("[]", "!")):
             value, operator = self._of_array(node, operator, value, scope), ""
         elif isinstance(value, list) and operator == ":":
             value, operator = self._slice(node, name, value, scope), ""
@@ -190,21 +192,29 @@ class Expansions(Arrays):
             if not isinstance(value, Text) or not (value.value or operator == "-"):
                 return self._default(default, scope, quoted, start)
             operator = ""
-        elif operator.startswith("#") or operator == "!":
-            value = None
+        elif counts:
+            length = len(value.value) if isinstance(value, Text) and HOLE not in value.value else None
+            value = None if length is None else self.spread(str(length), start, end)
+        elif operator == "!":
+            value = self._indirect(node, value, scope)
+        elif operator in ("?", ":?") and isinstance(value, Text):
+            pass  # the script ends where it has none
         elif operator in (":-", "-", ":=", "="):
             empty = isinstance(value, Text) and not value.value and operator.startswith(":")
             if value is None and default is None:
                 value = None  # nothing is one of the values that it may have
             elif value is None or empty:
-                return self._default(default, scope, quoted, start)
+                usual = self._default(default, scope, quoted, start)
+                if name is not None and operator.endswith("=") and not name.isdecimal() and scope.real(name):
+                    scope.variables[scope.real(name)] = concat([piece.text for piece in usual], self.source, start)
+                return usual
         elif operator in ("+", ":+") and value is not None:
             given = self._alternative(node, value, operator == ":+", default, scope, quoted)
             if given is not None:
                 return given
             value = None
         elif operator:
-            value = None  # another operator: what it makes of the value is not followed
+            value = self._changed(node, operator, value, scope)
         if value is None:
             many = not counts and (name in ("@", "*") or self._is_array(node))
             unknown = HOLE * 2 if many else HOLE
@@ -229,6 +239,57 @@ class Expansions(Arrays):
             found += [] if part.type == "word" else self.pieces(part, scope, quoted)
             at = finish
         return found
+
+    def _indirect(self, node: Any, value: Text | list[Text] | None, scope: Scope) -> Text | list[Text] | None:
+        """Return the value of the variable that another one names: ``${!NAME}``; None where that is not known."""
+        if not isinstance(value, Text) or [child.type for child in node.children] != ["${", "!", "variable_name", "}"]:
+            return None
+        return scope.lookup(value.value) if value.value.isidentifier() else None
+
+    def _changed(
+        self, node: Any, operator: str, value: Text | list[Text] | None, scope: Scope
+    ) -> Text | list[Text] | None:
+        """Return what an operator makes of a value, or of each element of an array; None where it is not known."""
+        values = value if isinstance(value, list) else [value] if value is not None else []
+        if not values or any(HOLE in one.value for one in values) or operator.startswith("[]"):
+            return None
+        if isinstance(value, list) and not self._is_array(node):
+            return None
+        change = self._change(node, operator, scope)
+        made = [change(one.value) for one in values] if change is not None else [None]
+        known = [one for one in made if one is not None]
+        if len(known) < len(made) or not self.affords(sum(map(len, known))):
+            return None
+        texts = [self.spread(one, *self.span(node)) for one in known]
+        return texts if isinstance(value, list) else texts[0]
+
+    def _change(self, node: Any, operator: str, scope: Scope) -> Callable[[str], str | None] | None:
+        """Return what an expansion does to a value; None where that is not followed."""
+        kinds = [child.type for child in node.children]
+        at = kinds.index(operator)
+        behind = node.children[at + 1 : -1]
+        if operator in ("^", "^^", ",", ",,", "@"):
+            kind = operator + "".join(self.raw(child) for child in behind)
+            return lambda value: in_case(value, kind)
+        if operator == ":":
+            numbers = [self.arithmetic(child, scope) for child in behind if child.is_named]
+            first, count = numbers[:1], numbers[1:]
+            if first == [None] or not first or count == [None] or len(count) > 1:
+                return None
+            return lambda value: sliced(value, first[0] or 0, count[0] if count else None)
+        slash = next((at for at, child in enumerate(behind) if child.type == "/"), len(behind))
+        written, new = behind[:slash], behind[slash + 1 :]
+        if operator not in (*CUTS, *PUTS) or len(written) != 1 or len(new) > 1:
+            return None
+        literal = written[0].type in ("string", "raw_string", "ansi_c_string")
+        text = self.single(written[0], scope).value if literal else self.raw(written[0])
+        pattern = as_pattern(text, literal) if HOLE not in text else None
+        put = self.single(new[0], scope).value if new else ""
+        if pattern is None or HOLE in put:
+            return None
+        if operator in CUTS:
+            return lambda value: without(value, operator, pattern)
+        return lambda value: instead(value, operator, pattern, put)
 
     def _alternative(
         self, node: Any, value: Text | list[Text], filled: bool, word: Any, scope: Scope, quoted: bool

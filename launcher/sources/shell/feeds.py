@@ -9,6 +9,7 @@ from pd_launch.launcher.sources.shell.commands import Commands
 from pd_launch.launcher.sources.shell.model import NO_FLOW, Command
 from pd_launch.launcher.sources.shell.parser import masked, parser_of_scripts
 from pd_launch.launcher.sources.shell.state import Scope
+from pd_launch.launcher.sources.shell.unknown_words import may_make_engine
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import Text
@@ -91,7 +92,7 @@ class Feeds(Commands):
             self._hold(start, end)
         elif text is not None:
             commands[0].body = commands[0].body or text
-        elif self.engines.within(start, end):
+        elif self.engines.within(start, end) or may_make_engine(self.base.value[start:end]):
             commands[0].unread = self.base.part(start, end)
 
     def _printed(self, node: Any, scope: Scope) -> Text | None:
@@ -156,6 +157,8 @@ class Feeds(Commands):
         inner = [child for child in substitution.children if child.is_named]
         name = self.words.raw(inner[0].children[0]) if len(inner) == 1 and inner[0].type == "command" else ""
         places = [substitution, *([scope.functions[name]] if name in scope.functions else [])]
+        if may_make_engine(self.words.raw(substitution)):
+            return substitution
         return next((place for place in places if self.engines.within(*self.words.span(place))), None)
 
     def _file(self, command: Command, substitution: Any, place: Any, scope: Scope) -> None:
@@ -163,7 +166,7 @@ class Feeds(Commands):
         inner = [child for child in substitution.children if child.is_named]
         text = self._printed(inner[0], scope) if len(inner) == 1 else None
         if text is not None:
-            command.body = text
+            command.body, command.alone = text, True
         else:
             command.unread = self.base.part(*self.words.span(place))
 

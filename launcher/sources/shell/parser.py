@@ -30,6 +30,10 @@ _BLANK_FIRST = lazy_pattern(r"(?<=[ \t])\\ (?=\S)")
 """An escaped blank with which a word begins: of several the parser would leave out the first."""
 _NAMED_FD = lazy_pattern(r"(?:(?<=[\s;&|(])|^)\{[A-Za-z_]\w{0,80}\}(?=[<>])", re.MULTILINE)
 """``{name}>file``: the shell chooses a number, and sets the variable to it."""
+_BRACES = lazy_pattern(
+    r"(?:^|[;&|(]|\b(?:then|do|else)\b)[ \t]{0,40}\{(?![\s\"'{}])[^\s{};&|()<>`]{1,2000}\}", re.MULTILINE
+)
+"""Braces with which a command begins, and that make its words: the parser takes the first for a group's."""
 _KEY = lazy_pattern(r"\$\{[!#]?[A-Za-z_]\w{0,80}\[[\w.-]{1,80}(?:[ \t]{1,9}[\w.-]{1,80}){1,9}\]")
 """A key with blanks, which need no quotes there."""
 _ANSI = lazy_pattern(r"\$'(?:[^'\\]|\\.){0,100000}'", re.DOTALL)
@@ -129,6 +133,7 @@ def masked(text: str) -> str:
     text = _without_shifts(text)
     text = _KEY.sub(lambda match: re.sub(r"[ \t]", "_", match.group()), text)
     text = _NAMED_FD.sub(lambda match: "9" * len(match.group()), text)
+    text = _BRACES.sub(lambda match: re.sub(r"[{},.]", "_", match.group()), text)
     text = _PLACEHOLDER.sub(lambda match: re.sub(r"[<> :;]", "_", match.group()), text)
     text = _ANSI.sub(lambda match: match.group().replace("\\\\", "__"), text)
     text = _without_equals(text)
