@@ -93,9 +93,9 @@ def test_where_the_version_stands(case: str, tmp_path: Path) -> None:
     ("files", "said"),
     [
         ({}, None),
-        ({"vllm/_version.py": "__version__ = '0.32.1.dev4'\n"}, "taken from vLLM 0.32.0, the nearest older release"),
+        ({"vllm/_version.py": "__version__ = '0.32.1.dev4'\n"}, "comes from vLLM 0.32.0, the nearest older release"),
         ({"vllm/_version.py": "__version__ = '0.1.dev1'\n"}, "its version number does not help"),
-        ({**ASCEND, "vllm_ascend/_version.py": ""}, "taken from vllm-ascend"),
+        ({**ASCEND, "vllm_ascend/_version.py": ""}, "comes from vllm-ascend"),
     ],
 )
 def test_which_row_counts_is_said(files: dict[str, str], said: str | None, tmp_path: Path) -> None:

@@ -38,13 +38,15 @@ def asked(files: Files, names: Sequence[str]) -> Calls | None:
         return None
     if name.endswith(".sh"):
         return calls_of(text, names)
-    known: dict[str, Callable[[str, Sequence[str]], Calls | None]] = {
+    known: dict[str, Callable[[str, Sequence[str]], Calls | None] | None] = {
         "pods.yaml": _pods, "objects.yaml": _pods, "objects.json": _pods, "mounted.yaml": _pods,
         "compose.yaml": _compose, "e2e.yaml": _e2e, "values.yaml": _values, "engine.py": _python,
         "engines.ipynb": _notebook, "engine.service": _unit, "Makefile": _make, "serve.sh.j2": _template,
         "supervisord.conf": _supervisord,
     }  # fmt: skip
-    return known[name](text, names) if name in known else None
+    assert name in known, f"{name}: say here what its own program makes of it, or that there is none to ask (None)"
+    ask = known[name]
+    return None if ask is None else ask(text, names)
 
 
 def calls_of(script: str, names: Sequence[str], given: Mapping[str, str] = MappingProxyType({})) -> Calls:

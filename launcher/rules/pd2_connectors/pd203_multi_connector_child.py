@@ -36,7 +36,7 @@ vLLM 的 kv_connector/v1/multi_connector.py；在 0.23.0、0.27.1 和 0.32.0 上
 """
 
 
-@rule("PD203", "multi-connector-child", "error", zh=ZH)
+@rule("PD203", "multi-connector-child", "error", zh=ZH, needs="C R")
 def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     r"""A MultiConnector's children are not what it needs.
 
@@ -93,7 +93,7 @@ def multi_connector_child(node: NodeLaunch, deployment: Deployment) -> Iterator[
 
 
 def _repeated(multi: Connector, deployment: Deployment) -> Iterator[Hit]:
-    """Find the second of a kind that vLLM takes once; it looks at the top level's own children alone."""
+    """Find the second of a kind that vLLM takes once; it looks at the top level's own children only."""
     if multi.parent is not None:
         return
     for name, fact in ONCE.items():
