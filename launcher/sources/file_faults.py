@@ -5,19 +5,28 @@ from __future__ import annotations
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import Fault, NodeLaunch
 from pd_launch.schemas.core.msg import NOTHING, Msg
-from pd_launch.schemas.core.values import Origin, SourceFile, Text
+from pd_launch.schemas.core.values import Origin, SourceFile, Splice, Text
 
 MAX_NESTED = 4
 """How deep scripts may hold each other."""
 MAX_ENGINES = 384
 """Engines of one deployment."""
 LINE_ENDS = "line-ends"
-"""The kind of fault of a file that says nothing of what the file holds."""
+MARK, MARK_ALONE = "byte-order-mark", "byte-order-mark-alone"
+"""The kinds of fault of a script that begins with a byte order mark: at its first command, or where there is none."""
+OF_NO_ENGINE = (LINE_ENDS, MARK, MARK_ALONE)
+"""Kinds of fault that say nothing of what a script holds."""
 NOT_TEXT = "not-text"
 """The kind of fault of a file of which nothing is read, whatever it may hold."""
 NOT_CHECKED = Msg("this file is not checked", "这个文件没有检查")
 LESS = Msg("check fewer files in one call", "一次少检查几个文件")
 LARGER = Msg("if it is a configuration after all, add --max-size 64MiB", "如果它确实是配置，请加 --max-size 64MiB")
+
+
+def shell_faults(whole: Text) -> list[Fault]:
+    """Return what a shell stumbles over in a whole script: its line ends, and a byte order mark."""
+    faults = [carriage_returns(whole)] if "\r\n" in whole.value else []
+    return [*faults, byte_order_mark(whole.source)] if whole.value.startswith("\ufeff") else faults
 
 
 def carriage_returns(whole: Text) -> Fault:
@@ -33,6 +42,32 @@ def carriage_returns(whole: Text) -> Fault:
         fix=whole.to_line_feeds(),
         fix_is_safe=True,
         help=Msg("save the file with LF line ends (dos2unix does that)", "把文件保存为 LF 换行（例如用 dos2unix）"),
+    )
+
+
+def byte_order_mark(source: SourceFile) -> Fault:
+    """Return the fault of a script with a byte order mark, which no shell skips."""
+    place = source.origin(0, 1)
+    alone = source.text[1:2] in ("", "#", "\n", "\r")
+    if alone:
+        said = Msg(
+            "this script begins with a byte order mark: the shell runs its first line as an unknown command, and a "
+            "`#!` line does not count",
+            "脚本以字节顺序标记（BOM）开头：shell 会把第一行当成未知命令来执行，`#!` 行也不起作用",
+        )
+    else:
+        said = Msg(
+            "this script begins with a byte order mark: to the shell it is part of the first word, and there is no "
+            "such command",
+            "脚本以字节顺序标记（BOM）开头：shell 把它当成第一个词的一部分，因此找不到这个命令",
+        )
+    return Fault(
+        MARK_ALONE if alone else MARK,
+        place,
+        said,
+        fix=(Splice(place, ""),),
+        fix_is_safe=True,
+        help=Msg("save the file as UTF-8 without a byte order mark", "把文件保存为不带 BOM 的 UTF-8"),
     )
 
 

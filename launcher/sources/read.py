@@ -13,7 +13,7 @@ from pd_launch.launcher.sources.call import Group, Inputs
 from pd_launch.launcher.sources.documents import ReadingDocuments
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.named import KINDS as UNREAD
-from pd_launch.launcher.sources.file_faults import LARGER, LESS, LINE_ENDS, NOT_CHECKED, carriage_returns, not_text
+from pd_launch.launcher.sources.file_faults import LARGER, LESS, NOT_CHECKED, OF_NO_ENGINE, not_text, shell_faults
 from pd_launch.launcher.sources.forms_table import text_form
 from pd_launch.launcher.sources.no_engine import none_in, speaking
 from pd_launch.launcher.sources.release.release_words import FAULT as COMMENT
@@ -120,15 +120,15 @@ class _Call(ReadingDocuments):
             whole = Text.verbatim(source, 0, len(source.text))
             self.scripts.top_script(whole, group)
             same_host(group.found.nodes[before:], source.path)
-            if "\r\n" in source.text and (len(group.found.nodes) > before or is_script(source)):
-                group.found.faults.append(carriage_returns(whole))
+            if len(group.found.nodes) > before or is_script(source):
+                group.found.faults += shell_faults(whole)
         if self.inputs.separate and group.sources:
             self.deployments.append(self.deployment(group))
 
     def report_empty(self) -> None:
         """Say that no input of the call holds an engine, where nothing else explains it."""
         if any(
-            d.nodes or any(fault.kind not in (*UNREAD, LINE_ENDS, COMMENT) for fault in d.faults)
+            d.nodes or any(fault.kind not in (*UNREAD, *OF_NO_ENGINE, COMMENT) for fault in d.faults)
             for d in self.deployments
         ):
             return

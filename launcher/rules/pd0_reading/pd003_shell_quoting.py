@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pd_launch.launcher.rules.edits import fix
 from pd_launch.launcher.rules.registry import FixEdits, Hit, rule
 from pd_launch.launcher.sources.engine.command_line import QUOTED
+from pd_launch.launcher.sources.file_faults import LINE_ENDS, MARK, MARK_ALONE
 from pd_launch.schemas.core.launch import Deployment, EnvVar, Fault
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.severity import Severity
 
 _NO_SHELL = ("compose", "manifest", "yaml", "docker", "e2e")
 _OURS = (
@@ -23,7 +25,8 @@ shell 引号或续行写错了
 
 报告没有闭合的引号、行尾反斜杠后面跟着空白（这样并不会续行，而是传入一个空白参数），以及因此无法读取的命令。还报告加了两次引号、
 使引号成为参数或变量的值的一部分的情况；以及各行以 CRLF（Windows 换行）结尾的脚本：shell 会把回车符当成每行最后一个词的
-一部分，以 `#!` 开头的脚本也无法启动。
+一部分，以 `#!` 开头的脚本也无法启动。以字节顺序标记（BOM）开头的脚本也会报告：shell 不会跳过它，因此找不到
+第一个命令；如果第一行是注释或 `#!`，则只是警告。
 
 ## 为什么重要
 
@@ -48,7 +51,9 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
     Reports quotes that are never closed, a backslash followed by blanks at a line's end (which continues nothing and
     passes a blank argument), and commands that therefore cannot be read. Also quoting that is applied twice, so that
     quotes are part of an argument or of a variable, and scripts whose lines end with CR LF, as on Windows: to the shell
-    each carriage return is part of the last word of its line, and a script that begins with `#!` does not start.
+    each carriage return is part of the last word of its line, and a script that begins with `#!` does not start. Also a
+    script that begins with a byte order mark, which the shell does not skip: the first command is not found. Where the
+    first line is a comment or `#!`, this is a warning.
 
     ## Why it matters
 
@@ -79,9 +84,10 @@ def shell_quoting(deployment: Deployment) -> Iterator[Hit]:
 
     The shell's own rules; `bash -n` and the engine's argument parser confirm them.
     """
-    for kind in ("shell", "blank-word", "line-ends"):
+    for kind in ("shell", "blank-word", LINE_ENDS, MARK, MARK_ALONE):
+        severity: Severity | None = "warning" if kind == MARK_ALONE else None
         for fault in deployment.faults_of(kind):
-            yield Hit(fault.origin, fault.detail, _help(fault), fix=_fix(fault))
+            yield Hit(fault.origin, fault.detail, _help(fault), severity=severity, fix=_fix(fault))
     for node in deployment.nodes:
         for variable in node.env.values():
             yield from _quoted_variable(variable)
@@ -115,4 +121,9 @@ def _help(fault: Fault) -> Msg:
 
 
 def _fix(fault: Fault) -> FixEdits | None:
-    return fix(Msg("correct the quoting", "改正引号"), fault.fix, fault.fix_is_safe)
+    said = Msg("correct the quoting", "改正引号")
+    if fault.kind in (MARK, MARK_ALONE):
+        said = Msg("remove the byte order mark", "删掉 BOM")
+    elif fault.kind == LINE_ENDS:
+        said = Msg("end the lines with LF", "改为 LF 换行")
+    return fix(said, fault.fix, fault.fix_is_safe)
