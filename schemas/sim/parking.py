@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pd_launch.schemas.offload.fit import Fit
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.offload.ledger import Ledger, Rows, Step
+from pd_launch.schemas.offload.turns import OneByOne
 from pd_launch.schemas.sim.shape import Offload
 from pd_launch.schemas.sim.work import Request
 
@@ -23,7 +24,7 @@ class Parking:
     the steps takes as many of them as :class:`Offload` says.
     """
 
-    def __init__(self, groups: Sequence[Group], offload: Offload, drafts: int = 0) -> None:
+    def __init__(self, groups: Sequence[Group], offload: Offload, drafts: int = 0, one_by_one: bool = False) -> None:
         # The connector counts two steps in flight, each with its token and its drafts.
         told = [replace(group, slack=2 * (SLACK + drafts)) for group in groups]
         # vllm-ascend's own pool keeps one block for null.
@@ -42,12 +43,16 @@ class Parking:
         self._waits_for_save = len(groups) > 1 or offload.whole
         self._answered = False  # a worker has reported: before that nothing is saved
         self._beside: set[str] = set()
+        self._turns = OneByOne() if one_by_one and offload.async_from is not None else None
         self._loading: list[tuple[int, Request]] = []  # the call in which a load ends, and whose it is
         self._steps: dict[int, Step] = {}
 
     def matched(self, request: Request, local: int) -> tuple[int | None, bool]:
         """Answer how many tokens beyond the local ones can be restored, and whether beside the steps."""
-        if request.key not in self.ledger.copies:
+        parked = request.key in self.ledger.copies
+        if self._turns is not None and self._turns.must_wait(request.key, parked):
+            return None, False
+        if not parked:
             return 0, False
         if self._waits_for_save and self.ledger.saving(request.key):
             return None, False
@@ -74,6 +79,8 @@ class Parking:
         self.restored_tokens += external
         self.loaded_blocks += len(transfer.host)
         if beside:
+            if self._turns is not None:
+                self._turns.begins(request.key)
             self._loading.append((call + self._offload.load_steps - 1, request))
 
     def preempted(self, request: Request, rows: Rows, computed: int) -> bool:
@@ -108,6 +115,8 @@ class Parking:
 
     def finished(self, request: Request) -> None:
         """Forget a request."""
+        if self._turns is not None:
+            self._turns.ran(request.key)
         self.ledger.forget(request.key)
         self._drop(request, "ended")
 
@@ -115,8 +124,11 @@ class Parking:
         if self.ledger.drop(request.key):
             self.fallbacks[reason] += 1
 
-    def advance(self, call: int) -> None:
+    def advance(self, call: int, scheduled: Iterable[Request]) -> None:
         """Close the step of a call of the scheduler."""
+        if self._turns is not None:
+            for request in scheduled:
+                self._turns.ran(request.key)
         step = self.ledger.advance()
         if step.report or not self._answered:
             self._steps[call] = step
@@ -135,6 +147,8 @@ class Parking:
         self._loading = [(end, request) for end, request in self._loading if end > call]
         for request in done:
             self.ledger.loaded(request.key)
+            if self._turns is not None:
+                self._turns.over(request.key)
         return done
 
     @property

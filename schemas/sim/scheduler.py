@@ -116,7 +116,7 @@ class Scheduler(Delivering):
             for victim, table, computed in self._parked_now:
                 self.parking.preempted(victim, table, computed)
             self._parked_now.clear()
-            self.parking.advance(step.call)
+            self.parking.advance(step.call, step.tokens)
         if self._defers and step.total:
             self._scheduled_steps += 1
         asynchronous = self.engine.asynchronous

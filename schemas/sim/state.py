@@ -57,7 +57,10 @@ class State:
         self._drafts = engine.drafts
         self._draft_tokens = engine.drafts.tokens if engine.drafts is not None else 0
         self._ahead = engine.drafts.lookahead if engine.drafts is not None else 0
-        self.parking = Parking(engine.groups, offload, self._draft_tokens) if offload is not None else None
+        one_by_one = bool(self._draft_tokens) and not engine.rules.reserves_drafts
+        self.parking: Parking | None = None
+        if offload is not None:
+            self.parking = Parking(engine.groups, offload, self._draft_tokens, one_by_one)
         self._keeps = offload is not None and not offload.whole
         self.waiting = Waiting(engine.priority, engine.rules.holding_first)
         self.running: list[Request] = []

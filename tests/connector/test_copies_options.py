@@ -14,6 +14,7 @@ from pd_launch.connector.scheduler import OffloadScheduler
 from pd_launch.connector.wording import WORDING
 from pd_launch.schemas.engine.connector_keys import BUNDLED_KEYS
 from pd_launch.schemas.offload.groups import Group
+from pd_launch.schemas.offload.turns import OneByOne
 
 
 def parse(extra: dict[str, object]) -> Any:
@@ -103,3 +104,17 @@ def test_a_later_question_changes_the_kind() -> None:
 def test_without_the_option_every_restore_is_at_once() -> None:
     side = parked({"a": 50})
     assert side.matched(request("a", 201), 0) == (200, False)
+
+
+def test_where_drafts_get_no_room_restores_beside_the_steps_come_one_by_one() -> None:
+    """On such a release two of them once held all blocks, and the engine stood still."""
+    side = parked({"a": 3, "b": 3})
+    side.async_from, side.turns = 3, OneByOne()
+    assert side.matched(request("a", 13), 0) == (12, True)
+    side.allocated(request("a", 13), [[7, 8, 9]], 12)
+    assert side.matched(request("b", 13), 0) == (None, False)
+    assert side.matched(request("fresh", 5), 0) == (0, False)
+    side.worker_output(SimpleNamespace(kv_connector_worker_meta=None, invalid_block_ids=None, finished_recving={"a"}))
+    assert side.matched(request("fresh", 5), 0) == (None, False)
+    side.finished("a")
+    assert side.matched(request("b", 13), 0) == (12, True)

@@ -159,6 +159,16 @@ def played(engine: Engine, jobs: list[Job], offload: Offload | None) -> dict[str
     }
 
 
+def never_ends(engine: Engine, jobs: list[Job], offload: Offload | None) -> bool:
+    """Whether the simulator goes on as long as vLLM was let."""
+    from tests.sim.real import MOST_CALLS
+
+    play = Play(engine, Timed(jobs), offload, exact=True)
+    while not play.is_over and play.scheduler.calls <= MOST_CALLS:
+        play.turn()
+    return not play.is_over
+
+
 def seen(folder: str, engine: Engine, jobs: list[Job], offload: Offload | None) -> dict[str, Any]:
     """Return what vLLM's scheduler did, and its seconds."""
     from tests.sim.real import Drive

@@ -189,6 +189,14 @@ def _none(number: int, position: int, drafted: int) -> int:
     return 0
 
 
+MOST_CALLS = 20_000
+"""Calls of the scheduler after which a run is taken to have no end."""
+
+
+class NoEndError(Exception):
+    """vLLM's scheduler goes on and answers nothing any more."""
+
+
 class Drive:
     """The engine's loop around a scheduler, arrivals counted in calls of it."""
 
@@ -250,8 +258,8 @@ class Drive:
         begin = time.process_time()
         while self.pending or self.scheduler.has_unfinished_requests() or self.queue:
             self.turn()
-            if self.calls > 20_000:
-                raise RuntimeError("no end")
+            if self.calls > MOST_CALLS:
+                raise NoEndError
         self.seen.seconds = time.process_time() - begin
         self._connector()
         return self.seen

@@ -58,7 +58,12 @@ def test_the_same_with_drafts(folder: str, offload: bool) -> None:
     for n in range(CASES // 3):
         seed = SEED * 100_000 + n
         engine, jobs, parked = compare.draw(Random(seed), compare.rules(), offload=offload, drafts=True)
-        theirs = compare.seen(folder, engine, jobs, parked)
+        try:
+            theirs = compare.seen(folder, engine, jobs, parked)
+        except real.NoEndError:  # under priority, 0.27.1 lets requests preempt each other again and again
+            if not compare.never_ends(engine, jobs, parked):
+                wrong.append(f"seed {seed}: vLLM never ends")
+            continue
         if found := compare.differences(compare.played(engine, jobs, parked), theirs):
             wrong.append(f"seed {seed}: {engine} {parked}\n" + "\n".join(found))
     assert not wrong, f"{len(wrong)} of {CASES // 3} differ\n" + "\n".join(wrong[:3])
@@ -70,6 +75,8 @@ def test_the_same_with_drafts(folder: str, offload: bool) -> None:
         (100096, "window"),  # restores beside the steps leave room for the drafts of all who compute a prompt
         (100032, ""),
         (100042, ""),  # from 0.33.0 on what drafts prove is cached with the results of its step
+        (100201, ""),  # before 0.31.0 two restores beside the steps held all blocks and waited for each other
+        (100330, ""),  # a request in front of a restored one did not fit, and nobody looked at the restored one
     ],
 )
 def test_drafts_beside_restores_and_prefixes(folder: str, seed: int, kind: str) -> None:
