@@ -318,6 +318,8 @@ FOLLOWED = (
     "kubectl run p --image=vllm/vllm-openai -- --model @A\n",
     """kubectl run p --overrides='{"spec":{"containers":[{"name":"a","command":["sh","-c","@E"]}]}}'\n""",
     """kubectl patch deploy d -p '{"spec":{"containers":[{"name":"a","args":["-c","@E"],"command":["sh"]}]}}'\n""",
+    'kubectl patch deploy d --type=json -p \'[{"op":"replace","path":"/spec/template/spec/containers/0/args",'
+    '"value":["--model=X","--max-num-seqs=8","--tensor-parallel-sizee=8"]}]\'\n',
     "python -c 'import os; os.system(\"@E\")'\n",
     "cat > Makefile <<'A'\nrun:\n\t@E\nA\nmake run\n",
     "cat > /etc/supervisor/conf.d/v.conf <<'A'\n[program:v]\ncommand=@E\nA\n",
