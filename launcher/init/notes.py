@@ -18,6 +18,9 @@ from pd_launch.schemas.core.words import agreeing, listed
 _MOST = 20
 """Faults that are named; what was not followed goes first."""
 
+_OPEN_FORMS = ("python", "e2e")
+"""Forms whose engines always get variables from whatever runs them."""
+
 
 def told(engines: Sequence[NodeLaunch], faults: Sequence[Fault], layouts: Mapping[str, Layout]) -> list[Msg]:
     """Return the notes, each once."""
@@ -58,6 +61,13 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
             yield Msg(
                 f"{place} may get further arguments from unknown variables",
                 f"{place} 可能还从未知变量得到更多参数",
+            )
+        if engine.env_open is not None and engine.env_open != engine.origin and engine.form not in _OPEN_FORMS:
+            line = f"{engine.env_open.file}:{engine.env_open.line}"
+            yield Msg(
+                f"{place}: variables that come from what {line} names are not in the profile: write those that the "
+                "engine needs under env",
+                f"{place}：{line} 所指内容设置的变量不在配置文件中：引擎需要的请写在 env 里",
             )
         for name, args in engine.by_name.items():
             if name and len(args) > 1:

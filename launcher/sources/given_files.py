@@ -33,6 +33,8 @@ Read = Callable[[Sequence[Node], SourceFile, Found], bool]
 _SHELL_VARIABLE = lazy_pattern(r"\$\{[^}\n]{0,500}\}|\$\w+")
 _TAKES_OBJECTS = ("kubectl", "oc", "k3s", "microk8s", "minikube")
 _OBJECT = lazy_pattern(r"(?:--?[\w-]{1,40}=)?\s{0,40}[\[{]")
+_ARGUMENTS = lazy_pattern(r"/args\b")
+"""Where an operation of a JSON patch changes the arguments of a container, which may be anywhere else an engine."""
 _USUAL = {"supervisord": "supervisord.conf", "make": "Makefile", "gmake": "Makefile"}
 """The usual name of the file that a program reads, where it is given one in another way."""
 _BUILDS = ("docker", "podman", "nerdctl", "buildah")
@@ -99,7 +101,7 @@ def _objects(words: Sequence[Text], found: Found, documents: Read) -> bool:
 def _objects_of(words: Sequence[Text]) -> Iterator[Text]:
     for word in words[1:]:
         opened = _OBJECT.match(word.value)
-        if opened is not None and word_matters(word.value):
+        if opened is not None and (word_matters(word.value) or _ARGUMENTS.search(word.value)):
             yield word.part(opened.end() - 1, len(word.value))
 
 

@@ -30,6 +30,15 @@ _BEFORE_VARIABLE = lazy_pattern(
     r"|-[ \t]*\{[ \t]*name:[ \t]*|os\.environ\[|os\.environ\.setdefault\()?[\"']?"
 )
 _BEHIND_VARIABLE = lazy_pattern(r"[\"']?[ \t]{0,80}[\\,;})]?[ \t]{0,80}\r?")
+_STATEMENT = lazy_pattern(
+    r"(?:^|(?P<join>;|&&)|\|\||[&|({\"'`]|\b(?:then|do|else))[ \t]{0,80}"
+    r"(?P<own>(?:(?:export|(?:declare|typeset) -\w{1,9})[ \t]{1,80})?[\"']?)\Z"
+)
+"""What is before an assignment that is a statement of its own."""
+_NEXT_STATEMENT = lazy_pattern(r"[\"']?[ \t]{0,80}(?:;(?!;)|&&)[ \t]{0,80}(?=[^\s#})])(?!(?:done|fi|else|elif|esac)\b)")
+_STATEMENT_ENDS = lazy_pattern(r"[\"']?[ \t]{0,80}(?:[;&|)}#]|\Z)")
+_OPENS = lazy_pattern(r"(?:[{(]|\b(?:then|do|else))[ \t]{0,80}\Z")
+_CLOSES = lazy_pattern(r"\s{0,400}(?:[})]|(?:done|fi|else|elif)\b)")
 _OPTION = lazy_pattern(r"(?:\A|(?<=\s))(?:-e|--env)[ \t=]+[\"']?\Z")
 _PLAIN = lazy_pattern(r"[\w.:/-]{1,200}", re.ASCII)
 _SHELL = ("word", "'", '"', "$'")
@@ -159,6 +168,10 @@ def remove_variable(variable: EnvVar) -> list[Edits | None]:
             return []
         stop = end + found.end()
     span = _Span(source, start, stop)
+    statement = _STATEMENT.search(span.before) if variable.how in ("export", "inline") else None
+    bare = not span.before.strip() and not span.behind.strip(" \t\r\"'")
+    if statement and not bare and _STATEMENT_ENDS.match(span.behind):
+        return _of_statement(span, statement)
     result: list[Edits | None] = []
     comment = re.fullmatch(r"[\"']?" + _COMMENT.pattern, span.behind)
     if _BEFORE_VARIABLE.fullmatch(span.before):
@@ -172,6 +185,24 @@ def remove_variable(variable: EnvVar) -> list[Edits | None]:
         wide = _Span(source, span.line + option.start(), span.end)
         result += _removals(wide)
     return result + _removals(span)
+
+
+def _of_statement(span: _Span, statement: re.Match[str]) -> list[Edits | None]:
+    """Return edits that take out an assignment that is a statement: ``export`` alone would print all variables."""
+    text, behind = span.source.text, span.behind
+    whole_line = not span.before[: statement.start("own")].strip()
+    if whole_line and _BEHIND_VARIABLE.fullmatch(behind) and not behind.rstrip().endswith(("}", ")")):
+        empty = _OPENS.search(text[max(0, span.line - 200) : span.line].rstrip()) and _CLOSES.match(text, span.stop)
+        return [] if empty else [span.lines()]
+    start, comment = span.line + statement.start("own"), re.fullmatch(r"[\"']?" + _COMMENT.pattern, behind)
+    if whole_line and comment:
+        return [span.cut(start, span.end + comment.start("comment"))]
+    following = _NEXT_STATEMENT.match(behind)
+    if following:
+        return [span.cut(start, span.end + following.end())]
+    if statement["join"] and not behind.strip():
+        return [span.cut(span.line + statement.start(), span.end)]
+    return []
 
 
 def add_argument(node: NodeLaunch, name: str, value: object = None) -> list[Edits | None]:

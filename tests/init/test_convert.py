@@ -249,3 +249,18 @@ def test_with_its_module_path_a_name_says_the_same_on_vllm_alone() -> None:
         assert canonical_transfer(one) != canonical_transfer(other)
     other = {**alone, "kv_connector_module_path": "mine"}
     assert canonical_transfer(alone, by_name=True) != canonical_transfer(other, by_name=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ("source /etc/env.sh", "decode.sh:2"),
+        ("if [ $1 = a ]; then\n. ./site.env\nfi", "decode.sh:3"),
+        ("export HCCL_IF_IP=10.0.0.1", None),
+        ("numactl -N 0 true", None),
+    ],
+)
+def test_variables_that_the_input_takes_from_elsewhere_are_named(before: str, line: str | None) -> None:
+    notes = [note.en for note in make(decode=f"{before}\n{serve('kv_consumer', 30100)}").notes]
+    named = [note for note in notes if "variables that come from" in note]
+    assert len(named) == (line is not None) and all(f"from what {line} names" in note for note in named)

@@ -372,3 +372,24 @@ def test_differences_of_releases_differ() -> None:
             assert not re.search(
                 r"read as ,|before (?:;|$)|按 {2}|no longer (.+); now also \1$|must be (any|;|$)", text
             ), text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("export VLLM_USE_V1=1; vllm serve m\n", "vllm serve m\n"),
+        ("export VLLM_USE_V1=1 && vllm serve m\n", "vllm serve m\n"),
+        ("set -e; export VLLM_USE_V1=1\nvllm serve m\n", "set -e\nvllm serve m\n"),
+        ("VLLM_USE_V1=1; export VLLM_USE_V1; vllm serve m\n", "export VLLM_USE_V1; vllm serve m\n"),
+        ("(export VLLM_USE_V1=1; vllm serve m)\n", "(vllm serve m)\n"),
+        ("export A=1 VLLM_USE_V1=1\nvllm serve m\n", "export A=1\nvllm serve m\n"),
+        ("export VLLM_USE_V1=1 || exit\nvllm serve m\n", "export VLLM_USE_V1=1 || exit\nvllm serve m\n"),
+        ("f() {\n  export VLLM_USE_V1=1\n}\nf\nvllm serve m\n", "f() {\n  export VLLM_USE_V1=1\n}\nf\nvllm serve m\n"),
+    ],
+)
+def test_a_variable_goes_with_its_statement(before: str, after: str, tmp_path: Path) -> None:
+    """``export`` on its own would print every variable, secrets too, and a lone ``;`` is no shell."""
+    file = tmp_path / "a.sh"
+    file.write_text(before)
+    CliRunner().invoke(cli, ["upgrade", "--from", "vllm==0.18.0", "--to", "vllm==0.33.0", "--write", str(file)])
+    assert file.read_text() == after

@@ -32,6 +32,8 @@ _READS = frozenset(
     | {"chroot", "nsenter", "unshare", "machinectl", "pkexec", "gosu", "su-exec", "fakeroot", "script"}
 )
 """Programs that run what they read from standard input, as a shell does."""
+_JOINS = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "dsh", "rsh"})
+"""Programs that join their words with blanks, for a shell over there to read as one line."""
 _STARTED_WITH = lazy_pattern(r"\s--?[A-Za-z]")
 _SHEBANG = lazy_pattern(r"#!.{0,80}\b(?:ba|z|da|k)?sh\b")
 _RECIPES = lazy_pattern(r"(?:.{0,400}/)?(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|.{1,200}\.mk)")
@@ -111,7 +113,10 @@ def scripts_inside(command: Command, run: Collection[str] = ()) -> list[Text]:
     name = program_of(words)
     for index, value in enumerate(values[1:] if name not in TALKS and not texts else ()):
         if value.rpartition("/")[2] in SHELLS:
-            texts += [unfilled(text) if name in FILLS else text for text in scripts_of(words[index + 1 :])]
+            found = scripts_of(words[index + 1 :])
+            if name in _JOINS and any(text.value[:1] in ("'", '"') for text in found):
+                found = [joined(words[index + 1 :])]  # ssh HOST bash -c "'…'": the shell over there takes these quotes
+            texts += [unfilled(text) if name in FILLS else text for text in found]
     if not texts and name not in TALKS and name not in SHELLS:
         texts = _strings(words, name)
     if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
@@ -145,12 +150,13 @@ def _is_script(file: str, text: Text, run: Collection[str]) -> bool:
 
 
 def files_run(commands: Sequence[Command]) -> set[str]:
-    """Return the files that commands run, or let be run: ``./start``, ``bash start``, ``chmod +x start``."""
+    """Return the files that commands run, or let be run: ``./a``, ``chmod +x a``, ``srun --multi-prog a``."""
     files: set[str] = set()
     for command in commands:
-        words, _ = unwrap(command.words)
+        table = any(word.value == "--multi-prog" for word in command.words)  # of srun: lines such as "0-3 COMMAND"
+        words = command.words if table else unwrap(command.words)[0]
         values = [word.value for word in words]
-        runs = program_of(words) in (*SHELLS, "source", ".", "chmod")
+        runs = table or program_of(words) in (*SHELLS, "source", ".", "chmod")
         if runs or (program_of(words) == "install" and installs_programs(values)):
             files.update(value for value in values[1:] if not value.startswith(("-", "+")))
         elif values and "/" in values[0]:

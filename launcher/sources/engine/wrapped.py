@@ -205,8 +205,10 @@ def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
 def _behind_any(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     for index in range(1, len(words)):
         value = words[index].value
-        if [word.value for word in words[index + 1 : index + 3]] == ["--", "serve"] and _is_vllm(words[index]):
-            return "serve", list(words[index + 3 :])  # start-stop-daemon --exec vllm -- serve m
+        if value == "--" and [word.value for word in words[index + 1 : index + 2]] == ["serve"]:
+            if any(_is_vllm(word) for word in words[1:index]):  # start-stop-daemon --exec vllm --name e -- serve m
+                return "serve", list(words[index + 2 :])
+            continue
         if value == "-m" or value.endswith(_ENDS):
             found = engine_words(words[index : index + _MOST_OPTIONS])
             if found is not None:

@@ -105,13 +105,25 @@ class Feeds(Commands):
 
     def on_redirected_statement(self, node: Any, scope: Scope) -> None:
         """Follow a statement, and the pipe that the parser puts into its here-document."""
+        before = len(self.script.commands)
         super().on_redirected_statement(node, scope)
+        self._from_substitution(node, self.script.commands[before:], scope)
         for redirect in (child for child in node.children if child.type == "heredoc_redirect"):
             if not _SHOWS.match(self.words.raw(node.children[0])):
                 self._hold(*self.words.span(redirect))
             for part in (child for child in redirect.children if child.type in _PIPED):
                 self._pipe(_stages(part), node, scope)
             self._after_document(redirect, scope)
+
+    def _from_substitution(self, node: Any, commands: list[Command], scope: Scope) -> None:
+        """Give a command what it reads of ``< <(…)``."""
+        for child in node.children:
+            if child.type != "file_redirect" or not any(part.type == "<" for part in child.children):
+                continue
+            for part in (part for part in child.children if part.type == "process_substitution"):
+                place = self._engine_of(part, scope)
+                if place is not None and len(commands) == 1 and commands[0].body is None:
+                    self._file(commands[0], part, place, scope)
 
     def _after_document(self, redirect: Any, scope: Scope) -> None:
         """Follow what follows a here-document on its line: ``cat <<E >f && bash f``, ``cat <<E >f; bash f``."""
