@@ -1,0 +1,3 @@
+# pd-test: target=0.32.0
+
+vllm serve /models/m --port 8000
