@@ -94,8 +94,7 @@ class RecomputeCPUOffloadConnector(KVConnectorBase_V1, SupportsHMA):  # type: ig
             logger.info(
                 "%s: restores run in parallel with other steps, so that a failed one can be recomputed", words.connector
             )
-        if self.scheduler.async_from is not None and not leaves_room_for_drafts(vllm_config):
-            self.scheduler.turns = OneByOne()
+        self.scheduler.turns = OneByOne(needed=not leaves_room_for_drafts(vllm_config))
         logger.info("%s: allocating %d CPU blocks of %s", words.scheduler, blocks, human_size(size))
         # This side is made last, when weights and KV cache have their memory.
         ranks = self._ranks * engines_here(vllm_config.parallel_config)

@@ -34,7 +34,7 @@ class OffloadScheduler:
         self._requests: dict[str, Any] = {}  # admitted and not finished
         self.async_from: int | None = None  # restores of at least so many blocks run beside the others' steps
         self._beside: set[str] = set()  # requests that were told so at their last question
-        self.turns: OneByOne | None = None  # where two restores beside the steps could wait for each other
+        self.turns = OneByOne(needed=False)  # restores beside the steps that could wait for each other
         self.lacks: list[str] = []  # names that this engine does not have, without which no save is safe
         self.saves_late = False  # this engine's runner zeroes and copies blocks before it lets us save
         self._answered = False  # a worker side of this connector has reported
@@ -93,9 +93,7 @@ class OffloadScheduler:
 
     def matched(self, request: Any, local: int) -> tuple[int | None, bool]:
         """Answer ``get_num_new_matched_tokens``; asked in every step in which the request waits. None: ask again."""
-        if self.turns is not None and self.turns.must_wait(
-            request.request_id, request.request_id in self.ledger.copies
-        ):
+        if self.turns.must_wait(request.request_id, request.request_id in self.ledger.copies):
             return None, False
         if len(self.ledger.groups) > 1 and self.ledger.saving(request.request_id):
             return None, False  # a restore that fails would end the engine, where several groups are: first the report
@@ -123,15 +121,14 @@ class OffloadScheduler:
         transfer = self.ledger.plan_restore(request_id, rows, external, beside)
         if transfer is not None:
             self._tell.restored(request_id, external, transfer)
-            if beside and self.turns is not None:
+            if beside:
                 self.turns.begins(request_id)
 
     def finished(self, request_id: str) -> None:
         """Take in the end of a request."""
         self._requests.pop(request_id, None)
         self._beside.discard(request_id)
-        if self.turns is not None:
-            self.turns.ran(request_id)
+        self.turns.ran(request_id)
         self.ledger.forget(request_id)
         self._drop(request_id, "ended")
 
@@ -167,9 +164,7 @@ class OffloadScheduler:
         for request_id in output.finished_req_ids - {new.req_id for new in output.scheduled_new_reqs}:
             self.finished(request_id)
         scheduled = output.num_scheduled_tokens
-        if self.turns is not None:
-            for request_id in scheduled:
-                self.turns.ran(request_id)
+        self.turns.ran(*scheduled)
         for new in output.scheduled_new_reqs:
             self._track(new.req_id, new.block_ids, new.num_computed_tokens + scheduled[new.req_id])
         cached = output.scheduled_cached_reqs
@@ -261,8 +256,7 @@ class OffloadScheduler:
             self._tell.fell_back("save_failed", len(lost))
         for request_id in output.finished_recving or ():
             self.ledger.loaded(request_id)
-            if self.turns is not None:
-                self.turns.over(request_id)
+            self.turns.over(request_id)
 
     def stats(self) -> OffloadStats | None:
         """Return counts and gauges, if there is anything new."""

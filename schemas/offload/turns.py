@@ -9,11 +9,20 @@ from __future__ import annotations
 
 
 class OneByOne:
-    """Who has to wait: asked for every request that wants to come in, and told what becomes of restores."""
+    """Who has to wait: asked for every request that wants to come in, and told what becomes of restores.
 
-    def __init__(self) -> None:
+    Args:
+        needed: whether restores could wait for each other here; else nobody waits.
+    """
+
+    def __init__(self, needed: bool = True) -> None:
+        self._needed = needed
         self._under_way: set[str] = set()
         self._there: set[str] = set()
+
+    def __bool__(self) -> bool:
+        """Whether a restore is under way, or over and its request not scheduled since."""
+        return bool(self._under_way or self._there)
 
     def must_wait(self, request_id: str, is_parked: bool) -> bool:
         """Whether a request is to ask again in the next step.
@@ -27,7 +36,8 @@ class OneByOne:
 
     def begins(self, request_id: str) -> None:
         """Take in that a restore beside the steps begins."""
-        self._under_way.add(request_id)
+        if self._needed:
+            self._under_way.add(request_id)
 
     def over(self, request_id: str) -> None:
         """Take in that such a restore is over: the request can run."""
@@ -35,7 +45,8 @@ class OneByOne:
             self._under_way.discard(request_id)
             self._there.add(request_id)
 
-    def ran(self, request_id: str) -> None:
-        """Take in that a request was scheduled, or is gone."""
-        self._under_way.discard(request_id)
-        self._there.discard(request_id)
+    def ran(self, *request_ids: str) -> None:
+        """Take in that requests were scheduled, or are gone."""
+        if self:
+            self._under_way.difference_update(request_ids)
+            self._there.difference_update(request_ids)

@@ -43,14 +43,14 @@ class Parking:
         self._waits_for_save = len(groups) > 1 or offload.whole
         self._answered = False  # a worker has reported: before that nothing is saved
         self._beside: set[str] = set()
-        self._turns = OneByOne() if one_by_one and offload.async_from is not None else None
+        self._turns = OneByOne(needed=one_by_one)
         self._loading: list[tuple[int, Request]] = []  # the call in which a load ends, and whose it is
         self._steps: dict[int, Step] = {}
 
     def matched(self, request: Request, local: int) -> tuple[int | None, bool]:
         """Answer how many tokens beyond the local ones can be restored, and whether beside the steps."""
         parked = request.key in self.ledger.copies
-        if self._turns is not None and self._turns.must_wait(request.key, parked):
+        if self._turns.must_wait(request.key, parked):
             return None, False
         if not parked:
             return 0, False
@@ -79,8 +79,7 @@ class Parking:
         self.restored_tokens += external
         self.loaded_blocks += len(transfer.host)
         if beside:
-            if self._turns is not None:
-                self._turns.begins(request.key)
+            self._turns.begins(request.key)
             self._loading.append((call + self._offload.load_steps - 1, request))
 
     def preempted(self, request: Request, rows: Rows, computed: int) -> bool:
@@ -115,8 +114,7 @@ class Parking:
 
     def finished(self, request: Request) -> None:
         """Forget a request."""
-        if self._turns is not None:
-            self._turns.ran(request.key)
+        self._turns.ran(request.key)
         self.ledger.forget(request.key)
         self._drop(request, "ended")
 
@@ -126,9 +124,8 @@ class Parking:
 
     def advance(self, call: int, scheduled: Iterable[Request]) -> None:
         """Close the step of a call of the scheduler."""
-        if self._turns is not None:
-            for request in scheduled:
-                self._turns.ran(request.key)
+        if self._turns:
+            self._turns.ran(*(request.key for request in scheduled))
         step = self.ledger.advance()
         if step.report or not self._answered:
             self._steps[call] = step
@@ -147,8 +144,7 @@ class Parking:
         self._loading = [(end, request) for end, request in self._loading if end > call]
         for request in done:
             self.ledger.loaded(request.key)
-            if self._turns is not None:
-                self._turns.over(request.key)
+            self._turns.over(request.key)
         return done
 
     @property
