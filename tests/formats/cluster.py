@@ -19,7 +19,9 @@ import yaml
 
 LWS = "leaderworkerset.sigs.k8s.io"
 SPACE = "default"
+# The first of several engines that ends ends the others: one that is asked to end still writes what it was given.
 _STUB = """#!/bin/sh
+trap '' TERM
 { printf '%s\\0' "$@" ""; env -0; } > "$ENGINES/$$"
 """
 
