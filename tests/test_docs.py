@@ -88,7 +88,7 @@ def test_pages_in_both_languages_show_the_same(name: str) -> None:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page's headings, as Markdown makes them."""
+    """Return the anchors of a page's headings, as Git hosts make them and the site does (slugify in mkdocs.yml)."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     heads = re.findall(r"^#+ +(.+?)\s*$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
