@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 
 from pd_launch.launcher.simulate.workload import Workload
@@ -10,7 +11,7 @@ from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.sim.arrivals import Arrivals, Closed, Timed
 from pd_launch.schemas.sim.cluster import Cluster, Policy, merged
 from pd_launch.schemas.sim.play import Play, Played, StepTime
-from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
+from pd_launch.schemas.sim.shape import EndlessError, Engine, Offload, SimulationError
 
 ENDLESS = 1 << 40
 """Host blocks that are never all in use."""
@@ -133,7 +134,8 @@ def _others(case: Case, answer: Answer, watch: Watch | None) -> None:
         answer.fewer_seqs = low, run(_with_seqs(case, low), None, watch, f"max-num-seqs {low}")
     if case.engine.watermark < WATERMARK:
         engine = replace(case.engine, watermark=WATERMARK)
-        answer.watermark = run(replace(case, engine=engine), None, watch, f"watermark {WATERMARK}")
+        with suppress(EndlessError):
+            answer.watermark = run(replace(case, engine=engine), None, watch, f"watermark {WATERMARK}")
 
 
 def _with_seqs(case: Case, seqs: int) -> Case:
@@ -160,23 +162,24 @@ def run(
 
     Raises:
         SimulationError: it cannot be played.
+        EndlessError: it has no end.
     """
     offload = Offload(host_blocks, case.async_from, case.share, whole=case.whole) if host_blocks is not None else None
-    total = len(case.workload.jobs)
-    watching = _watching(watch, what, total, until_preempted)
+    watching = _watching(watch, what, len(case.workload.jobs), until_preempted)
+    plays: Sequence[Play]
     if case.dp > 1:
         cluster = Cluster(case.engine, case.dp, case.policy, _arrivals(case), offload, case.times)
-        try:
-            parts = cluster.run(watching, 1 if until_preempted else 200)
-        except _Enough:
-            parts = [play.close(True) for play in cluster.plays]
-        return _outcome(merged(parts), cluster.plays, host_blocks)
-    play = Play(case.engine, _arrivals(case), offload, case.times)
+        plays, play_all, every = cluster.plays, cluster.run, 200
+    else:
+        play = Play(case.engine, _arrivals(case), offload, case.times)
+        plays, play_all, every = [play], lambda *asked: [play.run(*asked)], 1000
     try:
-        played = play.run(watching, 1 if until_preempted else 1000)
+        parts = play_all(watching, 1 if until_preempted else every)
     except _Enough:
-        played = play.close(True)
-    return _outcome(played, [play], host_blocks)
+        parts = [play.close(True) for play in plays]
+    except EndlessError as error:
+        raise EndlessError(f"{what}: {error}" if what else str(error)) from None
+    return _outcome(merged(parts) if case.dp > 1 else parts[0], plays, host_blocks)
 
 
 def _watching(watch: Watch | None, what: str, total: int, until_preempted: bool) -> Callable[[Play | Cluster], None]:

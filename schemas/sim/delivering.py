@@ -19,6 +19,7 @@ class Delivering(Admitting):
                 self._stuck = False
         for victim in step.returning:
             self._come_again(victim)
+        self.answered += len(self._calm)
         done = self._calm.end()
         for request in done:
             self.blocks.catch_up(request, request.computed)
@@ -54,6 +55,7 @@ class Delivering(Admitting):
                 self._begun.append(request)
             got = 1 if self._drafts is None else self._prove(step, request, stale)
             request.tokens += got
+            self.answered += got
             if self.engine.asynchronous and not stale:
                 request.placeholders -= got
             if self._caches_proved and request.status is Status.RUNNING:

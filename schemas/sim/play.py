@@ -11,13 +11,19 @@ from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.sim.arrivals import Arrivals
 from pd_launch.schemas.sim.scheduler import Scheduler
-from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
+from pd_launch.schemas.sim.shape import EndlessError, Engine, Offload, SimulationError
 from pd_launch.schemas.sim.state import Step
 from pd_launch.schemas.sim.work import Job, Request
 
 MANY = 1 << 40
 JAMMED = 3
 """Steps without any work after which nobody is taken to come in any more: a restore or a report takes two."""
+STUCK = 20_000
+"""Steps without a token for anybody after which nobody is taken to get one any more, or more where prompts are long.
+
+The request that is served first cannot be preempted for another's sake: its prompt takes ``max_model_len`` steps at
+most, and others that are served before it came later and have theirs.
+"""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,8 @@ class Play:
         self._queue: deque[Step] = deque()
         self._ends: deque[float] = deque()  # when each step of the queue is over
         self._idle = 0
+        self._answered = self._stuck = 0
+        self._most_stuck = max(STUCK, 4 * engine.max_model_len)
         self._depth = 2 if engine.asynchronous else 1
 
     @property
@@ -123,6 +131,7 @@ class Play:
 
         Raises:
             SimulationError: a request fits into no step.
+            EndlessError: it has no end.
         """
         turns = 0
         try:
@@ -235,6 +244,20 @@ class Play:
         self._idle = self._idle + 1 if jammed else 0
         if self._idle > JAMMED:
             self._jam()
+        self._progress()
+
+    def _progress(self) -> None:
+        """Count the steps that nobody got a token from, and give up when they are too many."""
+        if self.scheduler.answered != self._answered:
+            self._answered, self._stuck = self.scheduler.answered, 0
+            return
+        self._stuck += 1
+        if self._stuck > self._most_stuck:
+            raise EndlessError(
+                f"no request gets a token any more after step {self.played.steps - self._stuck}: "
+                f"{counted(self.live, 'request')} are there and preempt each other again and again, as in the engine; "
+                "use more blocks or a smaller max-num-seqs"
+            )
 
     def _jam(self) -> None:
         request = self.scheduler.waiting.head

@@ -13,6 +13,10 @@ class SimulationError(ValueError):
     """The input cannot be played; the message says what and what to change."""
 
 
+class EndlessError(SimulationError):
+    """The engine goes on without an end: nobody gets a token any more."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """In what the schedulers of releases differ.

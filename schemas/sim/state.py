@@ -70,6 +70,7 @@ class State:
         self.handed_back = 0
         self.handed_tokens = 0  # tokens of those handed back, which a prefill node computes again
         self.drafted = self.accepted = 0
+        self.answered = 0  # tokens that any request was given
         self._prefill_runs = False  # a request that computes its prompt is in this step
         self._some_run = False  # a request that ran before is in this step
         self._begun: list[Request] = []  # those that have their first token since it was asked last

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from pd_launch.launcher.simulate.answer import Case, run
+from pd_launch.launcher.simulate.workload import Workload
 from pd_launch.schemas.offload.groups import Group
 from pd_launch.schemas.sim.arrivals import Closed, Timed
 from pd_launch.schemas.sim.cluster import Cluster, merged
 from pd_launch.schemas.sim.play import Play, StepTime
-from pd_launch.schemas.sim.shape import Engine, Offload, SimulationError
+from pd_launch.schemas.sim.shape import EndlessError, Engine, Offload, SimulationError
 from pd_launch.schemas.sim.work import Job
 from tests.sampling import SEED, size
 from tests.sim import compare
@@ -59,6 +61,27 @@ def test_sums_are_what_single_requests_are() -> None:
             engine = replace(engine, groups=(Group(block), Group(block * 2)), blocks=engine.blocks * 2)
         slow = _all(Play(engine, Timed(jobs), offload, exact=True), jobs)
         assert _all(Play(engine, Timed(jobs), offload), jobs) == slow, (seed, engine, offload)
+
+
+# Blocks of victims are free after the step under way: until then vLLM 0.27.1 preempts others too, under priority.
+ENDLESS = [100141, 100250]
+
+
+@pytest.mark.parametrize("seed", ENDLESS)
+def test_what_has_no_end_is_said(seed: int) -> None:
+    """There the engine itself never answers again (tests/sim/test_exact.py draws such cases too)."""
+    engine, jobs, offload = compare.draw(Random(seed), compare.RULES["0.27.1"], offload=True, drafts=True)
+    assert offload is not None and compare.never_ends(engine, jobs, offload)
+    case = Case(engine, Workload(tuple(jobs), None, ""), StepTime(1.0), async_from=offload.async_from, share=True)
+    with pytest.raises(EndlessError, match=r"^with 5 blocks: no request gets a token any more after step "):
+        run(case, 5, what="with 5 blocks")
+    assert run(replace(case, engine=replace(engine, rules=compare.RULES["0.32.0"])), 5).played.complete
+
+
+def test_long_prompts_are_no_stillness() -> None:
+    """Thirty thousand steps of one prompt, in which nobody gets a token."""
+    engine = Engine(5000, (Group(32),), 2, 4, 130_000)
+    assert Play(engine, Timed([Job(0, 120_000, 2)])).run().steps == 30_001
 
 
 def test_a_budget_of_the_peak_is_just_enough() -> None:
