@@ -27,6 +27,7 @@ Needs = Literal[
     "load_async",
     "decode_context",
     "sparse_sfa_c8",
+    "consumes",
 ]
 
 
@@ -44,6 +45,8 @@ class KnownIssue(NamedTuple):
     families: tuple[str, ...] = ()
     hybrid: bool = False
     needs: tuple[Needs, ...] = ()
+    rare: bool = False
+    """Whether it shows only when blocks run out, which most deployments never see: an info."""
 
     def hits(self, target: Target) -> bool:
         """Whether the target has the fault."""
@@ -57,6 +60,16 @@ _ASCEND = "https://github.com/vllm-project/vllm-ascend"
 _VLLM = "https://github.com/vllm-project/vllm"
 _OFFLOADS = ("RecomputeCPUOffloadConnector", "PreemptOffloadConnector")
 _POOL = ("AscendStoreConnector", "MooncakeConnectorStoreV1")
+_KEEPERS = (*_OFFLOADS, "OffloadingConnector", "SimpleCPUOffloadConnector")
+_NO_PROGRESS = Msg(
+    "when blocks run out, requests can preempt each other forever and no request gets a token, as async scheduling "
+    "frees the blocks of a victim too late",
+    "块不足时，请求可能无休止地互相抢占，没有请求能得到 token：异步调度下，被抢占请求的块释放得太晚",
+)
+_FROM_0_30 = Msg(
+    "use a release from 0.30.0 on, or add --no-async-scheduling",
+    "换用 0.30.0 或更新的版本，或加上 --no-async-scheduling",
+)
 _MOONCAKE = ("MooncakeConnectorV1", "MooncakeHybridConnector")
 
 METRICS = frozenset({"NixlConnector", "OffloadingConnector", "MooncakeStoreConnector", "LMCacheMPConnector"})
@@ -303,6 +316,69 @@ KNOWN_ISSUES = [
         instead=Msg(
             "remove --speculative-config or --mamba-cache-mode align",
             "去掉 --speculative-config 或 --mamba-cache-mode align",
+        ),
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/pull/49675",
+        date="2026-07-24",
+        first="0.24.0",
+        last="0.29.0",
+        of="vllm",
+        connector=_KEEPERS,
+        needs=("async", "consumes"),
+        what=_NO_PROGRESS,
+        instead=_FROM_0_30,
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/issues/49674",
+        date="2026-07-24",
+        first="0.24.0",
+        last="0.29.0",
+        of="vllm",
+        connector=(
+            "NixlConnector",
+            "NixlPullConnector",
+            "MooncakeConnector",
+            "LMCacheConnectorV1",
+            "LMCacheMPConnector",
+        ),
+        needs=("async", "consumes"),
+        rare=True,
+        what=_NO_PROGRESS,
+        instead=_FROM_0_30,
+    ),
+    KnownIssue(
+        link=f"{_ASCEND}/issues/16315",
+        date="2026-09",
+        first="0.24.0rc1",
+        last="0.29.0rc1",
+        of="vllm-ascend",
+        connector=_POOL,
+        needs=("async", "consumes"),
+        rare=True,
+        what=_NO_PROGRESS,
+        instead=Msg(
+            "use a release for vLLM 0.30.0 or later, or add --no-async-scheduling",
+            "换用基于 vLLM 0.30.0 或更新版本的发行版，或加上 --no-async-scheduling",
+        ),
+    ),
+    KnownIssue(
+        link=f"{_VLLM}/pull/57104",
+        date="2026-09-16",
+        first="0.27.1",
+        last="0.30.0",
+        of="vllm",
+        connector=("NixlConnector", "NixlPullConnector", "OffloadingConnector", "MooncakeConnector"),
+        needs=("speculation", "consumes"),
+        rare=True,
+        what=Msg(
+            "when blocks run out, requests whose KV cache is being loaded can hold all blocks and wait forever for "
+            "those that their draft tokens need",
+            "块不足时，正在加载 KV 的请求可能占满所有块，又都在等草稿 token 所需的块，永远等不到",
+        ),
+        instead=Msg(
+            "use a release from 0.31.0 on, or remove --speculative-config",
+            "换用 0.31.0 或更新的版本，或去掉 --speculative-config",
         ),
     ),
 ]

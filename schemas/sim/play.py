@@ -112,7 +112,7 @@ class Play:
         self._queue: deque[Step] = deque()
         self._ends: deque[float] = deque()  # when each step of the queue is over
         self._idle = 0
-        self._answered = self._stuck = 0
+        self._answered = self._stuck = self._last = 0
         self._most_stuck = max(STUCK, 4 * engine.max_model_len)
         self._depth = 2 if engine.asynchronous else 1
 
@@ -249,12 +249,12 @@ class Play:
     def _progress(self) -> None:
         """Count the steps that nobody got a token from, and give up when they are too many."""
         if self.scheduler.answered != self._answered:
-            self._answered, self._stuck = self.scheduler.answered, 0
+            self._answered, self._stuck, self._last = self.scheduler.answered, 0, self.played.steps
             return
         self._stuck += 1
         if self._stuck > self._most_stuck:
             raise EndlessError(
-                f"no request gets a token any more after step {self.played.steps - self._stuck}: "
+                f"no request gets a token any more after step {self._last}: "
                 f"{counted(self.live, 'request')} are there and preempt each other again and again, as in the engine; "
                 "use more blocks or a smaller max-num-seqs"
             )

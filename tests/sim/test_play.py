@@ -63,7 +63,7 @@ def test_sums_are_what_single_requests_are() -> None:
         assert _all(Play(engine, Timed(jobs), offload), jobs) == slow, (seed, engine, offload)
 
 
-# Blocks of victims are free after the step under way: until then vLLM 0.27.1 preempts others too, under priority.
+# Blocks of victims are free after the step under way: until then vLLM 0.27.1 preempts others too (vLLM #49674).
 ENDLESS = [100141, 100250]
 
 

@@ -17,7 +17,7 @@ ZH = """
 
 ## 作用
 
-模型系列、连接器、功能与目标版本的组合符合一条已知缺陷的记录（带链接和日期）时报告。条件未知的不算符合。
+模型系列、连接器、功能与目标版本的组合符合一条已知缺陷的记录（带链接和日期）时报告。条件未知的不算符合。只在块不足时才出现的缺陷报告为提示；连接器本身就是为这种情况准备的，则仍为警告。
 
 ## 为什么重要
 
@@ -40,7 +40,8 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
     ## What it does
 
     Fires where model family, connector, features and target release together match a recorded fault, with its link and
-    date. A condition that is unknown does not count as met.
+    date. A condition that is unknown does not count as met. A fault that shows only when blocks run out is an info,
+    unless the connector is one for exactly that case.
 
     ## Why it matters
 
@@ -50,7 +51,8 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ```bash
     # target: vllm==0.26.0
-    vllm serve /models/m --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
+    vllm serve /models/m --no-async-scheduling \
+      --kv-transfer-config '{"kv_connector": "MultiConnector", "kv_role": "kv_consumer",
       "kv_connector_extra_config": {"connectors": [{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"},
       {"kv_connector": "OffloadingConnector", "kv_role": "kv_consumer",
       "kv_connector_extra_config": {"cpu_bytes_to_use": 17179869184}}]}}'
@@ -60,7 +62,8 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
 
     ```bash
     # target: vllm==0.26.0
-    vllm serve /models/m --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
+    vllm serve /models/m --no-async-scheduling \
+      --kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'
     ```
 
     ## Releases
@@ -85,6 +88,7 @@ def known_issue(node: NodeLaunch, deployment: Deployment) -> Iterator[Hit]:
                         f"{deployment.target} 的已知缺陷：{issue.what.zh}（{issue.link}，{issue.date}）",
                     ),
                     issue.instead,
+                    severity="info" if issue.rare else None,
                 )
 
 
@@ -158,6 +162,10 @@ def _loads_async(_: NodeLaunch, connector: Connector) -> bool:
     return option is not None and option.value is True
 
 
+def _consumes(node: NodeLaunch, _: Connector) -> bool:
+    return node.role in ("kv_consumer", "kv_both")
+
+
 def _decode_context(node: NodeLaunch, _: Connector) -> bool:
     return (node.number("decode-context-parallel-size", 1) or 1) > 1
 
@@ -183,4 +191,5 @@ _NEEDS: dict[str, Callable[[NodeLaunch, Connector], bool]] = {
     "load_async": _loads_async,
     "decode_context": _decode_context,
     "sparse_sfa_c8": _sparse_sfa_c8,
+    "consumes": _consumes,
 }
