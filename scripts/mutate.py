@@ -5,9 +5,9 @@
 works in copies of the tree below `build/mutants`, never in the tree itself. The first run records which test reaches
 which line (scripts/mutation_reach.py, which needs coverage: `pip install coverage`); `--record` does so again, as after
 tests were added. Each mutant is one line of JSON in `build/mutants/results-SEED.jsonl`; a later call goes on after the
-last one, and a sample of 100 is the beginning of one of 300. `--again` tries those that survived once more, with all
-tests that reach them. Tests with an engine and slow ones are left out. The status is 1 if fewer than `--least` per cent
-of the mutants were killed.
+last one, and a sample of 100 is the beginning of one of 300. `--again` tries those that were not killed once more, with
+all tests that reach them. Tests with an engine and slow ones are left out. The status is 1 if fewer than `--least` per
+cent of the mutants were killed, of those that were tried.
 """
 
 from __future__ import annotations
@@ -170,14 +170,14 @@ def stop(group: int, waits: bool) -> None:
 def told(results: list[dict[str, Any]]) -> float:
     """Print the share of mutants that were killed and the others with place and diff; the share in per cent."""
     counted = Counter(result["result"] for result in results)
-    noticed = counted["killed"] + counted["timed out"]
-    share = 100 * noticed / max(1, len(results))
+    share = 100 * counted["killed"] / max(1, len(results))
     for result in sorted(results, key=lambda result: (result["path"], result["line"])):
-        if result["result"] == "survived":
+        if result["result"] != "killed":
             reached = f"{result['tests']} tests" if result["tests"] else "no test reaches it"
-            print(f"{result['path']}:{result['line']} ({result['kind']}, {reached})\n{result['diff']}\n")
+            print(f"{result['path']}:{result['line']} ({result['kind']}, {result['result']}, {reached})")
+            print(f"{result['diff']}\n")
     print(f"{len(results)} mutants: {counted['killed']} killed, {counted['timed out']} timed out, ", end="")
-    print(f"{counted['survived']} survived, {counted['not run']} could not be run: {share:.1f} % noticed")
+    print(f"{counted['survived']} survived, {counted['not run']} could not be run: {share:.1f} % killed")
     return share
 
 
@@ -196,7 +196,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at the same time (2)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/mutants", help="folder for copies and results")
     parser.add_argument("--record", action="store_true", help="record again which test reaches which line")
-    parser.add_argument("--again", action="store_true", help="try the mutants that survived once more, with more tests")
+    parser.add_argument("--again", action="store_true", help="try those that were not killed once more, with all tests")
     parser.add_argument("--least", type=float, default=0.0, help="per cent that must be killed (0)")
     return parser.parse_args()
 
@@ -212,10 +212,10 @@ def main() -> int:
         record(copies[0], data)
     mutants = sample(asked.count, asked.seed)
     names = {mutant.name for mutant in mutants}
-    known = read_results(file, lambda result: not asked.again or result["result"] != "survived")
+    known = read_results(file, lambda result: not asked.again or result["result"] == "killed")
     for module in HEAVY:
         import_module(module)
-    with file.open("a", encoding="utf-8") as out:
+    with file.open("a", encoding="utf-8") as out, contextlib.suppress(KeyboardInterrupt):
         missing = [mutant for mutant in mutants if mutant.name not in known]
         for number, result in enumerate(results_of(missing, copies, Reach(data), asked.again), 1):
             print(json.dumps(result, ensure_ascii=False), file=out, flush=True)

@@ -14,7 +14,7 @@ import coverage
 import pytest
 from mutants import Mutant
 
-TESTS, SECONDS = 150, 20.0
+TESTS, SECONDS = 100, 10.0
 """At most so many tests of so many seconds together for a mutant, unless all that reach it are wanted."""
 
 
