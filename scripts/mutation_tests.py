@@ -16,6 +16,8 @@ from mutants import Mutant
 
 TESTS, SECONDS = 100, 10.0
 """At most so many tests of so many seconds together for a mutant, unless all that reach it are wanted."""
+NEARBY, MANY = 12, 1_000_000
+"""Lines that count as near, and more tests than there are."""
 
 
 class Reach:
@@ -28,15 +30,20 @@ class Reach:
         self._files = list(self._data.measured_files())
 
     def tests_of(self, mutant: Mutant, thorough: bool) -> list[str]:
-        """The tests to run, in this order: a rule's own before others, then the quickest of every file in turn.
+        """The tests to run: a rule's own before others, and first those that reach lines nearby that few reach.
 
-        What runs when a module is imported is reached by every test that reaches anything of the module.
+        A condition is asked by many tests, and what depends on it is looked at by those in which it held. What runs
+        when a module is imported is reached by every test that reaches anything of the module.
         """
         lines = self._lines(mutant.path)
         wanted = range(mutant.line, mutant.last_line + 1)
         reaching = {test for line in wanted for test in lines.get(line, ())} if mutant.inside else set()
         reaching = (reaching or {test for tests in lines.values() for test in tests}) & self.seconds.keys()
-        ordered = sorted(reaching, key=lambda test: (self.seconds[test], test))
+        rarest: dict[str, int] = {}
+        for line in range(mutant.line - NEARBY, mutant.last_line + NEARBY + 1):
+            tests = lines.get(line, ())
+            rarest.update({test: min(len(tests), rarest.get(test, len(tests))) for test in tests})
+        ordered = sorted(reaching, key=lambda test: (rarest.get(test, MANY), self.seconds[test], test))
         code = re.search(r"/(pd\d{3})_", mutant.path)
         own = [test for test in ordered if code and code[1].upper() in test]
         taken = [*own, *(test for test in _in_turn(ordered) if test not in set(own))]
