@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from mutants import Mutant, mutants_of, parses
-from mutation_tests import Reach, run_chosen
+from mutation_tests import LIMIT, Reach, run_chosen
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,8 +40,8 @@ FIXES = "launcher/check/*fix*.py"
 SUITES = ("rules", "cases", "connector", "schemas", "launcher", "sim", "size", "fixes", "ascend", "upgrade")
 HEAVY = ("numpy", "torch", "hypothesis", "pydantic", "yaml", "click", "psutil", "prometheus_client", "jsonschema")
 """What tests import and no mutant changes: imported once, before the processes that run the tests are forked."""
-LIMIT = 60.0
-"""Seconds for the tests of a mutant, and twice what they took without it if that is more."""
+WAIT = 180.0
+"""Seconds after which tests of a mutant that wait for something are ended; those that go on have `LIMIT`."""
 
 
 @dataclass
@@ -55,11 +55,12 @@ class Running:
     began: float
 
 
-def sample(count: int, seed: int) -> list[Mutant]:
-    """So many mutants of all modules, in the order of the seed."""
+def sample(count: int, seed: int, only: str = "") -> list[Mutant]:
+    """So many mutants of all modules whose paths contain ``only``, in the order of the seed."""
     files = [file for place in CHANGED for file in (ROOT / place).rglob("*.py")]
     files += ROOT.glob(FIXES)
-    mutants = [mutant for file in sorted(files) for mutant in mutants_of(ROOT, file.relative_to(ROOT).as_posix())]
+    paths = [path for file in sorted(files) if only in (path := file.relative_to(ROOT).as_posix())]
+    mutants = [mutant for path in paths for mutant in mutants_of(ROOT, path)]
     random.Random(seed).shuffle(mutants)
     chosen: list[Mutant] = []
     for mutant in mutants:
@@ -86,7 +87,8 @@ def copied(where: Path) -> Path:
 
 def record(copy: Path, data: Path) -> None:
     """Run the suites once and write which test reaches which line."""
-    environment = {**os.environ, "PD_REACH": str(data), "PYTHONPATH": os.pathsep.join([str(copy), *sys.path])}
+    found = os.pathsep.join([str(copy), str(copy / "scripts"), *sys.path])
+    environment = {**os.environ, "PD_REACH": str(data), "PYTHONPATH": found}
     suites = [f"tests/{suite}" for suite in SUITES]
     options = ["-q", "-m", "not engine and not slow", "-p", "mutation_reach"]
     print("recording which test reaches which line, once", file=sys.stderr)
@@ -103,9 +105,9 @@ def begun(mutant: Mutant, copy: Path, reach: Reach, thorough: bool) -> tuple[int
     process = os.fork()
     if process == 0:
         os.setpgid(0, 0)
-        run_chosen(copy, chosen, said)
+        run_chosen(copy, chosen, said, int(limit))
     now = time.monotonic()
-    return process, Running(mutant, copy, said, now + limit, now)
+    return process, Running(mutant, copy, said, now + max(WAIT, 3 * limit), now)
 
 
 def ended(running: Running, status: int | None) -> dict[str, Any]:
@@ -114,7 +116,14 @@ def ended(running: Running, status: int | None) -> dict[str, Any]:
     shutil.copy2(source, running.copy / mutant.path)
     said = json.loads(running.said.read_text()) if running.said.exists() else {}
     code = None if status is None else os.waitstatus_to_exitcode(status)
-    results = {None: "timed out", 0: "survived", 5: "survived", 3: "not run", 4: "not run"}
+    results = {
+        None: "timed out",
+        -signal.SIGXCPU: "timed out",
+        0: "survived",
+        5: "survived",
+        3: "not run",
+        4: "not run",
+    }
     return {
         "name": mutant.name,
         "result": results.get(code, "killed"),
@@ -193,6 +202,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--count", type=int, default=300, help="mutants (300)")
     parser.add_argument("--seed", type=int, default=1, help="another seed takes another sample (1)")
+    parser.add_argument("--only", default="", metavar="WORD", help="only modules whose path has this in it, as pd402")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at the same time (2)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/mutants", help="folder for copies and results")
     parser.add_argument("--record", action="store_true", help="record again which test reaches which line")
@@ -210,11 +220,12 @@ def main() -> int:
     data, file = work / "reach", work / f"results-{asked.seed}.jsonl"
     if asked.record or not data.exists():
         record(copies[0], data)
-    mutants = sample(asked.count, asked.seed)
+    mutants = sample(asked.count, asked.seed, asked.only)
     names = {mutant.name for mutant in mutants}
     known = read_results(file, lambda result: not asked.again or result["result"] == "killed")
     for module in HEAVY:
-        import_module(module)
+        with contextlib.suppress(ImportError):
+            import_module(module)
     with file.open("a", encoding="utf-8") as out, contextlib.suppress(KeyboardInterrupt):
         missing = [mutant for mutant in mutants if mutant.name not in known]
         for number, result in enumerate(results_of(missing, copies, Reach(data), asked.again), 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from mutants import Mutant
 
 TESTS, SECONDS = 100, 10.0
 """At most so many tests of so many seconds together for a mutant, unless all that reach it are wanted."""
+LIMIT = 60.0
+"""Seconds of processor time for the tests of a mutant, or twice the time that they took without it if that is more."""
 NEARBY, MANY = 12, 1_000_000
 """Lines that count as near, and more tests than there are."""
 
@@ -105,10 +108,15 @@ class _Chosen:
         self._said.write_text(json.dumps({"tests": tests, "by": by}), encoding="utf-8")
 
 
-def run_chosen(copy: Path, tests: list[str], said: Path) -> None:
-    """Run these tests in a copy of the tree until one fails, and end this process with pytest's status."""
+def run_chosen(copy: Path, tests: list[str], said: Path, limit: int) -> None:
+    """Run these tests in a copy of the tree until one fails, and end this process with pytest's status.
+
+    After ``limit`` more seconds of processor time the kernel ends it.
+    """
     code = 3
     try:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + limit, resource.RLIM_INFINITY))
         os.chdir(copy)
         with said.with_suffix(".log").open("w") as log:
             os.dup2(log.fileno(), 1)
