@@ -105,7 +105,7 @@ def begun(mutant: Mutant, copy: Path, reach: Reach, thorough: bool) -> tuple[int
     process = os.fork()
     if process == 0:
         os.setpgid(0, 0)
-        run_chosen(copy, chosen, said, int(limit))
+        run_chosen(copy, chosen, reach.known, said, int(limit))
     now = time.monotonic()
     return process, Running(mutant, copy, said, now + max(WAIT, 3 * limit), now)
 

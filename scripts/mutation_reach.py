@@ -1,8 +1,8 @@
 """Which test reaches which line of what scripts/mutate.py changes: a plugin for pytest, which needs coverage.
 
 `PD_REACH=FILE python -m pytest -p mutation_reach ...` writes coverage's data into FILE, with a context for each
-test, named by its node, and next to it FILE.json: the seconds of each test that passed. Processes that a test starts
-are not followed: what only they reach counts as reached by nothing.
+test, named by its node, and next to it FILE.json: the seconds of each test, null if it did not pass. Processes that a
+test starts are not followed: what only they reach counts as reached by nothing.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ def pytest_sessionfinish() -> None:
     """Write both files."""
     _COVERAGE.stop()
     _COVERAGE.save()
-    passed = {node: round(seconds, 4) for node, seconds in _SECONDS.items() if node not in _FAILED}
-    Path(f"{_FILE}.json").write_text(json.dumps(passed), encoding="utf-8")
+    taken = {node: None if node in _FAILED else round(seconds, 4) for node, seconds in _SECONDS.items()}
+    Path(f"{_FILE}.json").write_text(json.dumps(taken), encoding="utf-8")

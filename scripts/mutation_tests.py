@@ -8,7 +8,7 @@ import re
 import resource
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import coverage
@@ -27,7 +27,9 @@ class Reach:
     """What scripts/mutation_reach.py recorded: the tests that reach a line, and the seconds that each takes."""
 
     def __init__(self, data: Path) -> None:
-        self.seconds: dict[str, float] = json.loads(Path(f"{data}.json").read_text(encoding="utf-8"))
+        taken: dict[str, float | None] = json.loads(Path(f"{data}.json").read_text(encoding="utf-8"))
+        self.known = taken.keys()
+        self.seconds = {test: seconds for test, seconds in taken.items() if seconds is not None}
         self._data = coverage.CoverageData(str(data))
         self._data.read()
         self._files = list(self._data.measured_files())
@@ -83,18 +85,25 @@ def _within(tests: list[str], seconds: dict[str, float]) -> list[str]:
 
 
 class _Chosen:
-    """A plugin for pytest: only these tests, in their order; which one failed first goes into a file."""
+    """A plugin for pytest: these tests, in their order, and before them those that were added to their files since.
 
-    def __init__(self, tests: list[str], said: Path) -> None:
+    Which one failed first goes into a file.
+    """
+
+    def __init__(self, tests: list[str], known: Collection[str], said: Path) -> None:
         self._tests = {test: rank for rank, test in enumerate(tests)}
+        self._known = known
         self._said = said
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted(
-            (item for item in items if item.nodeid in self._tests), key=lambda item: self._tests[item.nodeid]
-        )
+        wanted = [item for item in items if item.nodeid in self._tests or self._is_new(item)]
+        items[:] = sorted(wanted, key=lambda item: self._tests.get(item.nodeid, -1))
         self._say(len(items), None)
+
+    def _is_new(self, item: pytest.Item) -> bool:
+        left_out = item.get_closest_marker("slow") or item.get_closest_marker("engine")
+        return item.nodeid not in self._known and not left_out
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -108,7 +117,7 @@ class _Chosen:
         self._said.write_text(json.dumps({"tests": tests, "by": by}), encoding="utf-8")
 
 
-def run_chosen(copy: Path, tests: list[str], said: Path, limit: int) -> None:
+def run_chosen(copy: Path, tests: list[str], known: Collection[str], said: Path, limit: int) -> None:
     """Run these tests in a copy of the tree until one fails, and end this process with pytest's status.
 
     After ``limit`` more seconds of processor time the kernel ends it.
@@ -131,7 +140,7 @@ def run_chosen(copy: Path, tests: list[str], said: Path, limit: int) -> None:
             del sys.modules[module]
         files = sorted({test.partition("::")[0] for test in tests})
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short"]
-        code = int(pytest.main([*options, *files], plugins=[_Chosen(tests, said)])) if tests else 5
+        code = int(pytest.main([*options, *files], plugins=[_Chosen(tests, known, said)])) if tests else 5
     finally:
         sys.stdout.flush()
         os._exit(code)
