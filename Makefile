@@ -5,6 +5,7 @@
 #   make demo          a real prefill/decode pair on this machine's CPU
 #   make demo-control  the same with blocks restored in reversed order: must say "identical: no"
 #   make lint          ruff and mypy
+#   make mutate        which changes of the code no test notices: 300 of them, or COUNT=N, drawn by SEED=N (hours)
 #   make setup         only the environment
 #   make docs          the documentation as a site in build/site, with nothing dead in it
 #   make playground    the checker as a page in build/site/playground (after make docs, which empties build/site)
@@ -23,12 +24,15 @@ PYTHON ?= python3
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 BESIDE := $(or $(JOBS),$(shell echo $$(($(CORES) > 2 ? $(CORES) - 1 : 1))))
 JOBS   ?= 2
+COUNT  ?= 300
+SEED   ?= 1
+LEAST  ?= 0
 ENGINE := 0.32.0
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 SPREAD  = -n $(JOBS) --dist worksteal
 
-.PHONY: setup python test test-fast test-all lint demo demo-control docs man playground playground-test site
+.PHONY: setup python test test-fast test-all mutate lint demo demo-control docs man playground playground-test site
 
 setup: python
 	@$(PYTHON) scripts/setup_engine.py $(ENGINE) --venv $(VENV) > /dev/null
@@ -54,6 +58,11 @@ test-fast: setup
 
 test-all: export PD_TEST_SAMPLE = all
 test-all: test
+
+# Coverage is for this alone, and kept out of the environment.
+mutate: setup
+	@[ -d build/mutants/tools ] || $(RUN) -m pip install -q --target build/mutants/tools coverage
+	PYTHONPATH=$(CURDIR)/build/mutants/tools $(RUN) scripts/mutate.py --count $(COUNT) --seed $(SEED) --least $(LEAST) --jobs $(JOBS)
 
 lint: setup
 	$(RUN) -m ruff check .

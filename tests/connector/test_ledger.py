@@ -331,6 +331,20 @@ def test_what_an_unreported_load_brought_is_not_shared() -> None:
     assert ledger.park("c", [[7, 8]], 8, [["h0"]]).copied == 1
 
 
+def test_after_a_reset_nothing_is_shared_with_what_was_saved_before() -> None:
+    """A copy that is being loaded stays, and so do its blocks: their content is of the weights before."""
+    ledger = Ledger([FULL], 10)
+    ledger.park("a", [[1, 2]], 8, [["h0", "h1"]])
+    ledger.report(ledger.advance().number)
+    ledger.restorable("a", 20, 0)
+    ledger.plan_restore("a", [[3, 4]], 8, asynchronous=True)
+    ledger.reset()
+    assert ledger.copies.keys() == {"a"}
+    assert ledger.park("b", [[5, 6]], 8, [["h0", "h1"]]).copied == 2
+    assert ledger.loaded("a")
+    assert ledger.park("c", [[7, 8]], 8, [["h0", "h1"]]).copied == 0  # the new content is still found by its name
+
+
 def test_sharing_lets_more_fit() -> None:
     ledger = Ledger([FULL], 3)
     ledger.park("a", [[1, 2]], 8, [["h0", "h1"]])

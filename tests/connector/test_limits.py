@@ -15,6 +15,8 @@ from pd_launch.connector.limits import (
     memory_left,
     memory_limits,
     no_block,
+    ranks_here,
+    ranks_of,
     shortage,
 )
 
@@ -147,3 +149,10 @@ def test_where_nothing_is_known_nothing_is_warned_of(tmp_path: Path) -> None:
 def test_engines_that_were_started_together_share_the_host() -> None:
     assert engines_here(SimpleNamespace(data_parallel_size_local=4)) == 4
     assert engines_here(SimpleNamespace()) == 1
+
+
+def test_the_ranks_of_an_engine_are_those_of_all_its_dimensions() -> None:
+    older = SimpleNamespace(tensor_parallel_size=4, pipeline_parallel_size=3)  # releases without prefill context
+    assert (ranks_of(older), ranks_here(older)) == (12, 12)
+    newer = SimpleNamespace(**vars(older), prefill_context_parallel_size=2, nnodes=3)
+    assert (ranks_of(newer), ranks_here(newer)) == (24, 8)

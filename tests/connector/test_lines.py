@@ -46,8 +46,13 @@ def test_lines_come_in_order_with_their_own_time_and_place(logger: logging.Logge
 def test_nothing_is_lost_at_the_end(logger: logging.Logger) -> None:
     lines = Lines(logger)
     lines.info("last")
+    thread = lines._thread
+    assert thread is not None
+    time.sleep(2 * module.DELAY)  # it waits for the next line, most likely
     lines.close()
     assert [record.getMessage() for record in logger.records] == ["last"]  # type: ignore[attr-defined]
+    thread.join(20)
+    assert not thread.is_alive()
     program = (
         "import logging; logging.basicConfig(level=20); from pd_launch.connector.lines import Lines; "
         "kept = Lines(logging.getLogger('x')); kept.info('told %s', 1)"

@@ -109,6 +109,30 @@ def test_what_was_not_used_for_long_goes_and_what_is_in_use_stays() -> None:
     reserve.close()
 
 
+def test_memory_comes_and_goes_in_pieces_that_are_short_however_large_a_block_is() -> None:
+    pages, clock = Pages(), Clock()
+    reserve = Reserve(pages, 1000, module.BACK_BYTES // 4, 500, idle=10, clock=clock)
+    reserve._thread = threading.Thread()  # turned by hand
+    step(reserve, pages, 8, 8)
+    pieces = [(reserve.turn() is not None, reserve.backed) for _ in range(2)]
+    assert pieces == [(True, 12), (True, 16)]
+    while reserve.turn() is not None:
+        pass
+    assert reserve.backed == 508 and pages.has == set(range(508))
+    step(reserve, pages, 0)
+    clock.now += 100.0
+    at_once = 4 * module.RELEASE_BYTES // module.BACK_BYTES
+    assert reserve.turn() is not None and reserve.backed == 508 - at_once
+    assert pages.has == set(range(508 - at_once))
+    large = Reserve(pages, 10, 4 * module.BACK_BYTES + 4 * module.RELEASE_BYTES, 5, idle=10, clock=clock)
+    large._thread = threading.Thread()
+    step(large, pages, 1, 1)
+    assert large.turn() is not None and large.backed == 2
+    step(large, pages, 0)
+    clock.now += 100.0
+    assert large.turn() is not None and large.backed == 1
+
+
 def test_a_step_that_does_not_tell_keeps_what_is_there() -> None:
     pages, clock = Pages(), Clock()
     reserve = made(pages, clock)

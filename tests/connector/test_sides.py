@@ -129,6 +129,50 @@ def test_the_hook_saves_the_exact_table_once() -> None:
     assert counts(made) == {"parked": 1}
 
 
+def test_after_the_hook_a_victim_is_followed_no_longer() -> None:
+    """The table that was tracked may name blocks that others have by now."""
+    made = scheduler(host_blocks=1)
+    running(made)
+    assert made.before_preempt(request(), ([1, 2, 3],), 8)
+    assert made.ledger.tables == {}
+    made.step(output())
+    made.ledger.finish("a")
+    step = made.step(output(preempted={"a"}))  # named once more, a step later
+    assert step.saves == []
+    assert counts(made) == {"fallback.partial": 1, "fallback.untracked": 1, "parked": 1}
+
+
+def held(made: OffloadScheduler) -> dict[str, Any]:
+    """What is remembered of requests and blocks, by name."""
+    places = (made, made.ledger, made.ledger.shelf, made.turns)
+    kept = {name: value for place in places for name, value in vars(place).items() if isinstance(value, (dict, set))}
+    return {name: value for name, value in kept.items() if value}
+
+
+@pytest.mark.parametrize("end", ["running", "saved", "parked by the hook", "asked", "loading beside", "reset"])
+def test_nothing_is_remembered_of_a_request_that_ended(end: str) -> None:
+    made = scheduler(hash_block_size=4)
+    made.async_from = 1
+    asked = request(block_hashes=["h0", "h1", "h2"])
+    made.allocated(asked, [[1, 2, 3]], 0)
+    made.step(output(new={"a": ([[1, 2, 3]], 0)}, scheduled={"a": 12}))
+    if end == "parked by the hook":
+        assert made.before_preempt(asked, ([1, 2, 3],), 12)
+    if end not in ("running", "reset"):
+        made.worker_output(answer(made.step(output(preempted={"a"})).number))
+    if end == "reset":
+        made.reset()
+    if end in ("asked", "loading beside"):
+        assert made.matched(asked, 0) == (12, True)
+    if end == "loading beside":
+        made.allocated(asked, [[4, 5, 6]], 12)
+    done = made.step(output(finished={"a"})).number
+    over = answer(done)
+    over.finished_recving = {"a"} if end == "loading beside" else None
+    made.worker_output(over)
+    assert held(made) == {}
+
+
 def test_a_victim_that_does_not_fit_waits_and_is_not_ended() -> None:
     made = scheduler(host_blocks=2)
     assert made.before_preempt(request("b"), ([4, 5],), 8)

@@ -15,7 +15,7 @@ from published import apply, misread
 from shell_twins import Quote, ansi, bare, double, single
 from twins import FORMS, twin_of
 
-from pd_launch.launcher.rules.edits import insert_entries, remove_entry, rename_key, set_value
+from pd_launch.launcher.rules.edits import insert_entries, joined, remove_entry, rename_key, set_value
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.launcher.sources.trees.json_tree import parse_json
 from pd_launch.launcher.sources.trees.yaml_tree import parse_yaml
@@ -245,3 +245,18 @@ def test_an_escape_in_two_kinds_of_quotes_is_not_torn() -> None:
     script = "bash -c " + single(f"vllm serve m --{FLAG} " + single("{'a': 'b'}"))
     found = read_texts({"a.sh": script})[0]
     assert found.faults and not any(fault.fix for fault in found.faults)
+
+
+def test_changes_that_meet_are_none() -> None:
+    text = "vllm serve m --" + FLAG + ' \'{"a": 1, "b": 2}\'\n'
+    tree = tree_of({"a.sh": text})
+    other = tree_of({"b.sh": text})
+    assert tree is not None and other is not None
+    first, second = tree.get("a"), tree.get("b")
+    assert first is not None and second is not None
+    apart = joined(set_value(first, 10), set_value(second, 20))
+    assert apart is not None and len(apart) == 2
+    assert joined(set_value(first, 10), set_value(first, 11)) is None
+    assert joined(set_value(first, 10), None) is None
+    elsewhere = joined(set_value(first, 10), set_value(other.get("a") or other, 11))
+    assert elsewhere is not None and len(elsewhere) == 2

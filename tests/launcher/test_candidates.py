@@ -351,6 +351,9 @@ def test_an_undecided_release_can_be_made_an_error(tmp_path: Path) -> None:
     both = PROFILE.replace("decode:", "prefill: {}\ndecode:")
     done = run(tmp_path, both, "--require-target", "--select", "PD902", "--format", "concise", name="p.yaml")
     assert done.exit_code == 1 and done.stdout.count("PD902") == 1
+    mixed = f"docker run --shm-size=16g vllm/vllm-openai:v0.31.0 --model m\n{SERVE}\n"  # the image decides for one
+    done = run(tmp_path, mixed, "--require-target", "--select", "PD902", "--format", "concise")
+    assert done.exit_code == 1 and done.stdout.count("PD902") == 1 and "a.sh:2:" in done.stdout
     named = f'target: "vllm-ascend==0.30.0rc2"\n{PROFILE}'
     assert run(tmp_path, named, "--require-target", "--select", "PD902", name="p.yaml").exit_code == 0
     assert run(tmp_path, f"# pd-launch: target 0.30.0rc2\n{SERVE}\n", "--require-target").exit_code == 0

@@ -3,7 +3,7 @@
 A fixture is a file ``CODE/CLAUSE.fires.EXT`` or ``CODE/CLAUSE.silent.EXT``, or a folder of that name (without EXT)
 whose files form one deployment. A line ``pd-test: target=X severity=S line=N`` anywhere in a file fixes the release,
 the severity that must be reported, and the line of that file where the finding must be. Host facts are in
-``host.json`` in the folder, or in ``CLAUSE.fires.host.json`` beside the file.
+``host.json`` in the folder, or in ``CLAUSE.fires.host.json`` beside the file. What is said is recorded (``said.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pd_launch.launcher.rules.registry import all_rules
 from pd_launch.launcher.sources.read import read_texts
 from pd_launch.schemas.finding import Finding
 from tests.chinese_texts import half_width, untranslated
+from tests.rules.said import compare, recorded, said_of
 
 HERE = Path(__file__).parent
 _CODE = re.compile(r"PD\d{3}")
@@ -110,6 +111,7 @@ def test_rule_has_fixtures(code: str) -> None:
 
 def test_fixtures_belong_to_rules() -> None:
     assert {fixture.code for fixture in FIXTURES} <= set(all_rules())
+    assert recorded().keys() == {str(fixture) for fixture in FIRES}
 
 
 @pytest.mark.parametrize("fixture", FIRES, ids=str)
@@ -121,6 +123,7 @@ def test_fires(fixture: Fixture) -> None:
         assert {f.severity for f in own} == {fixture.severity}, _show(own)
     for name, line in fixture.places:
         assert (name, line) in {(f.file, f.line) for f in own}, f"not in {name}, line {line}:\n{_show(own)}"
+    compare(str(fixture), said_of(fixture.code, checked))
     assert_complete_in_both_languages(fixture, checked)
 
 

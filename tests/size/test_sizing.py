@@ -20,6 +20,7 @@ from pd_launch.schemas.memory.cache_model import Placement, model_from_config, m
 from pd_launch.schemas.memory.kv_geometry import Geometry
 from pd_launch.schemas.memory.kv_layers import KVLayoutError, Layer, lay_out, stage_sizes
 from pd_launch.schemas.memory.sizing_numbers import Layout, Sizing, SizingError, for_memory, for_requests
+from pd_launch.schemas.memory.states import state_of
 from pd_launch.schemas.models.known import facts_by_name
 
 # Bytes of KV for one token over all layers, in 16 bits, as others have published them.
@@ -69,6 +70,8 @@ def test_sparse_rows_and_heads_that_differ() -> None:
     assert model.layout(Placement(block_tokens=1, ascend=True)).block_bytes == 2 * (576 + 128) * 2
     assert model.layout(Placement(block_tokens=1)).block_bytes == 2 * (576 * 2 + 132)
     assert model.layout(Placement(block_tokens=1, sparse_rows=True)).block_bytes == 2 * (656 + 132)
+    narrow = model_from_config({**config, "index_head_dim": 64})
+    assert narrow.layout(Placement(block_tokens=1, ascend=True)).block_bytes == 2 * (576 + 64) * 2
     wide = {
         "num_hidden_layers": 1,
         "num_attention_heads": 4,
@@ -77,6 +80,48 @@ def test_sparse_rows_and_heads_that_differ() -> None:
         "torch_dtype": "bfloat16",
     }
     assert model_from_config(wide).layout(Placement(block_tokens=1)).block_bytes == 4 * (192 + 128) * 2
+
+
+STATES: list[tuple[str, dict[str, int], list[tuple[int, ...]]]] = [
+    (
+        "qwen3_next",
+        {
+            "linear_num_value_heads": 8,
+            "linear_num_key_heads": 4,
+            "linear_key_head_dim": 32,
+            "linear_value_head_dim": 64,
+            "linear_conv_kernel_dim": 3,
+        },
+        [((2 * 32 * 4 + 64 * 8) // 2, 3), (4, 64, 32)],
+    ),
+    ("qwen3_next", {"linear_num_value_heads": 8}, [((2 * 128 + 128 * 8) // 2, 4), (4, 128, 128)]),
+    (
+        "mamba2",
+        {"mamba_n_heads": 8, "mamba_d_head": 32, "mamba_d_state": 16, "mamba_n_groups": 4, "mamba_d_conv": 3},
+        [((8 * 32 + 2 * 4 * 16) // 2, 3), (4, 32, 16)],
+    ),
+    (
+        "nemotron_h",
+        {"mamba_num_heads": 8, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 3, "conv_kernel": 6},
+        [((8 * 32 + 2 * 2 * 16) // 2, 6), (4, 32, 16)],
+    ),
+    ("mamba2", {"mamba_n_heads": 8}, [((8 * 64 + 2 * 2 * 128) // 2, 4), (4, 64, 128)]),
+    (
+        "jamba",
+        {"mamba_d_state": 8, "hidden_size": 64, "mamba_expand": 3, "mamba_d_conv": 5},
+        [(64 * 3 // 2, 4), (64 * 3 // 2, 8)],
+    ),
+    ("jamba", {"mamba_d_state": 8, "hidden_size": 64}, [(64 * 2 // 2, 3), (64 * 2 // 2, 8)]),
+]
+
+
+@pytest.mark.parametrize(("family", "config", "shapes"), STATES)
+def test_the_shapes_of_a_state_follow_every_key_of_the_configuration(
+    family: str, config: dict[str, int], shapes: list[tuple[int, ...]]
+) -> None:
+    """On one of two ranks with a draft of one token: it makes the convolution's window, of kernel - 1, one longer."""
+    state = state_of(config, family, 2)
+    assert state is not None and list(state.shapes(2, 1)) == shapes
 
 
 def test_pages_of_two_sizes() -> None:
