@@ -25,7 +25,7 @@ FOLLOWED = (
 SAID = (
     "socat TCP-LISTEN:80 EXEC:'@E',pty\n",
     "if x; then f() { @E; }; else f() { vllm serve ok; }; fi\nf\n",
-    "perl -e 'exec(\"vllm\", \"serve\", \"X\")'\n",
+    'perl -e \'exec("vllm", "serve", "X")\'\n',
     "python -c 'from vllm import LLM; LLM(\"X\"'\n",
 )
 SILENT = (

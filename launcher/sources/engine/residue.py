@@ -22,8 +22,10 @@ _COMMAND = lazy_pattern(
 )
 """The command of an engine inside of a word: at a place where commands begin, with what can be its model."""
 _LISTED = lazy_pattern(r"[\"']vllm[\"']\s{0,9},\s{0,9}[\"']serve[\"']")
-_GLUED = lazy_pattern(r"\S{0,200}[:=!,@]vllm")
+_GLUED = lazy_pattern(r"--[\w-]{1,60}=vllm|[^\s=]{0,200}[:!,@]vllm")
 """A word that ends in the program's name after a sign: ``EXEC:vllm``."""
+_DESCRIBES = ("helm", "helmfile", "kustomize", "terraform")
+"""Programs whose words are values of a chart or a plan, which is a file of its own."""
 _PYTHON = lazy_pattern(r"\b(?:from|import)[ \t]{1,9}vllm\b")
 _MADE = lazy_pattern(r"\b(?:LLM|EngineArgs|AsyncEngineArgs)\([^)\n]")
 
@@ -32,7 +34,7 @@ def left_of(command: Command) -> Text | None:
     """Return where a command that no reader took in starts an engine; None where it does not, or only speaks of one."""
     words, _ = unwrap(command.words)
     name = words[0].value.rpartition("/")[2] if words else ""
-    if not words or (name in TALKS and not hands_on(words)):
+    if not words or name in _DESCRIBES or (name in TALKS and not hands_on(words)):
         return None
     glued = _glued(words)
     if glued is not None:

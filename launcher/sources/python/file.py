@@ -69,11 +69,12 @@ def read_python(source: SourceFile, found: Found) -> None:
         cuts.append((not_followed(place, limit, _LEFT), inside))
 
     try:
-        classes = classes_of(tree, CLASSES)
-        uses = []
-        if classes.named:
+        classes = classes_of(tree, CLASSES) if "vllm" in source.text else None
+        uses: list[ast.expr] = []
+        if classes is not None and classes.named:
             tree = Plainly(classes).visit(tree)
-            uses = uses_of(tree, classes, shown_parts(tree))
+            tests = any(_tests(node) for node in ast.walk(tree))  # which look at classes in many ways
+            uses = [] if tests else uses_of(tree, classes, shown_parts(tree))
         starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
         _Reader(source, written_out(tree, starts, cut), found, uses).read()
         lines = [node.origin.line for node in found.nodes[nodes:]]
@@ -158,9 +159,8 @@ class _Reader:
                 end = self.source.offset(place.end_line, place.end_column)
                 if first == len(followed) or followed[first] >= end:
                     self.found.add_faults([unseen(place)])
-        if not tests:
-            left = (use for use in self.uses if (use.lineno, use.col_offset) not in self.taken)
-            self.found.add_faults([unseen(self.origin(use)) for use in islice(left, MOST)])
+        left = (use for use in self.uses if (use.lineno, use.col_offset) not in self.taken)
+        self.found.add_faults([unseen(self.origin(use)) for use in islice(left, MOST)])
         if tests:
             return  # a test makes one to look at it, right or wrong
         for call in calls:
