@@ -114,6 +114,8 @@ def test_only_the_secret_is_masked(text: str, shown: str) -> None:
         "docker run -p 8000:8000 x; mkdir -p a/b1c2d3e4; ssh -p 2222 u@h",
         "sshpass -e ssh -i k u@h; sshpass -p $PW ssh u@h; curl -u $U:$P x; curl -u user x",
         "python -m x --sig 1; http://h/?n=1&page=2",
+        "Error: /etc/passwd: No such file or directory",
+        "x/db_password: Permission denied",
     ],
 )
 def test_what_only_refers_to_a_secret_is_shown(text: str) -> None:
@@ -278,6 +280,10 @@ def test_what_is_said_of_a_wrong_command_line_has_no_secret(words: tuple[str, ..
 def test_an_ordinary_word_stays_in_what_is_said_of_a_wrong_command_line(tmp_path: Path) -> None:
     text = run(tmp_path, "decode", "--profile", "cpu-tiny", "HF_TOKEN=vllm")
     assert "unexpected argument HF_TOKEN=***: put arguments for vLLM after --" in text
+
+
+def test_a_path_that_ends_like_a_secret_is_no_reason_to_mask_what_the_system_says(tmp_path: Path) -> None:
+    assert "passwd: No such file or directory" in run(tmp_path, "check", "none/passwd")
 
 
 PUMPS = (

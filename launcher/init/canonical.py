@@ -13,6 +13,7 @@ from typing import Any
 from pd_launch.schemas.core.launch import Container, EnvVar, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.record import dataclass
+from pd_launch.schemas.core.switches import REPEATABLE
 from pd_launch.schemas.core.units import parse_size
 from pd_launch.schemas.core.values import Node, Unknown
 from pd_launch.schemas.engine.budget import OFFLOAD_NAMES, PREFIX_CACHING
@@ -63,6 +64,9 @@ def canonical(launch: NodeLaunch, by_name: bool = False) -> Canonical:
             args[name] = arg.name == name
             continue
         values = [_plain(node) for node in (arg.value, *arg.more)]
+        if arg.name in REPEATABLE:
+            args[arg.name] = [*args.get(arg.name, []), *values]
+            continue
         args[arg.name] = values if arg.more else values[0]
     if isinstance(args.get("kv-transfer-config"), dict):
         args["kv-transfer-config"] = canonical_transfer(args["kv-transfer-config"], by_name)

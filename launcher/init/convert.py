@@ -23,6 +23,7 @@ from pd_launch.schemas.core.hardware import HARDWARE, Hardware
 from pd_launch.schemas.core.launch import Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.record import dataclass
+from pd_launch.schemas.core.switches import REPEATABLE
 from pd_launch.schemas.core.target import Choice
 from pd_launch.schemas.core.values import HOLE, Node, Unknown
 from pd_launch.schemas.engine.port_range import first_rank
@@ -172,6 +173,8 @@ class _Conversion:
                 continue
             if arg.value is None:
                 flags[name] = arg.name == name
+            elif name in REPEATABLE and name in flags and arg.value.complete():
+                flags[name] = [*_listed(flags[name]), arg.value.plain()]
             elif all(v.complete() for v in (arg.value, *arg.more)):
                 flags[name] = [v.plain() for v in (arg.value, *arg.more)] if arg.more else arg.value.plain()
             else:
@@ -319,3 +322,7 @@ def _hoisted(sections: list[dict[str, Any]]) -> dict[str, Any]:
         return {}
     first, *others = sections
     return {k: v for k, v in first.items() if all(k in o and o[k] == v for o in others)}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

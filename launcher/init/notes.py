@@ -12,6 +12,7 @@ from pd_launch.launcher.sources.forms.online_dp import TEMPLATE
 from pd_launch.launcher.sources.text.limits import NOT_FOLLOWED
 from pd_launch.schemas.core.launch import Container, Fault, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
+from pd_launch.schemas.core.switches import REPEATABLE
 from pd_launch.schemas.core.units import counted
 from pd_launch.schemas.core.words import agreeing, listed
 
@@ -70,7 +71,7 @@ def _engines(engines: Sequence[NodeLaunch]) -> Iterator[Msg]:
                 f"{place}：{line} 所指内容设置的变量不在配置文件中：引擎需要的请写在 env 里",
             )
         for name, args in engine.by_name.items():
-            if name and len(args) > 1:
+            if name and len(args) > 1 and name not in REPEATABLE:
                 yield Msg(
                     f"{place}: --{name} is given {len(args)} times; the last one takes effect",
                     f"{place}：--{name} 写了 {len(args)} 次，以最后一次为准",

@@ -5,8 +5,11 @@ Every pattern begins at a word's first character and has bounds, so that a searc
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from pd_launch.launcher.secrets.encoded import encoded_spans
 from pd_launch.launcher.secrets.names import is_secret, is_secret_flag
@@ -121,6 +124,8 @@ def _assigned(values: Values) -> Iterator[Span]:
             continue
         if _is_lower_word(match["name"]) and not _is_meant(match, values.text):
             continue
+        if match["sign"] == ":" and values.text.startswith(_system_messages(), match.end()):
+            continue  # /etc/passwd: No such file or directory
         tight = "=" in match["sign"] and not match["before"] and not match["space"] and not match["quote"]
         value = values.read(match.end(), tight)
         yield from _behind_scheme(values, value)
@@ -131,6 +136,12 @@ def _assigned(values: Values) -> Iterator[Span]:
         if _tells(match["name"]):
             end = values.text.find("}", match.end(), match.end() + 500)
             yield from values.parts(match.end(), end) if end >= 0 else ()
+
+
+@cache
+def _system_messages() -> tuple[str, ...]:
+    """Return what the system says of a file after its name: sentences, and nobody's secret."""
+    return tuple(message for message in {os.strerror(code) for code in errno.errorcode} if " " in message)
 
 
 def _is_meant(match: re.Match[str], text: str) -> bool:

@@ -105,7 +105,7 @@ class Call:
                 continue
             from pd_launch.launcher.sources.engine.config_file import read_config_file
 
-            source, faults = read_config_file(node, self.templates, self.inputs.max_size)
+            source, faults = read_config_file(node, {**found.written, **self.templates}, self.inputs.max_size)
             if source is not None:
                 group.sources.setdefault(source.path, source)
             found.add_faults(faults)
@@ -147,3 +147,4 @@ def extend(found: Found, more: Found) -> None:
     found.forms |= more.forms
     found.guessed += more.guessed
     found.apart += more.apart
+    found.written |= more.written

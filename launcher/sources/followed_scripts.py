@@ -9,18 +9,20 @@ from pd_launch.launcher.sources.call import Group
 from pd_launch.launcher.sources.engine.around import NOTHING, Around, place_of
 from pd_launch.launcher.sources.engine.engines import as_file, inside, read_command, surroundings
 from pd_launch.launcher.sources.engine.found import Finish, Found, Nested, keep
+from pd_launch.launcher.sources.engine.links import Links
 from pd_launch.launcher.sources.engine.machines import same_host
 from pd_launch.launcher.sources.engine.mounted import config_maps
 from pd_launch.launcher.sources.engine.named import COMMAND_LINE
 from pd_launch.launcher.sources.engine.requested import requested
+from pd_launch.launcher.sources.engine.residue import left_of
 from pd_launch.launcher.sources.engine.scripts_given import files_run, scripts_inside
 from pd_launch.launcher.sources.engine.torn import put_together
-from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
+from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise, unseen
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms_table import tree_form
-from pd_launch.launcher.sources.given_files import read_given
+from pd_launch.launcher.sources.given_files import keep_written, read_given
 from pd_launch.launcher.sources.release.installs import CommandLine
 from pd_launch.launcher.sources.shell.follow import MAX_STEPS, Command, read_shell
 from pd_launch.launcher.sources.shell.state import Effort, Scope
@@ -129,12 +131,14 @@ class Scripts:
         commands, torn = put_together(script.commands, script.faults)
         found.add_faults([*script.faults, *torn])
         before = len(found.nodes)
-        run = files_run(commands)
-        for command in commands:
+        run, links = files_run(commands), Links()
+        for command in (links.followed(command) for command in commands):
+            keep_written(command, found)
             if read_command(command, "shell", text.source.path, found, finish):
                 continue
             if read_given(command, found, self.known_form):
                 continue
+            so_far = found.size()
             found.add_faults(list(started_otherwise(command)))
             if depth == 0 and (asked := requested(command.words)) is not None:
                 found.requests.append(asked)
@@ -144,6 +148,9 @@ class Scripts:
                 if depth >= MAX_NESTED:
                     continue
                 self.script(inner, found, given, inside(command, finish), depth + 1, around)
+            if so_far == found.size():
+                left = left_of(command)
+                found.add_faults([unseen(left.origin())] if left is not None else [])
         for number, value in enumerate(held_back(script.held, commands, found.nodes[before:])):
             if number >= MAX_ENGINES or depth >= MAX_NESTED or not self.value(value, number, found, finish, depth + 1):
                 found.add_faults(list(not_started(value)))

@@ -146,6 +146,19 @@ def _written_yaml(body: Text, found: Found, documents: Read) -> None:
     documents(trees, source, found)
 
 
+def keep_written(command: Command, found: Found) -> None:
+    """Take in a file of YAML that a command writes: an engine may be given it as ``--config``."""
+    body, file = command.body, target_of(command)
+    if body is None or not file.endswith((".yaml", ".yml")):
+        return
+    start, end = body.spots[0], body.spots[-1]
+    raw = body.source.text[start:end]
+    if raw.replace("\r\n", "\n") == body.value or _SHELL_VARIABLE.search(raw):
+        before = re.sub(r"[^\n]", " ", body.source.text[:start])
+        filled = _SHELL_VARIABLE.sub(lambda match: HOLE * len(match.group()), raw)
+        found.written[file.rpartition("/")[2]] = SourceFile(body.source.path, before + filled)
+
+
 def _in_place(body: Text) -> SourceFile | None:
     """Return the file with nothing but a here-document in it, at its place; None where it is not verbatim."""
     start, end = body.spots[0], body.spots[-1]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+from pd_launch.launcher.secrets.masking import mask_lines
 from pd_launch.launcher.status.fetch import MAX_PAGE, MAX_SMALL, Address, Page, fetch, late
 from pd_launch.launcher.status.page import NotMetrics, Reading, read_page
 from pd_launch.schemas.core.msg import NOTHING, Msg
@@ -91,4 +92,4 @@ def _version(page: Page) -> str | None:
     except (ValueError, RecursionError):
         return None
     told = found.get("version") if isinstance(found, dict) else None
-    return told[:60] if isinstance(told, str) else None
+    return mask_lines(told[:60]) if isinstance(told, str) else None

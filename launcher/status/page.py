@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from functools import lru_cache
 
+from pd_launch.launcher.secrets.masking import NONE, Held, mask_lines
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.record import dataclass
 from pd_launch.schemas.releases.series import PREFIXES, Series, by_sample
@@ -202,6 +204,12 @@ def _samples(lines: list[str], reading: Reading) -> Iterator[tuple[str, dict[str
                     reading.unread += 1
 
 
+@lru_cache(maxsize=1024)
+def _shown(label: str) -> str:
+    """Return a label's value as it may be shown: a page repeats few of them thousands of times."""
+    return mask_lines(label)
+
+
 def _take(reading: Reading, series: Series, name: str, labels: dict[str, str], value: float) -> None:
     if not math.isfinite(value) or not 0 <= value <= _MOST:
         reading.odd.setdefault(series.key, name)
@@ -209,9 +217,10 @@ def _take(reading: Reading, series: Series, name: str, labels: dict[str, str], v
     if series.key == "started":
         reading.started = value
         return
-    rank = labels.get("engine", "")[:64]
+    rank = _shown(labels.get("engine", "")[:64])
     if series.sort == "info":
-        reading.cache = reading.cache or {k[:64]: v[:200] for k, v in list(labels.items())[:MAX_LABELS]}
+        told = {k[:64]: v[:200] for k, v in list(labels.items())[:MAX_LABELS]}
+        reading.cache = reading.cache or Held(NONE).masked(told)
         return
     if rank not in reading.ranks and len(reading.ranks) >= MAX_RANKS:
         return
@@ -219,7 +228,7 @@ def _take(reading: Reading, series: Series, name: str, labels: dict[str, str], v
     if series.sort == "histogram":
         _bucket(numbers.histograms.setdefault(series.key, Histogram()), name, labels, value)
         return
-    key = f"{series.key}/{labels.get(series.label, '')[:64]}" if series.label else series.key
+    key = f"{series.key}/{_shown(labels.get(series.label, '')[:64])}" if series.label else series.key
     if key not in numbers.values:
         if numbers.labels.get(series.key, 0) >= MAX_LABELS:
             return

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pd_launch.launcher.opening import open_input
+from pd_launch.launcher.secrets.masking import mask_lines
 from pd_launch.launcher.status.fetch import BadAddress, Page, parse_address
 from pd_launch.launcher.status.look import MAX_ENGINES, Seen, seen_of
 from pd_launch.launcher.status.page import known_lines
@@ -112,7 +113,7 @@ def _seen(engine: Any, wrong: BadRecord) -> Seen:
     if answer != "answers":
         fault = engine.get("fault")
         kind = "not_an_engine" if answer == "not_an_engine" else "no_answer"
-        words = fault[:300] if isinstance(fault, str) else ""
+        words = mask_lines(fault[:300]) if isinstance(fault, str) else ""
         return Seen(address, kind, Msg(words, words))
     if not isinstance(page, str):
         raise wrong

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from pd_launch.schemas.core.flag_shapes import SWITCHES
 
+REPEATABLE = frozenset({"middleware"})
+"""Flags of which each further one adds a value; of all others, the last one counts."""
+
 _OPPOSITES = (("enable-", "disable-"), ("disable-", "enable-"))
 
 

@@ -126,6 +126,13 @@ def test_a_flag_given_twice_counts_once_and_is_told() -> None:
     assert any("given 2 times" in note.en for note in made.notes)
 
 
+def test_a_flag_of_which_each_one_adds_a_value_keeps_them_all() -> None:
+    made = make(decode="vllm serve /m --middleware a.B --port 9 --middleware c.D")
+    assert profile(made)["decode"]["engine"] == {"middleware": ["a.B", "c.D"]}
+    assert not any("given 2 times" in note.en for note in made.notes)
+    assert (made.equal, made.left) == (1, [])
+
+
 def test_nodes_of_one_side_that_differ() -> None:
     base = "vllm serve /m --data-parallel-size 2 --data-parallel-size-local 1 --data-parallel-address 192.0.2.1"
     made = make(

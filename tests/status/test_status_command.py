@@ -311,3 +311,23 @@ def test_a_record_is_a_workload(tmp_path: Path) -> None:
     file.write_text(file.read_text().splitlines()[1] + "\n")
     found = read_page(lengths_page(read_record(str(file))).encode()).whole.histograms
     assert found["request_output"].count == after["request_output"].count
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_text_of_a_record_or_of_an_engine_shows_a_secret(form: str, lang: str, tmp_path: Path) -> None:
+    secret = "hf_abcdefghij0123456789"
+    told = f"HF_TOKEN={secret} refused"
+    series = f'{{engine="API_KEY={secret}",HF_TOKEN="{secret}",finished_reason="PASSWORD={secret}"}} 1.0\n'
+    names = ("num_requests_running", "cache_config_info", "request_success_total", "num_preemptions_total")
+    lines = "".join(f"vllm:{name}{series}" for name in names)
+    engines = [
+        {"url": "http://127.0.0.1:1", "answer": "no_answer", "fault": told, "page": ""},
+        {"url": "http://127.0.0.1:2", "answer": "not_an_engine", "fault": told, "page": ""},
+        {"url": "http://127.0.0.1:3", "answer": "answers", "version": told, "health": True, "page": lines},
+    ]
+    record = {"kind": "pd-launch status", "format_version": 1, "time": 1.0, "engines": engines}
+    file = tmp_path / "looks.jsonl"
+    file.write_text(json.dumps(record) + "\n")
+    done = status("--replay", str(file), "--format", form, lang=lang)
+    assert secret not in done.stdout + done.stderr and "HF_TOKEN=***" in done.stdout

@@ -8,11 +8,8 @@ from pd_launch.launcher.rules.registry import Hit, rule
 from pd_launch.schemas.core.compare import same
 from pd_launch.schemas.core.launch import Arg, Deployment, NodeLaunch
 from pd_launch.schemas.core.msg import Msg
-from pd_launch.schemas.core.switches import switch_of
+from pd_launch.schemas.core.switches import REPEATABLE, switch_of
 from pd_launch.schemas.core.values import knowable
-
-REPEATABLE = frozenset({"middleware"})
-"""Flags that collect their values."""
 
 ZH = """
 同一个参数写了两次

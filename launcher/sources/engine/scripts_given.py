@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from pd_launch.launcher.sources.engine.fillers import FILLS, runs_lines, unfilled
-from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, unwrap
+from pd_launch.launcher.sources.engine.wrapped import SHELLS, STARTS, TALKS, hands_on, unwrap
 from pd_launch.launcher.sources.engine.written_files import (
     entries_of,
     installs_programs,
@@ -23,7 +23,8 @@ _WITH_VALUE = lazy_pattern(r"[-+]\w{0,20}[oO]\w{0,20}|--(?:rc|init-)file")
 """Options of a shell that take the next word: ``-euo pipefail``."""
 _BARE_SHELL = lazy_pattern(r"(?:sudo )?(?:/\S+/)?(?:ba|z|da|k)?sh(?: -[sleux]+)*")
 _TAKES_SCRIPTS = frozenset(
-    {"tmux", "screen", "parallel", "su", "runuser", "script", "flock", "watch", "pm2", "concurrently"}
+    {"socat", "git"}
+    | {"tmux", "screen", "parallel", "su", "runuser", "script", "flock", "watch", "pm2", "concurrently"}
     | {"ssh", "sshpass", "pdsh", "clush", "pssh", "parallel-ssh", "dsh", "rsh", "sbatch", "salloc", "ansible", "gcloud"}
 )
 """Programs that give a word to a shell."""
@@ -43,7 +44,12 @@ _TYPED_END = lazy_pattern(r"(?:\\[nr]|\^M)\Z")
 """The key that ends a line which ``screen -X stuff`` types."""
 INTERPRETERS = lazy_pattern(r"(?:[gm]?awk|perl|ruby|node|lua|expect|php|Rscript|tclsh|python(?:3(?:\.\d+)?)?)")
 """Programs whose words are programs, not commands."""
-_OPTION = lazy_pattern(r"[\w-]{1,40}=(?:[\w.-]{1,80}=)?")
+_OPTION = lazy_pattern(r"[\w-]{1,40}=(?:[\w.-]{1,80}=)?|(?:EXEC|SYSTEM|SHELL):(?=[^,]{1,4000}\Z)")
+"""What may be before a command in a word; an address of socat goes on with options after a comma."""
+
+
+_READ_FIRST = ("BASH_ENV", "ENV")
+"""Variables that name a file which a shell reads before anything else."""
 
 
 def joined(words: Sequence[Text], between: str = " ") -> Text:
@@ -117,7 +123,7 @@ def scripts_inside(command: Command, run: Collection[str] = ()) -> list[Text]:
             if name in _JOINS and any(text.value[:1] in ("'", '"') for text in found):
                 found = [joined(words[index + 1 :])]  # ssh HOST bash -c "'…'": the shell over there takes these quotes
             texts += [unfilled(text) if name in FILLS else text for text in found]
-    if not texts and name not in TALKS and name not in SHELLS:
+    if not texts and (name not in TALKS or hands_on(words)) and name not in SHELLS:
         texts = _strings(words, name)
     if values[:1] == ["ssh"] and not texts and len(words) > 2 and " " in values[-1]:
         texts.append(words[-1])
@@ -153,6 +159,7 @@ def files_run(commands: Sequence[Command]) -> set[str]:
     """Return the files that commands run, or let be run: ``./a``, ``chmod +x a``, ``srun --multi-prog a``."""
     files: set[str] = set()
     for command in commands:
+        files.update(command.env[name][0].value for name in _READ_FIRST if name in command.env)
         table = any(word.value == "--multi-prog" for word in command.words)  # of srun: lines such as "0-3 COMMAND"
         words = command.words if table else unwrap(command.words)[0]
         values = [word.value for word in words]

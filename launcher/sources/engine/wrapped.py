@@ -64,7 +64,7 @@ _VALUED_OPTIONS = {
 
 
 _SPLIT = lazy_pattern(r"-[iv0]{0,3}S|--split-string(?:=|$)")
-STARTS = lazy_pattern(rf"\bvllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
+STARTS = lazy_pattern(rf"(?:\b|(?<=\\[nrt]))vllm[ \t]{{1,20}}serve\s|{re.escape(API_SERVER)}")
 """Where a text speaks of the start of an engine."""
 
 
@@ -75,6 +75,24 @@ TALKS = frozenset(
     | {"rg", "ag", "ack", "pidof", "less", "head", "tail", "wget", "gh", "say", "title", "usage", "fail", "abort"}
 )
 """Programs that speak of a command without starting it."""
+
+
+_HANDS_ON = (
+    ("git", "bisect", "run"),
+    ("git", "submodule", "foreach"),
+    ("git", "rebase", "--exec"),
+    ("git", "rebase", "-x"),
+)
+"""Commands of such programs that do start what follows: the program, its command, and the word before it."""
+
+
+def hands_on(words: Sequence[Text]) -> bool:
+    """Whether a program that only speaks of commands starts the one after some word of its own: ``git bisect run``."""
+    values = [word.value for word in words[:_MOST_OPTIONS]]
+    return any(
+        values[0].rpartition("/")[2] == name and command in values and word in values
+        for name, command, word in _HANDS_ON
+    )
 
 
 def is_wrapper(name: str) -> bool:
@@ -138,7 +156,7 @@ def engine_words(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     if not words:
         return None
     values = [word.value for word in words[:_MOST_OPTIONS]]
-    if _is_vllm(words[0]) and values[1:2] == ["serve"]:
+    if is_vllm(words[0]) and values[1:2] == ["serve"]:
         return "serve", list(words[2:])
     if values[0].endswith(_MAIN) and values[1:2] == ["serve"]:
         return "serve", list(words[2:])
@@ -174,7 +192,7 @@ def _hands_over_kv(words: Sequence[Text]) -> bool:
     return any(word.value.partition("=")[0] == _KV_FLAG for word in words)
 
 
-def _is_vllm(word: Text) -> bool:
+def is_vllm(word: Text) -> bool:
     """Whether a word is the program vllm, also where only a variable or a search for it names it: ``$VLLM_BIN``."""
     if word.value.rpartition("/")[2] == "vllm":
         return True
@@ -189,7 +207,7 @@ def carried(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     Also after one that runs Python itself: ``torchrun … -m vllm.entrypoints.openai.api_server``.
     """
     name = words[0].value.rpartition("/")[2] if words else ""
-    if not words or name in TALKS:
+    if not words or (name in TALKS and not hands_on(words)):
         return None
     found = _behind_any(words)
     if found is None or name not in FILLS:
@@ -206,7 +224,7 @@ def _behind_any(words: Sequence[Text]) -> tuple[Program, list[Text]] | None:
     for index in range(1, len(words)):
         value = words[index].value
         if value == "--" and [word.value for word in words[index + 1 : index + 2]] == ["serve"]:
-            if any(_is_vllm(word) for word in words[1:index]):  # start-stop-daemon --exec vllm --name e -- serve m
+            if any(is_vllm(word) for word in words[1:index]):  # start-stop-daemon --exec vllm --name e -- serve m
                 return "serve", list(words[index + 2 :])
             continue
         if value == "-m" or value.endswith(_ENDS):

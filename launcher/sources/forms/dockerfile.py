@@ -14,6 +14,8 @@ from typing import NamedTuple
 from pd_launch.launcher.sources.engine.around import Around
 from pd_launch.launcher.sources.engine.engines import add_engine, image_engine, nest_scripts
 from pd_launch.launcher.sources.engine.found import Finish, Found
+from pd_launch.launcher.sources.engine.unfollowed import not_started
+from pd_launch.launcher.sources.engine.wrapped import STARTS
 from pd_launch.launcher.sources.text.interpolate import DOCKERFILE, GIVEN, Words, expand_value, split_words
 from pd_launch.launcher.sources.text.templates import filled
 from pd_launch.launcher.sources.text.weave import concat
@@ -25,6 +27,8 @@ from pd_launch.schemas.core.values import Origin, SourceFile, Text
 from pd_launch.schemas.engine.sides import spoken_side
 
 _WORD = lazy_pattern(r"[ \t]{0,40}(?P<word>[A-Za-z]{2,20})(?=[ \t\\\r\n])")
+_RUNS = lazy_pattern(r"\b(?:CMD|ENTRYPOINT|RUN)[ \t]{1,40}", re.IGNORECASE)
+"""The instruction inside of another one."""
 _FROM = lazy_pattern(
     r"(?:--platform=\S{1,200}[ \t]{1,40})?(?P<image>\S{1,1000})(?:[ \t]{1,40}[Aa][Ss][ \t]{1,40}(?P<name>\S{1,200}))?"
 )
@@ -57,6 +61,8 @@ class Stage:
     command: Text | None = None
     files: dict[str, Text] = field(default_factory=dict)
     folder: str = "/"
+    others: list[Text] = field(default_factory=list)
+    """What further instructions run that speak of an engine: ``RUN``, ``HEALTHCHECK``, ``ONBUILD``."""
 
 
 def recognise(source: SourceFile) -> bool:
@@ -68,6 +74,9 @@ def recognise(source: SourceFile) -> bool:
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add what the containers of each image start."""
     stages, built_on = _stages(source)
+    for one in _instructions(source):
+        if not one.word:  # what is after a line that is no instruction is not read
+            found.add_faults(list(not_started(one.text)))
     for stage in stages:
         if stage.name not in built_on:
             _start(stage, source, found)
@@ -85,14 +94,14 @@ def _stages(source: SourceFile) -> tuple[list[Stage], set[str]]:
             base = named.get(stage.image.value)
             if base is not None:  # with its entry point and all
                 built_on.add(base.name)
-                stage = replace(base, name=stage.name, env=dict(base.env), files=dict(base.files))
+                stage = replace(base, name=stage.name, env=dict(base.env), files=dict(base.files), others=[])
             stages.append(stage)
             named[stage.name] = stage
         elif one.word == "ARG":
             name, sign, _ = one.text.value.strip().partition("=")
             if sign and not stages:
                 arguments[name] = one.text.value.partition("=")[2].strip().strip("\"'")
-        elif stages:
+        elif stages and one.word:
             _note(one, stages[-1])
     return stages, built_on
 
@@ -117,6 +126,17 @@ def _note(one: Instruction, stage: Stage) -> None:
         stage.folder = one.text.value.strip()
     elif one.word in ("COPY", "ADD") and one.heredoc is not None:
         stage.files[one.heredoc[0]] = one.heredoc[1]
+    elif one.word == "RUN":
+        run = one.heredoc[1] if one.heredoc is not None else one.text
+        stage.others += [run] if STARTS.search(run.value) else []
+    elif one.word in ("HEALTHCHECK", "ONBUILD") and STARTS.search(_plain(one.text.value)):
+        runs = _RUNS.search(one.text.value)
+        stage.others += [one.text.part(runs.end(), len(one.text.value))] if runs else []
+
+
+def _plain(value: str) -> str:
+    """Return the words of a list form with blanks between them; of the other form, the text."""
+    return re.sub(r"[\[\]\"',]+[ \t]{0,40}", " ", value)
 
 
 def _variables(text: Text, stage: Stage) -> Iterator[tuple[str, EnvVar]]:
@@ -156,6 +176,12 @@ def _start(stage: Stage, source: SourceFile, found: Found) -> None:
         node.side = node.side or spoken_side(stage.name) or spoken_side(source.path.rpartition("/")[2])
 
     around = Around(stage.files, stage.folder, stage.env)
+    for other in stage.others:
+        given = _listed(other)
+        if given is None:
+            _shell(other, other.origin(), found, finish, around)
+        elif given and not add_engine(Words(given, GIVEN), "docker", stage.name, other.origin(), found, finish):
+            nest_scripts(Words(given, GIVEN), other.origin(), found, finish, around)
     words = _listed(stage.entrypoint)
     if stage.entrypoint is not None and words is None:
         _shell(stage.entrypoint, origin, found, finish, around)
@@ -192,7 +218,7 @@ def _listed(text: Text | None) -> list[Text] | None:
 
 
 def _instructions(source: SourceFile) -> Iterator[Instruction]:
-    """Iterate over the instructions of a file; none after a line that is no instruction."""
+    """Iterate over the instructions of a file; after a line that is no instruction, the rest is one without a word."""
     text = source.text
     at = 1 if text.startswith("\ufeff") else 0
     escape = "`" if _ESCAPE.match(text, at) else "\\"
@@ -200,7 +226,7 @@ def _instructions(source: SourceFile) -> Iterator[Instruction]:
         at = _next(text, at)
         match = _WORD.match(text, at)
         if match is None or match["word"].upper() not in _INSTRUCTIONS:
-            return
+            break
         body, at = _body(source, match.end(), escape)
         flag = _FLAG.match(body.value) if match["word"].upper() not in ("FROM", "ENV", "ARG") else None
         if flag is not None:
@@ -209,6 +235,8 @@ def _instructions(source: SourceFile) -> Iterator[Instruction]:
         if match["word"].upper() in ("RUN", "COPY", "ADD"):
             heredoc, at = _heredoc(source, body, at)
         yield Instruction(match["word"].upper(), body, heredoc)
+    if at < len(text):
+        yield Instruction("", Text.verbatim(source, at, len(text)))
 
 
 def _next(text: str, at: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -28,10 +28,12 @@ from pd_launch.schemas.engine.machines import ASSUMED
 from pd_launch.schemas.engine.sides import spoken_side
 
 _RULE = lazy_pattern(r"^(?P<targets>[\w.%/$(){}-][\w.%/$(){} \t-]{0,500}?)[ \t]{0,40}::?(?![:=])")
-_SETS = lazy_pattern(
-    r"^[ ]{0,40}(?P<export>export[ \t]{1,20})?(?:override[ \t]{1,20})?(?P<name>[\w.-]{1,200})[ \t]{0,40}"
+_SET = (
+    r"(?P<export>export[ \t]{1,20})?(?:override[ \t]{1,20})?(?P<name>[\w.-]{1,200})[ \t]{0,40}"
     r"(?P<sign>[:?+!]?=|:::?=)[ \t]{0,40}"
 )
+_SETS = lazy_pattern(rf"^[ ]{{0,40}}{_SET}")
+_OWN = lazy_pattern(rf"[ \t]{{0,40}}(?:private[ \t]{{1,20}})?{_SET}")
 _DEFINES = lazy_pattern(
     r"^[ ]{0,40}define[ \t]{1,40}(?P<name>[\w.-]{1,200})[ \t]{0,40}(?P<sign>[:?+!]?=|:::?=)?[ \t]{0,40}$", re.MULTILINE
 )
@@ -58,6 +60,8 @@ _MOST_REFERENCES = 20_000
 _WEIGHS = 100
 """Characters of a value that count as one reference more."""
 _LONGEST_VALUE = 50_000
+_MOST_NEEDED = 500
+"""Targets that one is made of."""
 _MOST_NESTED = 5
 """How often a variable's value is looked into for others."""
 _LONGEST = 2_000
@@ -86,8 +90,37 @@ class Variables:
     all_exported: bool = False
     more: Origin | None = None
     """Where another file is taken in."""
+    own: dict[str, Values] = field(default_factory=dict)
+    """What variables are only for one target, and for what it is made of."""
+    needs: dict[str, set[str]] = field(default_factory=dict)
+    """What each target is made of."""
     held: dict[str, list[Text]] = field(default_factory=dict)
     """Values that speak of an engine and are not known to be what a variable has; "": of variables that make names."""
+
+    def of(self, targets: str) -> Variables:
+        """Return the variables as the recipe of some targets has them.
+
+        What is set for another target holds there too if it is made for that one: then it is not known.
+        """
+        if not self.own:
+            return self
+        names, values = targets.split(), Values(self.values)
+        for target, own in self.own.items():
+            if names == [target]:
+                values.update(own)
+            elif target in names or "%" in target or any(name in self._below(target) for name in names):
+                values.update(dict.fromkeys(own))
+        values.looked_up = self.values.looked_up
+        return replace(self, values=values)
+
+    def _below(self, target: str) -> set[str]:
+        """Return what a target is made of, directly or not; a variable among it may be anything."""
+        found, waiting = set[str](), [target]
+        while waiting and len(found) < _MOST_NEEDED:
+            more = self.needs.get(waiting.pop(), set()) - found
+            found |= more
+            waiting += more
+        return found
 
     def hold(self, name: str, value: Text | None) -> None:
         """Take in a value that a variable may have, if it speaks of an engine."""
@@ -104,15 +137,14 @@ def recognise(source: SourceFile) -> bool:
 
 def read(given: SourceFile, source: SourceFile, found: Found) -> None:
     """Add the lines of each recipe as scripts."""
-    variables, recipes = _read(source)
+    shared, recipes = _read(source)
     full = False
-    env = {}
-    for name, value in variables.values.items():
-        if variables.all_exported or name in variables.exported:
-            place = value if value is not None else Text.verbatim(source, 0, 0).stand_in(HOLE)
-            text = _expanded(value, variables.values) if value is not None else place
-            env[name] = EnvVar.of(name, text, "export")
+    variables, env, last = shared, _exported(shared, source), None
     for targets, line in recipes:
+        if shared.own and targets is not last:
+            shared.values.looked_up, last = variables.values.looked_up, targets
+            variables = shared.of(targets)
+            env = _exported(variables, source)
         text = Text.verbatim(source, *line)
         begun = _SILENT.match(text.value)
         text = text.part(begun.end() if begun else 0, len(text.value))
@@ -129,6 +161,17 @@ def read(given: SourceFile, source: SourceFile, found: Found) -> None:
         for part in lost:
             found.add_faults(list(not_started(part)))
         found.nested.append(Nested(expanded, partial(_complete, (targets, source.path), env, variables.more), env))
+
+
+def _exported(variables: Variables, source: SourceFile) -> dict[str, EnvVar]:
+    """Return the variables that commands of a recipe get."""
+    env = {}
+    for name, value in variables.values.items():
+        if variables.all_exported or name in variables.exported:
+            place = value if value is not None else Text.verbatim(source, 0, 0).stand_in(HOLE)
+            text = _expanded(value, variables.values) if value is not None else place
+            env[name] = EnvVar.of(name, text, "export")
+    return env
 
 
 def _complete(place: tuple[str, str], env: Mapping[str, EnvVar], more: Origin | None, node: NodeLaunch) -> None:
@@ -173,11 +216,34 @@ def _read(source: SourceFile) -> tuple[Variables, list[tuple[str, Line]]]:
         elif (rule := _RULE.match(text)) is not None:
             targets = rule["targets"]
             one_shell = one_shell or targets.strip() == ".ONESHELL"
+            recipe = _behind_targets(variables, rule, Text.verbatim(source, line.start, line.end), conditions > 0)
+            recipes += [(targets, Line(line.start + recipe, line.end))] if recipe else []
         elif text.strip() and not text.lstrip().startswith("#"):
             targets = ""
             if not _SAYS.search(text):
                 variables.hold("", Text.verbatim(source, line.start, line.end))
     return variables, recipes
+
+
+def _behind_targets(variables: Variables, rule: re.Match[str], line: Text, depends: bool) -> int:
+    """Take in a variable that is set for targets only, or what they are made of; return where a recipe begins, or 0."""
+    targets, behind = rule["targets"].split(), line.part(rule.end(), len(line.value))
+    lead = len(behind.value) - len(behind.value.lstrip(" \t"))
+    sets = _SETS.match(behind.value, lead) if lead < 40 else None
+    if sets is None:
+        sets = _OWN.match(behind.value)
+    if sets is not None:
+        for target in targets:
+            one = Variables(Values(variables.values))
+            _set(one, sets, behind, depends)
+            variables.own.setdefault(target, Values())[sets["name"]] = one.values[sets["name"]]
+            variables.hold(sets["name"], one.values[sets["name"]])
+            variables.exported |= one.exported
+        return 0
+    needed, sign, _ = behind.value.partition(";")
+    for target in targets:
+        variables.needs.setdefault(target, set()).update(needed.split())
+    return rule.end() + len(needed) + 1 if sign else 0
 
 
 def _set(variables: Variables, sets: re.Match[str], line: Text, depends: bool) -> None:

@@ -13,6 +13,7 @@ from pd_launch.schemas.core.launch import JSON_ARGS, Arg, Fault, NodeLaunch
 from pd_launch.schemas.core.lazy import lazy_pattern
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.record import dataclass
+from pd_launch.schemas.core.switches import REPEATABLE
 from pd_launch.schemas.core.values import Node, Unknown
 
 MULTI_PORT = "data-parallel-multi-port-external-lb"
@@ -66,6 +67,9 @@ class Arguments:
         elif isinstance(value, list):
             nodes = [_word(part) for part in place.elements()]
             self.no_options(name, nodes)
+            if name in REPEATABLE:
+                self.launch.add(*[Arg(name, f"--{name}", origin, node, text=place.key_text) for node in nodes])
+                return
             first, more = nodes[0] if nodes else None, tuple(nodes[1:])
             self.launch.add(Arg(name, f"--{name}", origin, first, more, place.key_text))
         else:

@@ -15,6 +15,7 @@ from pd_launch.launcher.sources.engine.prose import is_script_text
 from pd_launch.launcher.sources.engine.wrapped import engine_words, unwrap
 from pd_launch.launcher.sources.python.texts import made
 from pd_launch.launcher.sources.shell.model import Command
+from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.interpolate import PYTHON, expand, split_words
 from pd_launch.launcher.sources.text.limits import not_followed
 from pd_launch.schemas.core.launch import EnvVar
@@ -139,25 +140,25 @@ class Commands:
         env = self._environment(call)
         serve = [made(word, self.source, origin) for word in ("vllm", "serve")]
         if name in SERVERS and len(given) > 1:
-            self._run([*serve, self._word(given[0]), *self._words(given[1])], origin, env)
+            self.run([*serve, self._word(given[0]), *self.words(given[1])], origin, env)
         elif name == PAIR:
             listed = self.only(given[0])
             for side in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
-                self._run([*serve, *self._words(side)], origin, env)
+                self.run([*serve, *self.words(side)], origin, env)
         elif name in EXECS:
             for part in given[EXECS[name] : EXECS[name] + 1]:
-                self._run(self._words(part), origin, env)
+                self.run(self.words(part), origin, env)
         elif name in LISTED:
-            self._run([word for part in given[LISTED[name] :] for word in self._words_of(part)], origin, env)
+            self.run([word for part in given[LISTED[name] :] for word in self._words_of(part)], origin, env)
         elif name == "create_subprocess_exec":
-            self._run([word for part in given for word in self._words_of(part)], origin, env)
+            self.run([word for part in given for word in self._words_of(part)], origin, env)
         elif ast.unparse(call.func).endswith(_IN_CONTAINER):
             self._container(given[0], [*given[1:2], *self._named(call)], origin, env)
         elif name in _WRITES:
             self._written(given[0], call, origin, env)
         elif name in RUNNERS:
             self._runner(given[0], call, origin, env)
-        else:
+        elif not self.container({k.arg: k.value for k in call.keywords if k.arg}, origin, env):
             for part in self._named(call):
                 self.whole([part, *(k.value for k in call.keywords if k.arg == "args")], origin, env)
 
@@ -175,16 +176,16 @@ class Commands:
         first = self._split(written)
         text = self.node(first).text
         if text is not None and isinstance(written, ast.Call) and ast.unparse(written.func) == "shlex.split":
-            self._run(split_words(text)[0], origin, env)  # nothing is filled in, and no sign is an operator
+            self.run(split_words(text)[0], origin, env)  # nothing is filled in, and no sign is an operator
             return
         if text is not None and first is not written:
             text = text.quoted("split", text.spots[0])  # quotes would stay
             text = replace(text, value=text.value.replace("\n", " "))  # cut at any blank
         if isinstance(first, ast.Call) and first.args and ast.unparse(first.func) in JOINED:
-            words = self._words(first.args[0])
+            words = self.words(first.args[0])
             if ast.unparse(first.func) == JOINED[0]:  # a shell takes the text apart again
                 words = [part for word in words for part in _apart(word)]
-            self._run(words, origin, env)
+            self.run(words, origin, env)
         elif text is not None:
             self.seen.update(
                 (first.lineno, first.col_offset) for first in ast.walk(first) if isinstance(first, ast.expr)
@@ -193,7 +194,7 @@ class Commands:
         elif isinstance(first, (ast.List, ast.Tuple, ast.BinOp)) or _is_copy(first):
             read = next((k.value for k in call.keywords if k.arg == "input"), None)
             body = self.node(read).text if read is not None else None
-            self._run(self._words(given), origin, env, body)
+            self.run(self.words(given), origin, env, body)
         else:
             self.unknown = True
 
@@ -211,18 +212,32 @@ class Commands:
     def whole(self, parts: Sequence[ast.expr], origin: Origin, env: Mapping[str, EnvVar]) -> None:
         """Read a list of words that is handed to something unknown, where it is the command of an engine."""
         lists = [self.only(part) for part in parts]
-        words = [word for part in lists if isinstance(part, (ast.List, ast.Tuple)) for word in self._words(part)]
+        words = [word for part in lists if isinstance(part, (ast.List, ast.Tuple)) for word in self.words(part)]
         if engine_words(unwrap(words)[0]) is not None:
-            self._run(words, origin, env)
+            self.run(words, origin, env)
 
     def _container(
         self, image: ast.expr, command: Sequence[ast.expr], origin: Origin, env: Mapping[str, EnvVar]
     ) -> None:
         """Read what docker's library runs in a container: ``containers.run("vllm/vllm-openai", […])``."""
         for part in command[:1]:
-            text = self.node(part).text
-            words = split_words(text)[0] if text is not None else self._words(part)
-            self._run(image_engine(expand(words, PYTHON), self.node(image), False), origin, env)
+            self.run(image_engine(expand(self._listed(part), PYTHON), self.node(image), False), origin, env)
+
+    def container(self, given: Mapping[str, ast.expr], origin: Origin, env: Mapping[str, EnvVar]) -> bool:
+        """Read the command of a container that an object or a mapping describes; return whether it is one."""
+        image = self.node(given["image"]) if "image" in given else None
+        if image is None or not isinstance(image.value, str):
+            return False
+        words = [word for name in ("command", "args") if name in given for word in self._listed(given[name])]
+        if words and word_matters(" ".join([image.value, *(word.value for word in words)])):
+            program = "command" in given and not words[0].value.startswith("-")
+            self.run(image_engine(expand(words, PYTHON), image, program), origin, env)
+        return True
+
+    def _listed(self, part: ast.expr) -> list[Text]:
+        """Return the words of a list, or of a text that is taken apart at blanks."""
+        text = self.node(part).text
+        return split_words(text)[0] if text is not None else self.words(part)
 
     def _split(self, expression: ast.expr) -> ast.expr:
         """Return the string that ``"…".split()`` and ``shlex.split("…")`` cut into words."""
@@ -253,7 +268,8 @@ class Commands:
             env.update({name: EnvVar(name, self.node(value), "python") for name, value in more.items()})
         return env
 
-    def _run(self, words: Sequence[Text], origin: Origin, env: Mapping[str, EnvVar], body: Text | None = None) -> None:
+    def run(self, words: Sequence[Text], origin: Origin, env: Mapping[str, EnvVar], body: Text | None = None) -> None:
+        """Read what a list of words starts, with what it is given to read."""
         self.unknown |= all(word.value.strip(HOLE) == "" for word in words[:1])
         if words:
             if len(words) > MAX_WORDS:
@@ -265,7 +281,7 @@ class Commands:
             if not read_command(command, "python", self.source.path, self.found, finish):
                 nest_scripts(given, origin, self.found, finish, Around(env=env), body)
 
-    def _words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
+    def words(self, expression: ast.expr, depth: int = 0) -> list[Text]:
         """Return the words of a list; what is not written there is a word that may stand for any number of them."""
         budget.step()
         self.steps += 1
@@ -274,16 +290,16 @@ class Commands:
         if depth < 10 and isinstance(value, (ast.List, ast.Tuple)):
             return [word for element in value.elts for word in self._words_of(element, depth)]
         if depth < 10 and isinstance(value, ast.Call) and (same := _same_words(value)) is not None:
-            return self._words(same, depth + 1)
+            return self.words(same, depth + 1)
         if isinstance(value, ast.Call) and (text := self._text_of_split(value)) is not None:
             return split_words(text)[0]
         if depth < 10 and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            return [*self._words(value.left, depth + 1), *self._words(value.right, depth + 1)]
+            return [*self.words(value.left, depth + 1), *self.words(value.right, depth + 1)]
         return [self._hole(expression, 2)]
 
     def _words_of(self, element: ast.expr, depth: int = 0) -> list[Text]:
         if isinstance(element, ast.Starred):
-            return self._words(element.value, depth + 1)
+            return self.words(element.value, depth + 1)
         return [self._word(element)]
 
     def _word(self, expression: ast.expr) -> Text:

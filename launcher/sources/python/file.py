@@ -7,16 +7,19 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from pd_launch.launcher import budget
 from pd_launch.launcher.sources.engine.found import Found
 from pd_launch.launcher.sources.engine.unfollowed import unseen
 from pd_launch.launcher.sources.python.calculations import calculated
+from pd_launch.launcher.sources.python.classes import Plainly, classes_of, uses_of
 from pd_launch.launcher.sources.python.commands import PAIR, RUNNERS, SERVERS, Commands, variables
 from pd_launch.launcher.sources.python.flow import written_out
-from pd_launch.launcher.sources.python.held import held_back
+from pd_launch.launcher.sources.python.held import MOST, held_back, shown_parts
 from pd_launch.launcher.sources.python.names import Names
+from pd_launch.launcher.sources.python.own_arguments import OwnArguments
 from pd_launch.launcher.sources.python.texts import literals, made, spelled
 from pd_launch.launcher.sources.shell.weight import word_matters
 from pd_launch.launcher.sources.text.limits import NOT_PYTHON, not_followed
@@ -28,7 +31,8 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Node, Origin, Site, SourceFile, Text, Unknown
 from pd_launch.schemas.core.whole import is_boundless
 
-ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs", "LLMConfig"})
+CLASSES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
+ENGINES = CLASSES | {"LLMConfig"}
 RAY_ARGUMENTS = "engine_kwargs"
 """Where Ray Serve's LLMConfig takes the engine's arguments; its own are none of the engine's."""
 RAY = "LLMConfig"
@@ -65,8 +69,14 @@ def read_python(source: SourceFile, found: Found) -> None:
         cuts.append((not_followed(place, limit, _LEFT), inside))
 
     try:
+        classes = classes_of(tree, CLASSES) if "vllm" in source.text else None
+        uses: list[ast.expr] = []
+        if classes is not None and classes.named:
+            tree = Plainly(classes).visit(tree)
+            tests = any(_tests(node) for node in ast.walk(tree))  # which look at classes in many ways
+            uses = [] if tests else uses_of(tree, classes, shown_parts(tree))
         starts = ENGINES | RUNNERS | SERVERS | {PAIR, KV_CONFIG}
-        _Reader(source, written_out(tree, starts, cut), found).read()
+        _Reader(source, written_out(tree, starts, cut), found, uses).read()
         lines = [node.origin.line for node in found.nodes[nodes:]]
         lines += [item.text.origin().line for item in found.nested[nested:] if word_matters(item.text.value)]
         found.add_faults([fault for fault, inside in cuts if _holds(inside, lines)])
@@ -89,9 +99,19 @@ def _tests(node: ast.AST) -> bool:
     return isinstance(node, ast.Import) and any(name.name.partition(".")[0] in _TESTERS for name in node.names)
 
 
+def _entries(mapping: ast.Dict) -> dict[str, ast.expr]:
+    """Return the entries of a mapping whose names are written in it."""
+    pairs = zip(mapping.keys, mapping.values, strict=True)
+    return {key.value: value for key, value in pairs if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+
+
 class _Reader:
-    def __init__(self, source: SourceFile, tree: ast.Module, found: Found) -> None:
+    def __init__(self, source: SourceFile, tree: ast.Module, found: Found, uses: Sequence[ast.expr]) -> None:
         self.source = source
+        self.uses = uses
+        """Where the file uses classes of engines: each must have been read in the end."""
+        self.taken: set[tuple[int, int]] = set()
+        """Where the calls of such classes begin that were read."""
         self.whole = Text.verbatim(source, 0, len(source.text))
         self.tree = tree
         self.found = found
@@ -127,9 +147,10 @@ class _Reader:
             else:
                 commands.read(self.called(call), call, self.origin(call.func))
         for node in nodes:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "sys.argv":
-                commands.whole([node.value], self.origin(node.value), self.env)
+            if isinstance(node, ast.Dict):
+                commands.container(_entries(node), self.origin(node), self.env)
         tests = any(_tests(node) for node in nodes)
+        OwnArguments(self.source, commands, self.origin, self.env).read(nodes, tests)
         if "vllm" in self.source.text and (commands.unknown or not tests):
             followed = sorted(self.followed())
             for part in held_back(self.tree, commands.seen, commands.unknown):
@@ -138,6 +159,8 @@ class _Reader:
                 end = self.source.offset(place.end_line, place.end_column)
                 if first == len(followed) or followed[first] >= end:
                     self.found.add_faults([unseen(place)])
+        left = (use for use in self.uses if (use.lineno, use.col_offset) not in self.taken)
+        self.found.add_faults([unseen(self.origin(use)) for use in islice(left, MOST)])
         if tests:
             return  # a test makes one to look at it, right or wrong
         for call in calls:
@@ -198,6 +221,7 @@ class _Reader:
 
     def engine(self, call: ast.Call, ray: bool) -> None:
         launch = self.launch(call)
+        self.taken.add((call.func.lineno, call.func.col_offset))
         launch.partial = ray
         if call.args and not isinstance(call.args[0], ast.Starred):
             launch.model = self.node(call.args[0])

@@ -46,8 +46,7 @@ def held_back(tree: ast.Module, seen: Collection[Place], unknown: bool) -> Itera
         unknown: whether the file runs a command of which nothing is known; else words without an option do not count,
             as there would be nothing to check in them.
     """
-    shown = {id(part) for node in ast.walk(tree) for top in _shown(node) for part in ast.walk(top)}
-    shown |= {id(part) for value in _only_shown(tree, shown) for part in ast.walk(value)}
+    shown = shown_parts(tree)
     number = 0
     for node in ast.walk(tree):
         if not isinstance(node, ast.expr) or id(node) in shown or (node.lineno, node.col_offset) in seen:
@@ -57,6 +56,12 @@ def held_back(tree: ast.Module, seen: Collection[Place], unknown: bool) -> Itera
             number += 1
             if number == MOST:
                 return
+
+
+def shown_parts(tree: ast.Module) -> set[int]:
+    """Return the nodes of a file, by ``id``, that are compared, printed or logged, or say what something is."""
+    shown = {id(part) for node in ast.walk(tree) for top in _shown(node) for part in ast.walk(top)}
+    return shown | {id(part) for value in _only_shown(tree, shown) for part in ast.walk(value)}
 
 
 def _shown(node: ast.AST) -> Iterator[ast.AST]:

@@ -174,16 +174,16 @@ class Names:
         while events is None and key is not None and isinstance(use, ast.Name) and scope:
             scope = self.outer.get(scope, 0)
             events = self.events.get((scope, use.id))
-        if not events:
+        sets = [event for event in events or () if event.sets]
+        if not events or not sets:
             return None
-        sets = [event for event in events if event.sets]
         before = [event for event in sets if event.at < place.at] if place.scope == sets[0].scope else sets
         if len(sets) > 1 and not (
             before and all(event.sure for event in sets) and place.scope == sets[0].scope == sets[-1].scope
         ):
             return None
-        base = (before or sets)[-1] if sets else None
-        return self.grown(base, events, place) if base is not None and base.value is not None else None
+        base = (before or sets)[-1]
+        return self.grown(base, events, place) if base.value is not None else None
 
     def grown(self, base: _Event, events: Sequence[_Event], place: _Place) -> ast.expr:
         """Return the value of an assignment with what was added to it before a place."""

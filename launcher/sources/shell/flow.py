@@ -31,7 +31,9 @@ from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.values import HOLE, Text
 
 _SIDE = lazy_pattern(r"kv_role|kv_producer|kv_consumer")
-ENGINE = lazy_pattern(r"\bvllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server")
+ENGINE = lazy_pattern(
+    r"(?:\b|(?<=\\[nrt]))vllm[\"']?(?:[ \t]|\\\n){1,80}[\"']?serve\b|entrypoints[./]openai[./]api_server"
+)
 _TESTS_OF_A_STEP = 8
 _LEAVES = lazy_pattern(r"\b(?:exit|return|die|usage)\b")
 
@@ -48,6 +50,8 @@ class Flow:
         self.sides, self.engines = Places(_SIDE, base.value), Places(ENGINE, base.value)
         self.depth = 0
         self.seen: set[int] = set()
+        self.left_out: set[int] = set()
+        """Statements of branches that are not taken, as what they depend on is known."""
         self.bodies: set[int] = set()
         """Loops that were followed once."""
         self.effort = effort
@@ -221,6 +225,8 @@ class Flow:
             if self.known or asks_given(self._tests(node), scope.lookup):
                 self.effort.repeats += len(groups) // _TESTS_OF_A_STEP
                 every, sure = self.known.branches(self._tests(node), scope.lookup)
+                others = (group for number, group in enumerate(groups) if number not in every)
+                self.left_out.update(child.id for group in others for child in group)
         outer = self.inside
         for number, group in ((number, groups[number]) for number in every):
             mark = scope.variables.mark()

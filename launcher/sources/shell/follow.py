@@ -91,6 +91,7 @@ def _read(text: Text, scope: Scope, effort: Effort) -> Script:
         runner.cut(runner.place, Msg("nested too deep", "嵌套过深"))
     except budget.Spent as spent:
         runner.cut(runner.place or tree.root_node, spent.limit)
+    runner.sweep(tree.root_node)
     script.commands += runner.asides
     script.faults += runner.words.cuts
     if tree.root_node.has_error:
@@ -117,6 +118,18 @@ def _unclosed(runner: Runner, node: Any, word: str) -> Fault:
 
 class Runner(Sourcing):
     """Follows one script, and looks at what the parser could not read."""
+
+    def sweep(self, root: Any) -> None:
+        """Say where an engine is in a command that was never followed, and that no known condition leaves out."""
+        waiting = [] if self.cut_at or self.full else [root]
+        while waiting:
+            node = waiting.pop()
+            if node.id in self.left_out or not self.engines.within(*self.words.span(node)):
+                continue
+            if node.type == "command" and node.id not in self.seen:
+                self.cut(node, Msg("this command was not followed", "这条命令没有被跟踪"))
+                return
+            waiting += node.children
 
     def look_behind_errors(self, root: Any) -> None:
         """Say where the parser lost its way, if an engine is in what it could not read."""
