@@ -18,6 +18,7 @@ from pd_launch.launcher.sources.engine.torn import put_together
 from pd_launch.launcher.sources.engine.unfollowed import held_back, not_started, started_otherwise
 from pd_launch.launcher.sources.file_faults import MAX_ENGINES, MAX_NESTED, read_often, too_deep
 from pd_launch.launcher.sources.followed_profiles import ReadingProfiles
+from pd_launch.launcher.sources.forms.lmcache_file import note_written, read_written
 from pd_launch.launcher.sources.forms.online_dp import apart, join_group, read_online_dp, template_for, templates_of
 from pd_launch.launcher.sources.forms_table import tree_form
 from pd_launch.launcher.sources.given_files import read_given
@@ -131,8 +132,12 @@ class Scripts:
         before = len(found.nodes)
         run = files_run(commands)
         for command in commands:
+            started = len(found.nodes)
             if read_command(command, "shell", text.source.path, found, finish):
+                for node in found.nodes[started:]:
+                    read_written(node, found.written, found)
                 continue
+            note_written(command, found)
             if read_given(command, found, self.known_form):
                 continue
             found.add_faults(list(started_otherwise(command)))
