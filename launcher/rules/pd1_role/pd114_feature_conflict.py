@@ -30,7 +30,8 @@ ZH = r"""
 编码器缓存连接器没有角色，多端口负载均衡没有 rank；
 以及必须整除另一个数、或不能超过另一个数的值：DCP 与 TP 或 PCP、`--nnodes` 与 rank 总数、LoRA 数量、
 `--max-num-active-seqs`、TP 与已知模型的注意力头数；
-还有 `--device-ids` 里重复的设备。也检查默认值不满足要求的选项：只有一个 rank 时的 `--data-parallel-rank` 与外部负载均衡，
+还有 `--device-ids` 里重复的设备。也检查默认值不满足要求的选项：
+只有一个 rank 时的 `--data-parallel-rank` 与外部负载均衡，
 没有 DeepEP 的微批（`--enable-dbo`、`--ubatch-size`），大于 `--offload-group-size` 的 `--offload-num-in-group`，
 没有草稿模型的 EAGLE 等方法，没有选定后端的 `disable_any_whitespace`。
 

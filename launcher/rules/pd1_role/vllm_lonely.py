@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pd_launch.launcher.rules.pd1_role.option_pairs import Conflict
 from pd_launch.launcher.rules.places import surely_absent
-from pd_launch.schemas.core.launch import NodeLaunch
+from pd_launch.schemas.core.launch import NodeLaunch, is_unknown
 from pd_launch.schemas.core.msg import Msg
 from pd_launch.schemas.core.target import Target
 from pd_launch.schemas.engine.speculation import TOKENS, config_of
@@ -38,8 +38,8 @@ def _balanced(node: NodeLaunch, target: Target) -> Iterator[Conflict]:
     ranks = node.number("data-parallel-size", 1)
     if name is None or ranks is None or ranks > 1 or node.program == "dynamo" or not EXTERNAL_RANKS.holds(target):
         return
-    if name == "data-parallel-external-lb" and not node.switch(name):
-        return
+    if is_unknown(node.value(name)) or (name == "data-parallel-external-lb" and not node.switch(name)):
+        return  # what numbers the ranks may say how many there are
     written = node.value("data-parallel-size")
     yield Conflict(
         node.named(name)[-1].origin,
